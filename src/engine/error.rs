@@ -63,14 +63,14 @@ pub enum EngineError {
 
 /// The first of them, and how many more there are.
 fn list<T: ToString>(all: &[T]) -> String {
-    let shown: Vec<String> = all.iter().take(MOST_LISTED).map(T::to_string).collect();
+    let shown: Vec<String> = all.iter().take(MAX_LISTED).map(T::to_string).collect();
     match all.len() - shown.len() {
         0 => shown.join(", "),
         more => format!("{}, and {more} more", shown.join(", ")),
     }
 }
 
-const MOST_LISTED: usize = 20;
+const MAX_LISTED: usize = 20;
 
 impl EngineError {
     /// Advice for the user, as a sentence.
@@ -229,22 +229,25 @@ impl fmt::Display for FoundSecret {
 }
 
 /// The kinds that are no credentials.
-pub(in crate::engine) const MARKERS: &str = "git's conflict markers";
+pub(in crate::engine) const CONFLICT_MARKERS: &str = "git's conflict markers";
 
-pub(in crate::engine) const NAMED: &str = "has a name that holds a credential";
+pub(in crate::engine) const CREDENTIAL_IN_NAME: &str = "has a name that holds a credential";
 
-pub(in crate::engine) const NAME: &str =
+pub(in crate::engine) const GIT_NAME: &str =
     "has a name that git acts on, so that no other machine takes it";
 
-pub(in crate::engine) const DEPTH: &str = "lies in more folders than another machine takes";
+pub(in crate::engine) const TOO_DEEP: &str = "lies in more folders than another machine takes";
 
-pub(in crate::engine) const SYSTEM: &str = "has a name or path that not every system holds";
+pub(in crate::engine) const UNPORTABLE_PATH: &str =
+    "has a name or path that not every system holds";
 
-pub(in crate::engine) const FOLDER: &str = "lies in a folder that is called as a memory is";
+pub(in crate::engine) const MEMORY_LIKE_FOLDER: &str =
+    "lies in a folder that is called as a memory is";
 
-pub(in crate::engine) const BROKEN: &str = "cannot be read, so that none of its settings counts";
+pub(in crate::engine) const UNREADABLE_SETTINGS: &str =
+    "cannot be read, so that none of its settings counts";
 
-pub(in crate::engine) const SIZE: &str = "has more bytes than another machine takes (10 MiB)";
+pub(in crate::engine) const TOO_LARGE: &str = "has more bytes than another machine takes (10 MiB)";
 
 /// Why a memory is not committed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -260,7 +263,7 @@ pub struct Quarantined {
 impl Quarantined {
     /// Whether it is because of git's conflict markers, and not of a credential.
     pub fn is_unmerged(&self) -> bool {
-        self.kind == MARKERS
+        self.kind == CONFLICT_MARKERS
     }
 
     /// Whether it is because of the file as a whole: its name or size, or settings that cannot be
@@ -280,13 +283,15 @@ impl Quarantined {
         let id = id.short();
         match self.kind {
             _ if self.is_beside() && self.line > 0 => "take it out of the file".to_owned(),
-            MARKERS => format!("`memdir resolve {id}`"),
-            NAME | NAMED | SYSTEM => "rename the file".to_owned(),
-            FOLDER => "rename the folder".to_owned(),
-            BROKEN => "correct it; `memdir git diff` shows what was changed".to_owned(),
-            DEPTH => "move the file up".to_owned(),
-            SIZE if is_journal(&self.file) => "shorten it".to_owned(),
-            SIZE => "shorten it, or make several memories of it".to_owned(),
+            CONFLICT_MARKERS => format!("`memdir resolve {id}`"),
+            GIT_NAME | CREDENTIAL_IN_NAME | UNPORTABLE_PATH => "rename the file".to_owned(),
+            MEMORY_LIKE_FOLDER => "rename the folder".to_owned(),
+            UNREADABLE_SETTINGS => {
+                "correct it; `memdir git diff` shows what was changed".to_owned()
+            }
+            TOO_DEEP => "move the file up".to_owned(),
+            TOO_LARGE if is_journal(&self.file) => "shorten it".to_owned(),
+            TOO_LARGE => "shorten it, or make several memories of it".to_owned(),
             _ => format!("`memdir redact {id}` or `memdir allow {id}`"),
         }
     }

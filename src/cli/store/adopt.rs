@@ -8,7 +8,7 @@ use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::engine::AdoptedNote;
-use crate::engine::Writer;
+use crate::engine::NoteAuthor;
 use crate::engine::ops;
 
 pub(in crate::cli) fn adopt(context: &mut Context, command: &Adopt) -> Result<Outcome, Failure> {
@@ -20,7 +20,7 @@ pub(in crate::cli) fn adopt(context: &mut Context, command: &Adopt) -> Result<Ou
     };
     let files: Vec<String> = command.files.iter().map(below).collect();
     let config = &context.config;
-    let writer = Writer {
+    let writer = NoteAuthor {
         agent: config.agent.value.clone(),
         user: config.user.value.clone(),
     };

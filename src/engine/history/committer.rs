@@ -27,14 +27,14 @@ enum Event {
 const QUIET: Duration = Duration::from_secs(1);
 
 /// Maximum time until changes are committed although more come.
-const MOST_WAITING: Duration = Duration::from_secs(5);
+const MAX_WAITING: Duration = Duration::from_secs(5);
 
 /// Time without a commit after which the repository is tidied.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// Maximum time until the repository is tidied although commits go on: each of many memories adds a
 /// list of them, a third of a megabyte for ten thousand, until they are packed.
-const MOST_UNTIDY: Duration = Duration::from_secs(5 * 60);
+const MAX_UNTIDY: Duration = Duration::from_secs(5 * 60);
 
 /// Longest pause before a failed commit is tried again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -162,12 +162,12 @@ impl Work {
             let pause = QUIET * 2_u32.saturating_pow(self.failures.min(16));
             return Some(first + pause.min(LONGEST_PAUSE));
         }
-        Some((last + QUIET).min(first + MOST_WAITING))
+        Some((last + QUIET).min(first + MAX_WAITING))
     }
 
     fn tidy_at(&self) -> Option<Instant> {
         let (first, last) = self.committed?;
-        Some((last + IDLE).min(first + MOST_UNTIDY))
+        Some((last + IDLE).min(first + MAX_UNTIDY))
     }
 
     fn next_wake(&self) -> Option<Instant> {

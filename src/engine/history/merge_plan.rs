@@ -8,9 +8,9 @@ use crate::git::{GitError, Id, NewText, PathChange};
 
 /// The changes of the local side that make it hold what both sides say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::engine) struct Plan {
+pub(in crate::engine) struct MergePlan {
     /// In the order of their paths.
-    pub steps: Vec<Step>,
+    pub steps: Vec<MergeStep>,
     /// Stems of memories that both sides changed in ways that exclude each other.
     pub conflicts: Vec<String>,
     /// Files of purged memories that the other side holds: they are to be in no commit of both.
@@ -18,10 +18,10 @@ pub(in crate::engine) struct Plan {
     /// Files that go because their memory was purged.
     pub purged: BTreeSet<String>,
     /// Later versions of memories that were put aside: instead of what else is planned for them.
-    pub(in crate::engine) moved_on: Vec<Step>,
+    pub(in crate::engine) moved_on: Vec<MergeStep>,
 }
 
-impl Plan {
+impl MergePlan {
     /// The texts to commit for the steps: all but those of this plan stand in some commit.
     pub fn text_of(&self) -> impl FnMut(&str, Id) -> Result<NewText, GitError> + '_ {
         let steps = self.steps.iter();
@@ -36,7 +36,7 @@ impl Plan {
 
 /// One file of the local side.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::engine) struct Step {
+pub(in crate::engine) struct MergeStep {
     /// Below the store's folder.
     pub path: String,
     /// The text that the local side holds there.
@@ -47,10 +47,10 @@ pub(in crate::engine) struct Step {
     pub text: Option<Vec<u8>>,
 }
 
-impl Step {
+impl MergeStep {
     /// A text that some commit, or file, holds.
-    pub fn taken(path: &str, before: Option<Id>, after: Option<Id>) -> Step {
-        Step {
+    pub fn taken(path: &str, before: Option<Id>, after: Option<Id>) -> MergeStep {
+        MergeStep {
             path: path.to_owned(),
             before,
             after,
@@ -59,8 +59,8 @@ impl Step {
     }
 
     /// A text that is made here.
-    pub fn written(path: String, before: Option<Id>, text: Vec<u8>) -> Step {
-        Step {
+    pub fn written(path: String, before: Option<Id>, text: Vec<u8>) -> MergeStep {
+        MergeStep {
             path,
             before,
             after: Some(Id::of_text(&text)),
@@ -69,9 +69,9 @@ impl Step {
     }
 }
 
-impl From<&PathChange> for Step {
-    fn from(change: &PathChange) -> Step {
-        Step::taken(&change.path, change.before, change.after)
+impl From<&PathChange> for MergeStep {
+    fn from(change: &PathChange) -> MergeStep {
+        MergeStep::taken(&change.path, change.before, change.after)
     }
 }
 

@@ -11,7 +11,7 @@ pub(in crate::engine) enum Pending {
 }
 
 /// Comparing everything is cheaper than more single files.
-const MOST_NAMES: usize = 10_000;
+const MAX_NAMES: usize = 10_000;
 
 impl Default for Pending {
     fn default() -> Pending {
@@ -29,7 +29,7 @@ impl Pending {
         if !names.contains(name) {
             names.insert(name.to_owned());
         }
-        if names.len() > MOST_NAMES {
+        if names.len() > MAX_NAMES {
             *self = Pending::Everything;
         }
     }

@@ -72,7 +72,7 @@ impl PartialEq for Shared {
 }
 
 /// Maximum size of the cache in bytes: the hits of some hundred searches of a session.
-const MOST_BYTES: usize = 8 << 20;
+const MAX_BYTES: usize = 8 << 20;
 
 /// Larger files are not kept: one of them would cost many others their place.
 const LARGEST_FILE: u64 = 32 << 10;
@@ -84,7 +84,7 @@ const OVERHEAD: usize = 1_792;
 /// itself.
 const USUAL_FRONTMATTER: usize = 256;
 
-const MOST_FOR_A_BYTE: usize = 32;
+const MAX_FOR_A_BYTE: usize = 32;
 
 /// Memories by the names of their files.
 pub(in crate::engine) struct ReadCache {
@@ -119,7 +119,7 @@ impl Default for ReadCache {
     fn default() -> ReadCache {
         ReadCache {
             versions: Mutex::default(),
-            most_bytes: MOST_BYTES,
+            most_bytes: MAX_BYTES,
         }
     }
 }
@@ -152,7 +152,7 @@ impl ReadCache {
             changed: entry.changed,
             hash,
             memory: memory.clone(),
-            bytes: OVERHEAD + memory.content.len() + unusual * MOST_FOR_A_BYTE,
+            bytes: OVERHEAD + memory.content.len() + unusual * MAX_FOR_A_BYTE,
         };
         self.lock().put(version, self.most_bytes);
     }

@@ -72,7 +72,7 @@ struct Latest {
 }
 
 /// Maximum number of cached lookups: every hit that is shown looks up a handle.
-const MOST_HANDLES: usize = 8_192;
+const MAX_HANDLES: usize = 8_192;
 
 impl Latest {
     fn set(&mut self, snapshot: &Arc<dyn Snapshot>) {
@@ -87,7 +87,7 @@ impl Latest {
         let Some(snapshot) = &self.snapshot else {
             return false;
         };
-        if self.shared.len() >= MOST_HANDLES {
+        if self.shared.len() >= MAX_HANDLES {
             self.shared.clear();
         }
         let count = || snapshot.handle_count(handle.as_str());

@@ -35,10 +35,10 @@ use crate::vectors::Key;
 const BATCH: usize = 64;
 
 /// Maximum number of passages that a command embeds before it answers.
-const MOST_AT_ONCE: usize = 32;
+const MAX_AT_ONCE: usize = 32;
 
 /// Maximum number of pieces of texts in one call of a model on this machine; one text is always sent.
-const MOST_PIECES: usize = 16;
+const MAX_PIECES: usize = 16;
 
 /// Interval at which the vectors of a slow model are saved.
 const KEPT_EVERY: Duration = Duration::from_secs(2);
@@ -256,9 +256,9 @@ pub fn embed_few(meaning: &Meaning) -> Result<usize, EngineError> {
         return Ok(0);
     }
     let snapshot = current_snapshot::snapshot(&meaning.live)?;
-    let missing = snapshot.unembedded(embedder.id(), MOST_AT_ONCE + 1)?;
+    let missing = snapshot.unembedded(embedder.id(), MAX_AT_ONCE + 1)?;
     let is_possible = missing.is_empty() || !outage::is_out(meaning, embedder.as_ref());
-    if missing.len() <= MOST_AT_ONCE && is_possible {
+    if missing.len() <= MAX_AT_ONCE && is_possible {
         embed_batch(meaning, embedder.as_ref(), &missing)?;
         models::tidy_vectors(meaning)?;
         return Ok(0);
@@ -406,7 +406,7 @@ fn end_of_group(pieces: &[Vec<&str>], start: usize, is_hosted: bool) -> usize {
     let mut count = 0;
     let fits = |pieces: &&Vec<&str>| {
         count += pieces.len();
-        count <= MOST_PIECES
+        count <= MAX_PIECES
     };
     let fitting = pieces[start..].iter().take_while(fits).count();
     start + fitting.max(1)

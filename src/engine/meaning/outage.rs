@@ -15,7 +15,7 @@ use crate::engine::meaning::models::{FIRST_PAUSE, LONGEST_PAUSE, Meaning, Outage
 use crate::files;
 
 /// Longer reasons are cut.
-const MOST_CHARACTERS: usize = 200;
+const MAX_CHARACTERS: usize = 200;
 
 /// The text that a host is probed with where nothing else waits for it.
 const PROBE: &str = "Is anybody there?";
@@ -127,7 +127,7 @@ fn note_outage(meaning: &Meaning, embedder: &dyn Embedder, reason: &str) {
         host: embedder.host().unwrap_or_default(),
         since: before.map_or(now, |before| before.since.min(now)),
         next: now + TimeDelta::seconds(pause_seconds),
-        reason: reason.chars().take(MOST_CHARACTERS).collect(),
+        reason: reason.chars().take(MAX_CHARACTERS).collect(),
         pause_seconds,
     };
     let noted = serde_json::to_vec(&outage)

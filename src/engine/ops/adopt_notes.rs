@@ -40,7 +40,7 @@ use crate::model::Stem;
 
 /// Who counts as the writer of notes that name none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Writer {
+pub struct NoteAuthor {
     pub agent: String,
     pub user: String,
 }
@@ -78,7 +78,7 @@ const CHANGES: &str = "somebody else changes it at this moment";
 pub fn adopt_notes(
     engine: &Engine,
     ids: &[String],
-    writer: &Writer,
+    writer: &NoteAuthor,
     dry_run: bool,
 ) -> Result<Adopted, EngineError> {
     if dry_run {
@@ -175,7 +175,7 @@ fn live_names(engine: &Engine) -> Result<Vec<String>, EngineError> {
 fn to_adopt(
     engine: &Engine,
     ids: &[String],
-    writer: &Writer,
+    writer: &NoteAuthor,
 ) -> Result<(Adopted, Vec<(String, Version, Vec<u8>)>), EngineError> {
     let names = match ids {
         [] => live_names(engine)?,

@@ -32,7 +32,7 @@ enum Event {
 const QUIET: Duration = Duration::from_millis(300);
 
 /// Maximum time until changes are committed although more come.
-const MOST_WAITING: Duration = Duration::from_secs(1);
+const MAX_WAITING: Duration = Duration::from_secs(1);
 
 /// Longest pause before a failed commit of the index is tried again: a full disk is not made better
 /// by trying, and nobody waits long once there is room again.
@@ -217,7 +217,7 @@ impl Loop {
             let pause = QUIET * 2_u32.saturating_pow(self.failures);
             return Some(first + pause.min(LONGEST_PAUSE));
         }
-        Some((last + QUIET).min(first + MOST_WAITING))
+        Some((last + QUIET).min(first + MAX_WAITING))
     }
 
     fn next_wake(&self) -> Option<Instant> {

@@ -43,7 +43,7 @@ pub struct Writer {
 pub(in crate::engine) const BY_IMPORT: &str = "as it was imported";
 
 /// Maximum number of records that wait to be written.
-pub(in crate::engine) const MOST_WAITING: usize = 256;
+pub(in crate::engine) const MAX_WAITING: usize = 256;
 
 /// Whether two records are of one deed: less than a second apart, with the same tool, client and reason.
 pub(in crate::engine) fn is_same_deed(one: &Record, other: &Record) -> bool {
@@ -187,7 +187,7 @@ impl Writer {
         drop(client);
         let mut waiting = locked(&self.records);
         waiting.records.push(record);
-        if waiting.held == 0 || waiting.records.len() >= MOST_WAITING {
+        if waiting.held == 0 || waiting.records.len() >= MAX_WAITING {
             let records = std::mem::take(&mut waiting.records);
             drop(waiting);
             self.write_records(records);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::compare::{
-    COMMITTED, Difference, Done, OWN_CHANGE, Why, are_journals, compare, compare_all,
+    COMMITTED, ChangeGroup, Difference, OWN_CHANGE, Why, are_journals, compare, compare_all,
     compare_settings, memory_changes, pass_over_left_out, stamped,
 };
 use crate::engine::history::commits::message::{Attribution, ChangeKind, MemoryChange, message};
@@ -41,7 +41,7 @@ pub enum Committed {
 }
 
 /// More files than this that people changed at once are one deed, such as a folder that was copied.
-const MOST_BY_HAND: usize = 8;
+const MAX_BY_HAND: usize = 8;
 
 /// A commit of more files names only some of the agents and users.
 const READ_FOR_DOERS: usize = 32;
@@ -466,7 +466,7 @@ fn in_deeds(
     if count < 2 {
         return vec![changes];
     }
-    let mut deeds: BTreeMap<String, Done> = BTreeMap::new();
+    let mut deeds: BTreeMap<String, ChangeGroup> = BTreeMap::new();
     let mut others = Vec::new();
     for one in changes {
         if one.kind.is_other() {
@@ -476,10 +476,10 @@ fn in_deeds(
         let note = notes.last(name_of(&one.path));
         let deed = match note {
             Some(note) => note.deed.clone().unwrap_or_default(),
-            None if by_hand > MOST_BY_HAND => BY_HAND.to_owned(),
+            None if by_hand > MAX_BY_HAND => BY_HAND.to_owned(),
             None => format!("{BY_HAND} {}", one.path),
         };
-        let done = deeds.entry(deed).or_insert_with(|| Done {
+        let done = deeds.entry(deed).or_insert_with(|| ChangeGroup {
             at: i64::MIN,
             is_told: note.is_some(),
             is_gone: false,
@@ -489,7 +489,7 @@ fn in_deeds(
         done.is_gone |= one.kind == ChangeKind::Delete;
         done.files.push(one);
     }
-    let mut deeds: Vec<Done> = deeds.into_values().collect();
+    let mut deeds: Vec<ChangeGroup> = deeds.into_values().collect();
     let told_at = deeds.iter().filter(|done| done.is_told);
     let told_at: Vec<i64> = told_at.map(|done| done.at).collect();
     for done in deeds

@@ -120,7 +120,7 @@ pub(in crate::engine) fn stamped(path: &str, entry: &Entry) -> Stamped {
 pub(in crate::engine) const OWN_CHANGE: i64 = 100_000_000;
 
 /// Changes that were made together.
-pub(in crate::engine) struct Done {
+pub(in crate::engine) struct ChangeGroup {
     /// In nanoseconds since 1970.
     pub(in crate::engine) at: i64,
     /// A program changes of it.

@@ -14,7 +14,7 @@ use chrono::{DateTime, TimeDelta};
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::compare::Difference;
 use crate::engine::history::commits::{commit_message, quarantine};
-use crate::engine::history::merge_plan::Step;
+use crate::engine::history::merge_plan::MergeStep;
 use crate::engine::history::past_commits::PastCommits;
 use crate::engine::history::{History, consent, past_commits};
 use crate::engine::texts::stem_of;
@@ -81,7 +81,7 @@ pub(in crate::engine) fn date_brought_back(
 pub(in crate::engine) fn date_brought(
     history: &History,
     repository: &Repository,
-    steps: &[Step],
+    steps: &[MergeStep],
     commit: Id,
 ) -> Result<(), EngineError> {
     let taken = steps.iter().filter(|step| step.text.is_none());

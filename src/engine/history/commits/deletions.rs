@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::compare::is_ours;
-use crate::engine::history::merge_plan::{Plan, Step, stem_of_path};
+use crate::engine::history::merge_plan::{MergePlan, MergeStep, stem_of_path};
 use crate::format::content_start;
 use crate::git::{Id, PathChange, Repository};
 
@@ -35,9 +35,9 @@ pub(in crate::engine) const RESET: &str = "reset-on";
 pub(in crate::engine) fn deleted_there(
     repository: &Repository,
     head: Option<Id>,
-    plan: &Plan,
+    plan: &MergePlan,
 ) -> Result<Option<String>, EngineError> {
-    let is_loss = |step: &&Step| step.before.is_some() && is_memory(&step.path);
+    let is_loss = |step: &&MergeStep| step.before.is_some() && is_memory(&step.path);
     let Some(head) = head.filter(|_| plan.steps.iter().any(|step| is_loss(&step))) else {
         return Ok(None);
     };

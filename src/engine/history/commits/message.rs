@@ -79,10 +79,10 @@ pub(in crate::engine) struct Reason {
 }
 
 /// A body with more lines helps nobody.
-const MOST_LINES: usize = 1000;
+const MAX_LINES: usize = 1000;
 
 /// As many names as a trailer is good for.
-const MOST_DOERS: usize = 8;
+const MAX_DOERS: usize = 8;
 
 /// The message of a commit of `changes`, which is not empty: what was done together, by what was done,
 /// oldest first. Each has a paragraph, which is how `commit_message` tells them apart.
@@ -98,7 +98,7 @@ pub(in crate::engine) fn message(
         .filter(|one| !one.kind.is_other())
         .collect();
     let given = reason.map(|reason| one_line(&reason.subject));
-    let is_apart = given.is_none() && all.len() <= MOST_LINES;
+    let is_apart = given.is_none() && all.len() <= MAX_LINES;
     let mut text = match (all.as_slice(), memories.as_slice()) {
         ([one], _) => given.unwrap_or_else(|| subject(one)),
         (several, memories) => {
@@ -114,12 +114,12 @@ pub(in crate::engine) fn message(
                     text.push('\n');
                 }
                 let before: usize = changes[..at].iter().map(Vec::len).sum();
-                for one in together.iter().take(MOST_LINES.saturating_sub(before)) {
+                for one in together.iter().take(MAX_LINES.saturating_sub(before)) {
                     let _ = writeln!(text, "{}", subject(one));
                 }
             }
-            if several.len() > MOST_LINES {
-                let _ = writeln!(text, "and {} more", several.len() - MOST_LINES);
+            if several.len() > MAX_LINES {
+                let _ = writeln!(text, "and {} more", several.len() - MAX_LINES);
             }
             text.truncate(text.trim_end().len());
             text
@@ -131,7 +131,7 @@ pub(in crate::engine) fn message(
         ("User", &attribution.users),
         ("Tool", &attribution.tools),
     ] {
-        for value in values.iter().take(MOST_DOERS) {
+        for value in values.iter().take(MAX_DOERS) {
             let _ = writeln!(text, "{key}: {}", one_line(value));
         }
     }

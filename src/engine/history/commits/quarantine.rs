@@ -8,7 +8,8 @@
 use std::collections::BTreeSet;
 
 use crate::engine::error::{
-    BROKEN, DEPTH, EngineError, FOLDER, MARKERS, NAME, NAMED, Quarantined, SIZE, SYSTEM,
+    CONFLICT_MARKERS, CREDENTIAL_IN_NAME, EngineError, GIT_NAME, MEMORY_LIKE_FOLDER, Quarantined,
+    TOO_DEEP, TOO_LARGE, UNPORTABLE_PATH, UNREADABLE_SETTINGS,
 };
 use crate::engine::history::commits::compare::{Difference, is_ours};
 use crate::engine::history::commits::journals::credentials_since;
@@ -172,7 +173,7 @@ fn broken(
     Ok(vec![Quarantined {
         file: SETTINGS.to_owned(),
         line: 0,
-        kind: BROKEN,
+        kind: UNREADABLE_SETTINGS,
     }])
 }
 
@@ -226,13 +227,13 @@ pub(in crate::engine) fn is_held(history: &History, path: &str) -> bool {
 /// Holds back a path that other machines refuse: it would stop the exchange of all of them.
 fn untaken(repository: &Repository, path: &str, bytes: usize) -> Option<Quarantined> {
     let kind = match repository.untaken(path, bytes as u64)? {
-        PathRejection::Name => NAME,
-        PathRejection::System => SYSTEM,
-        PathRejection::Folder => FOLDER,
-        PathRejection::Depth => DEPTH,
+        PathRejection::Name => GIT_NAME,
+        PathRejection::System => UNPORTABLE_PATH,
+        PathRejection::Folder => MEMORY_LIKE_FOLDER,
+        PathRejection::Depth => TOO_DEEP,
         // Listings of notes hold none.
         PathRejection::NoNote => NO_NOTE,
-        PathRejection::Size => SIZE,
+        PathRejection::Size => TOO_LARGE,
     };
     Some(Quarantined {
         file: path.to_owned(),
@@ -247,7 +248,7 @@ fn named(path: &str) -> Option<Quarantined> {
     found.map(|_| Quarantined {
         file: path.to_owned(),
         line: 0,
-        kind: NAMED,
+        kind: CREDENTIAL_IN_NAME,
     })
 }
 
@@ -276,7 +277,7 @@ fn unmerged(path: &str, bytes: &[u8]) -> Option<Quarantined> {
     Some(Quarantined {
         file: path.to_owned(),
         line,
-        kind: MARKERS,
+        kind: CONFLICT_MARKERS,
     })
 }
 

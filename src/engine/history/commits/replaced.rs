@@ -51,7 +51,7 @@ impl AfterReplaced {
 }
 
 /// Where a memory was changed and moved at once, so many get a commit of the change by itself.
-const MOST_MOVED: usize = 64;
+const MAX_MOVED: usize = 64;
 
 /// Forgets the texts of the memory `stem` that are kept aside.
 pub(in crate::engine) fn forget_replaced(history: &History, is_meant: impl Fn(&str) -> bool) {
@@ -197,7 +197,7 @@ pub(in crate::engine) fn commit_before_moves(
         }
     });
     let new: Vec<(String, Id, Option<usize>)> = new.collect();
-    if new.is_empty() || new.len() > MOST_MOVED {
+    if new.is_empty() || new.len() > MAX_MOVED {
         return Ok(Some(head));
     }
     let mut formers = Vec::new();

@@ -60,7 +60,7 @@ pub(in crate::engine) fn look_into(
 }
 
 /// A remote with more branches is a project, and no other machine's memories are on its last ones.
-pub(in crate::engine) const MOST_LOOKED_AT: usize = 8;
+pub(in crate::engine) const MAX_LOOKED_AT: usize = 8;
 
 /// Makes a repository that somebody made by hand, or another program did, the store's own, if it is
 /// nothing else: the user named the store, the repository is of the same folder, and it

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
-use crate::engine::history::merge_plan::Plan;
+use crate::engine::history::merge_plan::MergePlan;
 use crate::git::{Id, Repository};
 
 /// A commit that rests on `tip` alone and holds the files of `head` after `plan`; `tip` itself
@@ -14,7 +14,7 @@ pub(in crate::engine) fn adopting_commit(
     repository: &Repository,
     head: Id,
     tip: Id,
-    plan: &Plan,
+    plan: &MergePlan,
 ) -> Result<Option<Id>, EngineError> {
     let Some(git) = &history.git else {
         return Ok(None);

@@ -5,7 +5,7 @@ use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::unfinished::Unfinished;
 use crate::engine::history::commits::{compare, quarantine, unfinished};
-use crate::engine::history::merge_plan::Step;
+use crate::engine::history::merge_plan::MergeStep;
 use crate::engine::history::remote::foreign_files::lies_behind_link;
 use crate::engine::history::remote::journal_union::united;
 use crate::engine::texts::stem_of;
@@ -23,15 +23,15 @@ use crate::git::{Id, Repository};
 pub(in crate::engine) fn apply(
     history: &History,
     repository: &Repository,
-    steps: &[Step],
+    steps: &[MergeStep],
     unfinished: Option<&Unfinished>,
 ) -> Result<Option<String>, EngineError> {
-    let mut blocked: Option<&Step> = None;
+    let mut blocked: Option<&MergeStep> = None;
     // What lies beside the memories first: where that is in the way, nothing is begun.
     let is_beside =
-        |step: &&Step| Place::of(&step.path).is_none() && !is_below_journals(&step.path);
-    let (beside, memories): (Vec<&Step>, Vec<&Step>) = steps.iter().partition(is_beside);
-    let (added, others): (Vec<&Step>, Vec<&Step>) = memories
+        |step: &&MergeStep| Place::of(&step.path).is_none() && !is_below_journals(&step.path);
+    let (beside, memories): (Vec<&MergeStep>, Vec<&MergeStep>) = steps.iter().partition(is_beside);
+    let (added, others): (Vec<&MergeStep>, Vec<&MergeStep>) = memories
         .into_iter()
         .partition(|step| step.before.is_none() && step.after.is_some());
     for step in beside.into_iter().chain(added).chain(others) {
@@ -126,7 +126,7 @@ fn apply_to_held(
     history: &History,
     repository: &Repository,
     (place, name): (Place, &str),
-    step: &Step,
+    step: &MergeStep,
     theirs: Option<&[u8]>,
 ) -> Result<bool, EngineError> {
     // What moved or is gone there stays as it is here: a change wins.
@@ -171,7 +171,7 @@ fn apply_to_held(
 fn apply_to_journal(
     history: &History,
     repository: &Repository,
-    step: &Step,
+    step: &MergeStep,
     text: Option<&[u8]>,
 ) -> Result<bool, EngineError> {
     if lies_behind_link(history.live.root(), &step.path) {

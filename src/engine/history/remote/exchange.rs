@@ -27,9 +27,9 @@ use crate::engine::history::commits::compare::stamped;
 use crate::engine::history::commits::unfinished::Unfinished;
 use crate::engine::history::commits::{commit, dates, deletions, outgoing_secrets, unfinished};
 use crate::engine::history::consent::Remote;
-use crate::engine::history::merge_plan::Plan;
-use crate::engine::history::remote::exchanged::{Accept, Exchanged, Moved};
-use crate::engine::history::remote::sources::Commits;
+use crate::engine::history::merge_plan::MergePlan;
+use crate::engine::history::remote::exchanged::{Accept, Exchanged, Transfer};
+use crate::engine::history::remote::sources::CommitSources;
 use crate::engine::history::remote::{adopt, apply, foreign_files, state, three_way_merge};
 use crate::engine::history::{History, consent, git_work, repair, tidy};
 use crate::engine::texts::stem_of;
@@ -102,7 +102,7 @@ fn exchange_locked(
     accept: Accept,
     stop: &dyn Fn() -> bool,
 ) -> Result<Exchanged, EngineError> {
-    let mut moved = Moved::default();
+    let mut moved = Transfer::default();
     let mut blocked = None;
     // Somebody who asks for it may do so because something is wrong.
     if !history.live.has_background() {
@@ -128,7 +128,7 @@ fn exchange_once(
     history: &History,
     accept: Accept,
     stop: &dyn Fn() -> bool,
-    moved: &mut Moved,
+    moved: &mut Transfer,
     blocked: &mut Option<String>,
 ) -> Result<Option<Exchanged>, EngineError> {
     // A process that follows the changes knows what to commit.
@@ -225,7 +225,7 @@ fn pull(
     remote: &Remote,
     tip: Option<Id>,
     accept: Accept,
-    moved: &mut Moved,
+    moved: &mut Transfer,
 ) -> Result<Pulled, EngineError> {
     let seen = repository.reference(&remote.seen_ref())?;
     let Some(tip) = tip else {
@@ -303,7 +303,7 @@ fn adopted(
 }
 
 /// Tells which files of the remote this machine does not take.
-fn report_left_out(history: &History, left_out: Vec<LeftOut>, moved: &mut Moved) {
+fn report_left_out(history: &History, left_out: Vec<LeftOut>, moved: &mut Transfer) {
     if history.live.has_background() {
         for LeftOut { path, reason } in &left_out {
             tracing::warn!("{path} of the remote is left out: {reason}");
@@ -334,7 +334,7 @@ fn begin_pull(
 fn finish_merge(
     history: &History,
     repository: &Repository,
-    moved: &mut Moved,
+    moved: &mut Transfer,
 ) -> Result<Pulled, EngineError> {
     if !is_merge_unfinished(history, repository)? {
         return Ok(Pulled::Done);
@@ -349,7 +349,7 @@ fn finish_merge(
 fn finish_merge_locked(
     history: &History,
     repository: &Repository,
-    moved: &mut Moved,
+    moved: &mut Transfer,
 ) -> Result<Pulled, EngineError> {
     let Some(head) = repository.head()? else {
         return Ok(Pulled::Done);
@@ -390,7 +390,7 @@ pub(in crate::engine) fn finish_merge_first(history: &History) -> Result<bool, E
         return Ok(false);
     }
     if let Some(_at_work) = git_work::begin_git_work(history, &repository)? {
-        finish_merge_locked(history, &repository, &mut Moved::default())?;
+        finish_merge_locked(history, &repository, &mut Transfer::default())?;
     }
     Ok(true)
 }
@@ -405,7 +405,7 @@ fn merge_in(
     tip: Id,
     (adopted, accept): (Option<Id>, Accept),
     unfinished: Option<Unfinished>,
-    moved: &mut Moved,
+    moved: &mut Transfer,
 ) -> Result<Pulled, EngineError> {
     let paused = |reason: &str| Ok(Pulled::Paused(reason.to_owned()));
     let theirs = repository.followed(repository.changes(base, tip)?)?;
@@ -418,7 +418,7 @@ fn merge_in(
             "the remote has commits about other files of this repository; pull them with git, then memories are exchanged again",
         );
     }
-    let sources = Commits::new(repository, [base, head], tip)?;
+    let sources = CommitSources::new(repository, [base, head], tip)?;
     let plan = three_way_merge::plan(&ours, &theirs, &sources)?;
     if !accept.deletions
         && let Some(reason) = deletions::deleted_there(repository, head, &plan)?
@@ -448,16 +448,16 @@ fn merge_in(
 /// Changes the files as planned, and then has the branch stand for `commit`.
 fn carry_out(
     history: &History,
-    &Commits {
+    &CommitSources {
         repository,
         head,
         tip,
         ..
-    }: &Commits<'_>,
-    plan: Plan,
+    }: &CommitSources<'_>,
+    plan: MergePlan,
     commit: Id,
     (kept, unfinished): (Vec<String>, Option<Unfinished>),
-    moved: &mut Moved,
+    moved: &mut Transfer,
 ) -> Result<Pulled, EngineError> {
     if let Some(head) = head {
         back_up(history, repository, head)?;
@@ -544,7 +544,7 @@ fn without_buried(
     history: &History,
     repository: &Repository,
     tip: Id,
-    plan: &Plan,
+    plan: &MergePlan,
 ) -> Result<Option<Id>, EngineError> {
     let (Some(git), false) = (&history.git, plan.buried.is_empty()) else {
         return Ok(Some(tip));
@@ -571,7 +571,7 @@ fn merge_commit(
     repository: &Repository,
     mut trees: Trees<'_>,
     parents: [Id; 2],
-    plan: &Plan,
+    plan: &MergePlan,
 ) -> Result<Option<Id>, EngineError> {
     let Some(git) = &history.git else {
         return Ok(None);

@@ -6,7 +6,7 @@ use crate::git::LeftOut;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Exchanged {
     /// Both hold the same.
-    InStep(Moved),
+    InStep(Transfer),
     /// There is nothing to come into step with.
     NoRemote,
     /// Another process is at it.
@@ -30,7 +30,7 @@ pub struct Accept {
 
 /// The changes that went from one side to the other.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Moved {
+pub struct Transfer {
     /// Files that changed here.
     pub pulled: usize,
     /// Commits that were sent.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::engine::error::EngineError;
-use crate::engine::history::merge_plan::{Plan, Sources, Step};
+use crate::engine::history::merge_plan::{MergePlan, MergeStep, Sources};
 use crate::files::is_below_journals;
 use crate::format::unite_journals;
 use crate::git::{Id, PathChange};
@@ -13,7 +13,7 @@ pub(in crate::engine) fn unite(
     local: &[PathChange],
     remote: &[PathChange],
     sources: &dyn Sources,
-    plan: &mut Plan,
+    plan: &mut MergePlan,
 ) -> Result<(), EngineError> {
     let is_one = |change: &&PathChange| is_below_journals(&change.path);
     let ours: BTreeMap<&str, &PathChange> = local
@@ -22,7 +22,7 @@ pub(in crate::engine) fn unite(
         .map(|change| (change.path.as_str(), change))
         .collect();
     for theirs in remote.iter().filter(is_one) {
-        let mut step = Step {
+        let mut step = MergeStep {
             path: theirs.path.clone(),
             before: theirs.before,
             after: theirs.after,

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::outgoing_secrets;
 use crate::engine::history::commits::take_over::{
-    Content, MOST_LOOKED_AT, checked_out, has, look_into,
+    Content, MAX_LOOKED_AT, checked_out, has, look_into,
 };
 use crate::engine::history::consent::is_same_remote;
 use crate::engine::history::remote::exchanged::{Accept, Exchanged};
@@ -241,7 +241,7 @@ fn check_branches(
         }
     }
     let others = branches.branches.iter().map(|(name, _)| name.as_str());
-    for other in others.filter(|other| *other != branch).take(MOST_LOOKED_AT) {
+    for other in others.filter(|other| *other != branch).take(MAX_LOOKED_AT) {
         if look(other)?.has_memories {
             tracing::warn!(
                 "the branch `{other}` of the remote holds memories, too; here they go to `{branch}`"

@@ -13,20 +13,20 @@ use crate::files::tombstone_of;
 use crate::git::{Id, LastChanges, Repository};
 
 /// A merge's texts and times.
-pub(in crate::engine) struct Commits<'a> {
+pub(in crate::engine) struct CommitSources<'a> {
     pub repository: &'a Repository,
     pub base: Option<Id>,
     pub head: Option<Id>,
     pub tip: Id,
     /// The words of both sides that memories were purged, by path.
     purged: BTreeMap<String, BTreeSet<Id>>,
-    local: Walks<'a>,
-    remote: Walks<'a>,
+    local: HistoryWalks<'a>,
+    remote: HistoryWalks<'a>,
 }
 
 /// Results of walks through the commits of one side, as far as they were asked for.
 #[derive(Default)]
-struct Walks<'a> {
+struct HistoryWalks<'a> {
     last_changes: RefCell<Option<LastChanges<'a>>>,
     /// Of files that share their name with one that was purged, by their names.
     texts: OnceCell<HashMap<String, BTreeSet<Id>>>,
@@ -34,7 +34,7 @@ struct Walks<'a> {
     memories: OnceCell<HashMap<String, Lying>>,
 }
 
-impl<'a> Commits<'a> {
+impl<'a> CommitSources<'a> {
     /// Of the histories that end at `head` and `tip`, and part at `base`.
     ///
     /// # Errors
@@ -44,26 +44,26 @@ impl<'a> Commits<'a> {
         repository: &'a Repository,
         [base, head]: [Option<Id>; 2],
         tip: Id,
-    ) -> Result<Commits<'a>, EngineError> {
+    ) -> Result<CommitSources<'a>, EngineError> {
         let mut purged: BTreeMap<String, BTreeSet<Id>> = BTreeMap::new();
         for side in [head, Some(tip)] {
             for (path, id) in repository.trees(side)?.files_below("tombstones")? {
                 purged.entry(path).or_default().insert(id);
             }
         }
-        Ok(Commits {
+        Ok(CommitSources {
             repository,
             base,
             head,
             tip,
             purged,
-            local: Walks::default(),
-            remote: Walks::default(),
+            local: HistoryWalks::default(),
+            remote: HistoryWalks::default(),
         })
     }
 
     /// The newest commit of a side, and what was found in its commits.
-    fn side(&self, is_local: bool) -> (Id, &Walks<'a>) {
+    fn side(&self, is_local: bool) -> (Id, &HistoryWalks<'a>) {
         match self.head.filter(|_| is_local) {
             Some(head) => (head, &self.local),
             None => (self.tip, &self.remote),
@@ -91,7 +91,7 @@ impl<'a> Commits<'a> {
     }
 }
 
-impl Sources for Commits<'_> {
+impl Sources for CommitSources<'_> {
     fn text(&self, id: Id) -> Result<Vec<u8>, EngineError> {
         Ok(self.repository.text(id)?)
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use chrono::DateTime;
 
 use crate::engine::error::EngineError;
-use crate::engine::history::merge_plan::{Lying, Plan, Sources, Step, stem_of_path};
+use crate::engine::history::merge_plan::{Lying, MergePlan, MergeStep, Sources, stem_of_path};
 use crate::engine::history::remote::journal_union;
 use crate::engine::options::SETTINGS;
 use crate::files::is_below_journals;
@@ -25,8 +25,8 @@ pub(in crate::engine) fn plan(
     local: &[PathChange],
     remote: &[PathChange],
     sources: &dyn Sources,
-) -> Result<Plan, EngineError> {
-    let mut plan = Plan::default();
+) -> Result<MergePlan, EngineError> {
+    let mut plan = MergePlan::default();
     journal_union::unite(local, remote, sources, &mut plan)?;
     let local = by_stem(local);
     for (stem, theirs) in by_stem(remote) {
@@ -36,10 +36,10 @@ pub(in crate::engine) fn plan(
             continue;
         }
         if ours.is_empty() {
-            plan.steps.extend(theirs.into_iter().map(Step::from));
+            plan.steps.extend(theirs.into_iter().map(MergeStep::from));
             continue;
         }
-        match Memory::of(stem, &ours, &theirs) {
+        match MemoryVersions::of(stem, &ours, &theirs) {
             Some(memory) => memory.unite(stem, sources, &mut plan)?,
             // Several files are called so: each is looked at for itself.
             None => by_path(stem, &ours, &theirs, sources, &mut plan)?,
@@ -57,10 +57,10 @@ pub(in crate::engine) fn plan(
 }
 
 /// Settings that can be read stay where the other side has broken them: the next commit mends them.
-fn keep_settings(sources: &dyn Sources, plan: &mut Plan) -> Result<(), EngineError> {
+fn keep_settings(sources: &dyn Sources, plan: &mut MergePlan) -> Result<(), EngineError> {
     let step = plan.steps.iter().position(|step| step.path == SETTINGS);
     let Some(at) = step else { return Ok(()) };
-    let Step { before, after, .. } = &plan.steps[at];
+    let MergeStep { before, after, .. } = &plan.steps[at];
     if let (Some(before), Some(after), None) = (before, after, &plan.steps[at].text)
         && are_settings(&sources.text(*before)?)
         && !are_settings(&sources.text(*after)?)
@@ -84,7 +84,7 @@ fn without_purged<'a>(
     ours: &[&'a PathChange],
     theirs: Changes<'a>,
     sources: &dyn Sources,
-    plan: &mut Plan,
+    plan: &mut MergePlan,
 ) -> Result<(Changes<'a>, Changes<'a>), EngineError> {
     let Some(stone) = sources.tombstone(stem)? else {
         return Ok((ours.to_vec(), theirs));
@@ -134,7 +134,12 @@ fn is_about(
 }
 
 /// Where both sides left word, both words stay.
-fn unite_words(ours: &[&PathChange], theirs: &[&PathChange], stone: &Tombstone, plan: &mut Plan) {
+fn unite_words(
+    ours: &[&PathChange],
+    theirs: &[&PathChange],
+    stone: &Tombstone,
+    plan: &mut MergePlan,
+) {
     let word = |changes: &[&PathChange]| {
         let mut words = changes.iter().filter(|change| is_tombstone(change));
         words
@@ -145,20 +150,20 @@ fn unite_words(ours: &[&PathChange], theirs: &[&PathChange], stone: &Tombstone, 
         return;
     };
     if before != other && stone.names_texts() {
-        let step = Step::written(path, before, stone.written().into_bytes());
+        let step = MergeStep::written(path, before, stone.written().into_bytes());
         plan.steps
             .extend(Some(step).filter(|step| step.before != step.after));
     }
 }
 
 /// Takes every file of a purged memory away, and the word of it over.
-fn bury(ours: &[&PathChange], theirs: &[&PathChange], plan: &mut Plan) {
+fn bury(ours: &[&PathChange], theirs: &[&PathChange], plan: &mut MergePlan) {
     let ours_at = |path: &str| ours.iter().find(|change| change.path == path);
     for change in ours {
         if !is_tombstone(change) && change.after.is_some() {
             plan.purged.insert(change.path.clone());
             plan.steps
-                .push(Step::taken(&change.path, change.after, None));
+                .push(MergeStep::taken(&change.path, change.after, None));
         }
     }
     for change in theirs
@@ -174,7 +179,7 @@ fn bury(ours: &[&PathChange], theirs: &[&PathChange], plan: &mut Plan) {
                 plan.purged.insert(change.path.clone());
             }
             plan.steps
-                .push(Step::taken(&change.path, change.before, after));
+                .push(MergeStep::taken(&change.path, change.before, after));
         }
     }
 }
@@ -195,16 +200,16 @@ fn by_path(
     ours: &[&PathChange],
     theirs: &[&PathChange],
     sources: &dyn Sources,
-    plan: &mut Plan,
+    plan: &mut MergePlan,
 ) -> Result<(), EngineError> {
     for change in theirs {
         let known = ours.iter().find(|known| known.path == change.path);
         match known {
-            None => plan.steps.push(Step::from(*change)),
+            None => plan.steps.push(MergeStep::from(*change)),
             Some(known) if known.after == change.after => {}
             Some(known) => {
                 let lying = |id: Option<Id>| id.map(|id| (change.path.clone(), id));
-                let memory = Memory {
+                let memory = MemoryVersions {
                     base: lying(change.before),
                     local: lying(known.after),
                     remote: lying(change.after),
@@ -217,16 +222,16 @@ fn by_path(
 }
 
 /// A memory in three states; `None` where it is not there.
-struct Memory {
+struct MemoryVersions {
     base: Option<Lying>,
     local: Option<Lying>,
     remote: Option<Lying>,
 }
 
-impl Memory {
+impl MemoryVersions {
     /// The states that the changes of both sides speak of; `None` if one of them has several files
     /// of this name, or if each added one elsewhere, under a name that anybody may give.
-    fn of(stem: &str, ours: &[&PathChange], theirs: &[&PathChange]) -> Option<Memory> {
+    fn of(stem: &str, ours: &[&PathChange], theirs: &[&PathChange]) -> Option<MemoryVersions> {
         let mut base: Vec<Lying> = ours
             .iter()
             .chain(theirs)
@@ -245,7 +250,7 @@ impl Memory {
             files.extend(base.iter().filter(|(path, _)| !is_told(path)).cloned());
             (files.len() < 2).then(|| files.pop())
         };
-        let memory = Memory {
+        let memory = MemoryVersions {
             local: after(ours)?,
             remote: after(theirs)?,
             base: match base.len() {
@@ -261,12 +266,17 @@ impl Memory {
         is_one.then_some(memory)
     }
 
-    fn unite(self, stem: &str, sources: &dyn Sources, plan: &mut Plan) -> Result<(), EngineError> {
+    fn unite(
+        self,
+        stem: &str,
+        sources: &dyn Sources,
+        plan: &mut MergePlan,
+    ) -> Result<(), EngineError> {
         let (local, remote) = match (&self.local, &self.remote) {
             // Gone on the other side: a deletion never wins over anything else.
             (_, None) => return Ok(()),
             (None, Some((path, id))) => {
-                plan.steps.push(Step::taken(path, None, Some(*id)));
+                plan.steps.push(MergeStep::taken(path, None, Some(*id)));
                 return Ok(());
             }
             (Some(local), Some(remote)) => (local, remote),
@@ -302,18 +312,19 @@ impl Memory {
                     if !sources.is_here(aside.as_str())? {
                         let folder = path.rsplit_once('/').map_or("files", |(folder, _)| folder);
                         let path = format!("{folder}/{aside}.md");
-                        plan.steps.push(Step::written(path, None, bytes));
+                        plan.steps.push(MergeStep::written(path, None, bytes));
                     }
                     plan.conflicts.push(stem.to_owned());
                 }
             }
         }
         if path != local.0 {
-            plan.steps.push(Step::taken(&local.0, Some(local.1), None));
+            plan.steps
+                .push(MergeStep::taken(&local.0, Some(local.1), None));
         }
         let before = (path == local.0).then_some(local.1);
         if before != Some(after) {
-            plan.steps.push(Step {
+            plan.steps.push(MergeStep {
                 path,
                 before,
                 after: Some(after),
@@ -385,7 +396,7 @@ impl Memory {
         base: Option<Id>,
         (local, remote): (Id, Id),
         sources: &dyn Sources,
-        plan: &mut Plan,
+        plan: &mut MergePlan,
     ) -> Result<Merged, EngineError> {
         let base = match base {
             Some(id) => sources.base_text(id)?,
@@ -438,7 +449,7 @@ fn known_conflict(
     other: &[u8],
     base: Option<&[u8]>,
     sources: &dyn Sources,
-    plan: &mut Plan,
+    plan: &mut MergePlan,
 ) -> Result<bool, EngineError> {
     let links = parse(stem, one, DateTime::UNIX_EPOCH).links;
     for link in links.iter().filter(|link| is_conflict(link)) {
@@ -459,7 +470,7 @@ fn known_conflict(
         if let Some(text) = later {
             let is_here = sources.is_here(aside.as_str())?;
             let before = is_here.then_some(before);
-            plan.moved_on.push(Step::written(path, before, text));
+            plan.moved_on.push(MergeStep::written(path, before, text));
             return Ok(true);
         }
     }
@@ -654,7 +665,7 @@ mod tests {
             change(&aside, None, aside_text),
         ];
         let edited = vec![change(PATH, Some(put_aside), now)];
-        let check = |plan: Plan, before: Option<Id>| {
+        let check = |plan: MergePlan, before: Option<Id>| {
             assert!(plan.conflicts.is_empty(), "{plan:?}");
             let step = plan.steps.iter().find(|step| step.path == aside).unwrap();
             assert_eq!(step.before, before);

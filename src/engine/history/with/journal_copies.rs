@@ -8,13 +8,13 @@ use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::remote::foreign_files::lies_behind_link;
 use crate::engine::history::with::record::Base;
-use crate::engine::history::with::side::Side;
-use crate::engine::history::with::sources::Texts;
+use crate::engine::history::with::side::StoreContents;
+use crate::engine::history::with::sources::TextSources;
 use crate::engine::write::journals::put_journal;
 use crate::format::unite_journals;
 
 /// A journal that is to say more.
-pub(in crate::engine) struct Unite {
+pub(in crate::engine) struct JournalUnion {
     pub path: String,
     /// The common ancestor; empty where it is not known.
     base: Vec<u8>,
@@ -26,11 +26,11 @@ pub(in crate::engine) struct Unite {
 
 /// The journals of which `source` has more than `target`.
 pub(in crate::engine) fn plan(
-    target: &Side,
-    source: &Side,
+    target: &StoreContents,
+    source: &StoreContents,
     base: &Base,
-    texts: &Texts<'_>,
-) -> Result<Vec<Unite>, EngineError> {
+    texts: &TextSources<'_>,
+) -> Result<Vec<JournalUnion>, EngineError> {
     let mut all = Vec::new();
     for (path, id) in &source.journals {
         let ours = target.journals.get(path);
@@ -43,7 +43,7 @@ pub(in crate::engine) fn plan(
             continue; // Gone meanwhile.
         };
         let before = known.and_then(|id| texts.committed(*id));
-        let unite = Unite {
+        let unite = JournalUnion {
             path: path.clone(),
             base: before.unwrap_or_default(),
             theirs,
@@ -60,7 +60,7 @@ pub(in crate::engine) fn plan(
     Ok(all)
 }
 
-impl Unite {
+impl JournalUnion {
     /// The new text of the journal, if its present text is `now`.
     fn with(&self, now: Option<&[u8]>) -> Vec<u8> {
         match now {
@@ -76,7 +76,7 @@ impl Unite {
 /// Has a journal say what both stores say; `Ok(false)` if it is no file, or never at rest.
 pub(in crate::engine) fn unite_journal(
     history: &History,
-    unite: &Unite,
+    unite: &JournalUnion,
 ) -> Result<bool, EngineError> {
     if lies_behind_link(history.live.root(), &unite.path) {
         return Ok(false);

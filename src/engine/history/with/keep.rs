@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::deletions::is_memory;
-use crate::engine::history::merge_plan::{Plan, Sources, Step, stem_of_path};
+use crate::engine::history::merge_plan::{MergePlan, MergeStep, Sources, stem_of_path};
 use crate::engine::history::with::side::{Files, Found};
 use crate::git::Id;
 use crate::model::Stem;
@@ -18,7 +18,7 @@ pub(in crate::engine) const WHY: &str = "sync --with: its file was gone from the
 /// The files, with their texts, that `plan` would take from `local` for good though nobody purged
 /// them.
 pub(in crate::engine) fn lost(
-    plan: &Plan,
+    plan: &MergePlan,
     local: &Files,
     sources: &dyn Sources,
 ) -> Result<Vec<(String, Id)>, EngineError> {
@@ -50,7 +50,7 @@ pub(in crate::engine) fn lost(
 /// Has `plan` move what it would take away to the archive; where the archive has another one of
 /// that name, it stays. The stems of what is deleted so.
 pub(in crate::engine) fn keep(
-    plan: &mut Plan,
+    plan: &mut MergePlan,
     local: &Files,
     sources: &dyn Sources,
 ) -> Result<BTreeSet<String>, EngineError> {
@@ -70,11 +70,11 @@ pub(in crate::engine) fn keep(
 }
 
 /// Has `plan` put a text into the archive.
-pub(in crate::engine) fn archive(plan: &mut Plan, path: String, id: Id) {
+pub(in crate::engine) fn archive(plan: &mut MergePlan, path: String, id: Id) {
     if plan.steps.iter().any(|step| step.path == path) {
         return;
     }
-    plan.steps.push(Step::taken(&path, None, Some(id)));
+    plan.steps.push(MergeStep::taken(&path, None, Some(id)));
 }
 
 /// Where a live memory lies once it is forgotten.
@@ -92,7 +92,7 @@ fn is_purged(stem: &str, text: Id, sources: &dyn Sources) -> Result<bool, Engine
 }
 
 /// The state of `files` after `plan`.
-pub(in crate::engine) fn carried_out(files: &Files, plan: &Plan) -> Files {
+pub(in crate::engine) fn carried_out(files: &Files, plan: &MergePlan) -> Files {
     let mut after = files.clone();
     for step in &plan.steps {
         match step.after {

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::merge_plan::stem_of_path;
-use crate::engine::history::with::side::{Side, WITH};
+use crate::engine::history::with::side::{StoreContents, WITH};
 use crate::files::{FilesError, STATE_FOLDER, Storage, Store};
 use crate::git::Id;
 
@@ -26,7 +26,7 @@ pub(in crate::engine) type Base = BTreeMap<String, Id>;
 
 /// A note, as it is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::engine) struct Note {
+pub(in crate::engine) struct SyncNote {
     version: u32,
     token: String,
     /// The token of the note before this one.
@@ -34,12 +34,12 @@ pub(in crate::engine) struct Note {
     base: BTreeMap<String, String>,
     /// Texts that a run put together, which may have been killed after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pending: Vec<Pending>,
+    pending: Vec<PendingText>,
 }
 
 /// A text that is made of both sides: where it lies, the other side is in it already.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::engine) struct Pending {
+pub(in crate::engine) struct PendingText {
     /// Whether it is put into the other store.
     pub there: bool,
     pub path: String,
@@ -49,16 +49,16 @@ pub(in crate::engine) struct Pending {
 }
 
 /// The notes of two stores about each other.
-pub(in crate::engine) struct Notes<'a> {
+pub(in crate::engine) struct SyncNotes<'a> {
     here: &'a Path,
     there: &'a Path,
     /// The id of each in the other's notes; `None` where nothing was noted yet.
     ids: [Option<String>; 2],
     /// Such a one is kept here alone.
     one_way: PathBuf,
-    one_way_note: Option<Note>,
-    ours: Option<Note>,
-    theirs: Option<Note>,
+    one_way_note: Option<SyncNote>,
+    ours: Option<SyncNote>,
+    theirs: Option<SyncNote>,
 }
 
 const VERSION: u32 = 1;
@@ -66,15 +66,15 @@ const VERSION: u32 = 1;
 /// A note of a million memories is not as long.
 const LONGEST: u64 = 256 << 20;
 
-impl<'a> Notes<'a> {
-    pub fn read(here: &'a Path, there: &'a Path) -> Result<Notes<'a>, EngineError> {
+impl<'a> SyncNotes<'a> {
+    pub fn read(here: &'a Path, there: &'a Path) -> Result<SyncNotes<'a>, EngineError> {
         let ids = [own_id(here)?, own_id(there)?];
         let note = |root: &Path, id: &Option<String>| match id {
             Some(id) => note_at(root, &format!("{WITH}/{id}.json")),
             None => Ok(None),
         };
         let one_way = PathBuf::from(format!("{WITH}/from-{:032x}.json", identity(there)));
-        Ok(Notes {
+        Ok(SyncNotes {
             ours: note(here, &ids[1])?,
             theirs: note(there, &ids[0])?,
             one_way_note: note_at(here, &one_way.to_string_lossy())?,
@@ -92,7 +92,7 @@ impl<'a> Notes<'a> {
     }
 
     /// The note that counts, if one does.
-    fn counting(&self) -> Option<&Note> {
+    fn counting(&self) -> Option<&SyncNote> {
         if let Some(note) = &self.one_way_note
             && note.token == self.their_token()
         {
@@ -107,7 +107,7 @@ impl<'a> Notes<'a> {
 
     /// The common state, as far as one of the two still has a file of that name: other entries of a
     /// note that came with a store are of no use.
-    pub fn base(&self, here: &Side, there: &Side) -> Base {
+    pub fn base(&self, here: &StoreContents, there: &StoreContents) -> Base {
         let Some(note) = self.counting() else {
             return Base::new();
         };
@@ -133,8 +133,12 @@ impl<'a> Notes<'a> {
 
     /// Notes `pending` texts before they are put in place, or `base` afterwards, where nothing is
     /// written into the other store, or not yet.
-    pub fn write_here(&mut self, base: &Base, pending: Vec<Pending>) -> Result<(), EngineError> {
-        let note = Note {
+    pub fn write_here(
+        &mut self,
+        base: &Base,
+        pending: Vec<PendingText>,
+    ) -> Result<(), EngineError> {
+        let note = SyncNote {
             version: VERSION,
             token: self.their_token(),
             before: String::new(),
@@ -164,7 +168,7 @@ impl<'a> Notes<'a> {
             make_id(self.here, &self.ids[0])?,
             make_id(self.there, &self.ids[1])?,
         ];
-        let note = Note {
+        let note = SyncNote {
             version: VERSION,
             token: uuid::Uuid::new_v4().simple().to_string(),
             before: self.counting_token(),
@@ -235,12 +239,12 @@ fn inode(_: &fs::Metadata) -> u64 {
     0
 }
 
-fn note_at(root: &Path, path: &str) -> Result<Option<Note>, EngineError> {
+fn note_at(root: &Path, path: &str) -> Result<Option<SyncNote>, EngineError> {
     let Some(bytes) = bytes_at(root, path)? else {
         return Ok(None);
     };
     // One that is torn, or of a later version, says nothing.
-    let note: Option<Note> = serde_json::from_slice(&bytes).ok();
+    let note: Option<SyncNote> = serde_json::from_slice(&bytes).ok();
     Ok(note.filter(|note| note.version == VERSION))
 }
 
@@ -252,7 +256,7 @@ fn bytes_at(root: &Path, path: &str) -> Result<Option<Vec<u8>>, EngineError> {
     }
 }
 
-fn write(root: &Path, path: &Path, note: &Note) -> Result<(), EngineError> {
+fn write(root: &Path, path: &Path, note: &SyncNote) -> Result<(), EngineError> {
     let text = serde_json::to_vec(note).expect("texts and numbers are JSON");
     write_bytes(root, path, &text)
 }

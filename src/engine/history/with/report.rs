@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use crate::engine::history::commits::deletions::is_memory;
-use crate::engine::history::merge_plan::{Plan, Step, stem_of_path};
+use crate::engine::history::merge_plan::{MergePlan, MergeStep, stem_of_path};
 use crate::engine::history::with::side::Files;
 
 /// Which of two stores takes in what the other one has.
@@ -85,13 +85,13 @@ impl WithReport {
 
 impl Taken {
     /// The changes that `plan` makes in `files`.
-    pub(in crate::engine) fn of(plan: &Plan, files: &Files, journals: usize) -> Taken {
+    pub(in crate::engine) fn of(plan: &MergePlan, files: &Files, journals: usize) -> Taken {
         let mut taken = Taken {
             conflicts: plan.conflicts.clone(),
             journals,
             ..Taken::default()
         };
-        let mut by_stem: BTreeMap<&str, Vec<&Step>> = BTreeMap::new();
+        let mut by_stem: BTreeMap<&str, Vec<&MergeStep>> = BTreeMap::new();
         for step in plan.steps.iter().filter(|step| is_memory(&step.path)) {
             by_stem
                 .entry(stem_of_path(&step.path))

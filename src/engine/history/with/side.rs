@@ -25,7 +25,7 @@ pub(in crate::engine) struct Found {
 pub(in crate::engine) type Files = BTreeMap<String, Found>;
 
 /// One store.
-pub(in crate::engine) struct Side {
+pub(in crate::engine) struct StoreContents {
     pub store: Store,
     /// Memories, live and forgotten, and the words of those that were purged.
     pub files: Files,
@@ -69,11 +69,11 @@ pub(in crate::engine) fn check_store(root: &Path) -> Result<(), EngineError> {
     }
 }
 
-impl Side {
+impl StoreContents {
     /// Looks at `store`, whose folders are followed through no link.
-    pub fn look(store: Store) -> Result<Side, EngineError> {
-        let mut side = Side {
-            own_journals: Side::own_journals(store.root(), store.state()),
+    pub fn look(store: Store) -> Result<StoreContents, EngineError> {
+        let mut side = StoreContents {
+            own_journals: StoreContents::own_journals(store.root(), store.state()),
             store,
             files: Files::new(),
             paths: HashMap::new(),

@@ -5,25 +5,25 @@ use std::path::Path;
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::deletions::is_memory;
-use crate::engine::history::merge_plan::{Lying, Plan, Sources, stem_of_path};
+use crate::engine::history::merge_plan::{Lying, MergePlan, Sources, stem_of_path};
 use crate::engine::history::remote::three_way_merge;
 use crate::engine::history::with::record::Base;
-use crate::engine::history::with::side::{Files, Side};
+use crate::engine::history::with::side::{Files, StoreContents};
 use crate::engine::write::tombstones::texts_since_added;
 use crate::files::tombstone_of;
 use crate::git::{Honoured, Id, PathChange, Repository};
 
 /// Where texts are found.
-pub(in crate::engine) struct Texts<'a> {
-    pub here: &'a Side,
-    pub there: &'a Side,
+pub(in crate::engine) struct TextSources<'a> {
+    pub here: &'a StoreContents,
+    pub there: &'a StoreContents,
     /// Those that are still to be written.
     pub new: HashMap<Id, Vec<u8>>,
     /// Histories that may hold earlier ones.
     pub repositories: &'a [Repository],
 }
 
-impl Texts<'_> {
+impl TextSources<'_> {
     /// A text that some commit holds.
     pub fn committed(&self, id: Id) -> Option<Vec<u8>> {
         self.repositories
@@ -44,7 +44,7 @@ pub(in crate::engine) fn repositories(roots: [&Path; 2]) -> Vec<Repository> {
 /// A text by what git calls it, if a file still holds it.
 pub(in crate::engine) fn find_text(
     id: Id,
-    sides: [&Side; 2],
+    sides: [&StoreContents; 2],
     new: &HashMap<Id, Vec<u8>>,
 ) -> Result<Option<Vec<u8>>, EngineError> {
     if let Some(text) = new.get(&id) {
@@ -63,12 +63,12 @@ pub(in crate::engine) fn find_text(
 }
 
 /// The texts and times of two folders, for planning their merge.
-pub(in crate::engine) struct Both<'a> {
+pub(in crate::engine) struct FolderSources<'a> {
     local: &'a Files,
     remote: &'a Files,
     /// The stems of each of them, in the same order.
     stems: [HashMap<&'a str, Stemmed>; 2],
-    texts: &'a Texts<'a>,
+    texts: &'a TextSources<'a>,
 }
 
 /// Facts about the files of one stem.
@@ -79,8 +79,8 @@ struct Stemmed {
     at: i64,
 }
 
-impl<'a> Both<'a> {
-    pub fn new([local, remote]: [&'a Files; 2], texts: &'a Texts<'a>) -> Both<'a> {
+impl<'a> FolderSources<'a> {
+    pub fn new([local, remote]: [&'a Files; 2], texts: &'a TextSources<'a>) -> FolderSources<'a> {
         let stems = [local, remote].map(|files| {
             let mut stems: HashMap<&str, Stemmed> = HashMap::new();
             for (path, found) in files {
@@ -90,7 +90,7 @@ impl<'a> Both<'a> {
             }
             stems
         });
-        Both {
+        FolderSources {
             local,
             remote,
             stems,
@@ -99,13 +99,13 @@ impl<'a> Both<'a> {
     }
 
     /// Plans how the first take in what the others hold, as a sync by git does.
-    pub fn plan(&self, base: &Base, skipped: &BTreeSet<String>) -> Result<Plan, EngineError> {
+    pub fn plan(&self, base: &Base, skipped: &BTreeSet<String>) -> Result<MergePlan, EngineError> {
         let changes = |files: &Files| changes(base, files, skipped);
         three_way_merge::plan(&changes(self.local), &changes(self.remote), self)
     }
 }
 
-impl Sources for Both<'_> {
+impl Sources for FolderSources<'_> {
     fn text(&self, id: Id) -> Result<Vec<u8>, EngineError> {
         let texts = self.texts;
         let found = find_text(id, [texts.here, texts.there], &texts.new)?;

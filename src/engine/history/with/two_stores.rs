@@ -15,14 +15,16 @@ use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::deletions::{Memories, are_too_many, is_memory, lost};
 use crate::engine::history::commits::{commit, dates, journals};
-use crate::engine::history::merge_plan::{Plan, Step, stem_of_path};
+use crate::engine::history::merge_plan::{MergePlan, MergeStep, stem_of_path};
 use crate::engine::history::remote::apply;
 use crate::engine::history::remote::foreign_files::lies_behind_link;
 use crate::engine::history::with::keep::carried_out;
-use crate::engine::history::with::record::{Base, Notes, Pending};
+use crate::engine::history::with::record::{Base, PendingText, SyncNotes};
 pub use crate::engine::history::with::report::{Direction, Taken, With, WithReport};
-use crate::engine::history::with::side::{Files, Side, check_store};
-use crate::engine::history::with::sources::{Both, Texts, find_text, is_skipped, repositories};
+use crate::engine::history::with::side::{Files, StoreContents, check_store};
+use crate::engine::history::with::sources::{
+    FolderSources, TextSources, find_text, is_skipped, repositories,
+};
 use crate::engine::history::with::{journal_copies, keep, record, report};
 use crate::engine::live::leader;
 use crate::files::{LinkPolicy, Lock, Place, STATE_FOLDER, Store, tombstone_of};
@@ -34,9 +36,9 @@ use std::path::Path;
 const ROUNDS: usize = 5;
 
 /// The changes to make in one of the two stores.
-struct Task {
-    plan: Plan,
-    journals: Vec<journal_copies::Unite>,
+struct StoreTask {
+    plan: MergePlan,
+    journals: Vec<journal_copies::JournalUnion>,
     /// Stems of memories that are forgotten because the other side holds them no more.
     deleted: BTreeSet<String>,
 }
@@ -146,15 +148,15 @@ fn look_with<'a>(history: &'a History, with: &With<'a>) -> Result<Look<'a>, Engi
         .directory
         .clone()
         .with_links(LinkPolicy::Refuse);
-    let mut here = Side::look(own)?;
-    let mut there = Side::look(Store::at(with.folder))?;
-    let notes = Notes::read(history.live.root(), with.folder)?;
+    let mut here = StoreContents::look(own)?;
+    let mut there = StoreContents::look(Store::at(with.folder))?;
+    let notes = SyncNotes::read(history.live.root(), with.folder)?;
     let mut skipped = here.skipped_stems();
     skipped.extend(there.skipped_stems());
     let base = notes.base(&here, &there);
     let repositories = repositories([history.live.root(), with.folder]);
     loop {
-        let texts = Texts {
+        let texts = TextSources {
             here: &here,
             there: &there,
             new: HashMap::new(),
@@ -250,10 +252,10 @@ fn record_deleted(history: &History, look: &mut Look<'_>) -> Result<(), EngineEr
     }
     drop(together);
     journals::journals_are_to_commit(history);
-    look.here.own_journals = Side::own_journals(history.live.root(), history.live.state());
+    look.here.own_journals = StoreContents::own_journals(history.live.root(), history.live.state());
     look.here.look_at_journals()?;
     if let Some(task) = &mut look.for_there {
-        let texts = Texts {
+        let texts = TextSources {
             here: &look.here,
             there: &look.there,
             new: HashMap::new(),
@@ -268,11 +270,11 @@ fn record_deleted(history: &History, look: &mut Look<'_>) -> Result<(), EngineEr
 /// stands in the way, if there is one.
 fn apply_with(
     history: &History,
-    task: &Task,
-    sides: [&Side; 2],
+    task: &StoreTask,
+    sides: [&StoreContents; 2],
     new: &HashMap<Id, Vec<u8>>,
 ) -> Result<Option<String>, EngineError> {
-    let (added, others): (Vec<&Step>, Vec<&Step>) = task
+    let (added, others): (Vec<&MergeStep>, Vec<&MergeStep>) = task
         .plan
         .steps
         .iter()
@@ -315,25 +317,25 @@ fn apply_with(
 
 /// Both stores at one moment, and what is to be done.
 struct Look<'a> {
-    here: Side,
-    there: Side,
-    notes: Notes<'a>,
+    here: StoreContents,
+    there: StoreContents,
+    notes: SyncNotes<'a>,
     base: Base,
     /// Stems of which nothing is said.
     skipped: BTreeSet<String>,
     /// The files of this store once it has taken in the other one's.
     after: Files,
-    for_here: Option<Task>,
-    for_there: Option<Task>,
+    for_here: Option<StoreTask>,
+    for_there: Option<StoreTask>,
 }
 
 impl Look<'_> {
     fn report(&self, with: &With<'_>) -> WithReport {
-        let taken = |task: &Option<Task>, side: &Side| match task {
+        let taken = |task: &Option<StoreTask>, side: &StoreContents| match task {
             Some(task) => Taken::of(&task.plan, &side.files, task.journals.len()),
             None => Taken::default(),
         };
-        let shown = |side: &Side, is_here: bool| {
+        let shown = |side: &StoreContents, is_here: bool| {
             let skipped = side.skipped.iter().cloned();
             skipped
                 .map(|(path, reason)| report::Skipped {
@@ -355,8 +357,8 @@ impl Look<'_> {
 /// The changes to make in both stores, and the files of this one afterwards.
 struct Plans {
     after: Files,
-    for_here: Option<Task>,
-    for_there: Option<Task>,
+    for_here: Option<StoreTask>,
+    for_there: Option<StoreTask>,
 }
 
 impl Plans {
@@ -380,7 +382,7 @@ fn plans(
     with: &With<'_>,
     base: &Base,
     skipped: &BTreeSet<String>,
-    mut texts: Texts<'_>,
+    mut texts: TextSources<'_>,
 ) -> Result<Plans, EngineError> {
     let (here, there) = (texts.here, texts.there);
     let mut plans = Plans {
@@ -398,7 +400,7 @@ fn plans(
         if with.direction == Direction::Merge {
             // What was deleted here is forgotten in both, and so comes here from there.
             let after = carried_out(&here.files, &plan);
-            let both = Both::new([&there.files, &after], &texts);
+            let both = FolderSources::new([&there.files, &after], &texts);
             let sent = both.plan(&common, skipped)?;
             for (path, id) in keep::lost(&sent, &there.files, &both)? {
                 let is_free = |path: &String| {
@@ -419,7 +421,7 @@ fn plans(
         plans.after = carried_out(&here.files, &plan);
         texts.new = new_texts(&plan);
         let journals = journal_copies::plan(here, there, base, &texts)?;
-        plans.for_here = Some(Task {
+        plans.for_here = Some(StoreTask {
             plan,
             journals,
             deleted,
@@ -431,7 +433,7 @@ fn plans(
         let (plan, mut deleted) = planned(files, &common, skipped, &texts)?;
         deleted.append(&mut sent_away);
         let journals = journal_copies::plan(there, here, base, &texts)?;
-        plans.for_there = Some(Task {
+        plans.for_there = Some(StoreTask {
             plan,
             journals,
             deleted,
@@ -446,9 +448,9 @@ fn planned(
     files: [&Files; 2],
     base: &Base,
     skipped: &BTreeSet<String>,
-    texts: &Texts<'_>,
-) -> Result<(Plan, BTreeSet<String>), EngineError> {
-    let both = Both::new(files, texts);
+    texts: &TextSources<'_>,
+) -> Result<(MergePlan, BTreeSet<String>), EngineError> {
+    let both = FolderSources::new(files, texts);
     let mut plan = both.plan(base, skipped)?;
     let deleted = keep::keep(&mut plan, files[0], &both)?;
     Ok((plan, deleted))
@@ -462,7 +464,7 @@ fn kept(base: &Base, skipped: &BTreeSet<String>) -> Base {
 }
 
 /// The common state with `side` once all it holds was taken in.
-fn in_common(side: &Side, skipped: &BTreeSet<String>, base: &Base) -> Base {
+fn in_common(side: &StoreContents, skipped: &BTreeSet<String>, base: &Base) -> Base {
     let mut common = kept(base, skipped);
     let files = side.files.iter();
     let files = files.filter(|(path, _)| !is_skipped(path, skipped));
@@ -471,7 +473,7 @@ fn in_common(side: &Side, skipped: &BTreeSet<String>, base: &Base) -> Base {
     common
 }
 
-fn new_texts(plan: &Plan) -> HashMap<Id, Vec<u8>> {
+fn new_texts(plan: &MergePlan) -> HashMap<Id, Vec<u8>> {
     let steps = plan.steps.iter();
     steps
         .filter_map(|step| Some((step.after?, step.text.clone()?)))
@@ -479,9 +481,9 @@ fn new_texts(plan: &Plan) -> HashMap<Id, Vec<u8>> {
 }
 
 /// The texts of `plan` that are made of both sides: where they lie, `source` was taken in.
-fn pending(plan: &Plan, source: &Files, there: bool) -> Vec<Pending> {
+fn pending(plan: &MergePlan, source: &Files, there: bool) -> Vec<PendingText> {
     let made = plan.steps.iter().filter(|step| step.text.is_some());
-    let made: Vec<&Step> = made.collect();
+    let made: Vec<&MergeStep> = made.collect();
     let stems: BTreeSet<&str> = made.iter().map(|step| stem_of_path(&step.path)).collect();
     let mut files: HashMap<&str, Base> = HashMap::new();
     for (path, found) in source {
@@ -496,7 +498,7 @@ fn pending(plan: &Plan, source: &Files, there: bool) -> Vec<Pending> {
         let of = files.get(stem_of_path(&step.path));
         let of = of.cloned().unwrap_or_default();
         // One that is put aside has a name of its own, and says nothing of the other side's.
-        (!of.is_empty()).then(|| Pending {
+        (!of.is_empty()).then(|| PendingText {
             there,
             path: step.path.clone(),
             id: step.after.map(|id| id.to_string()).unwrap_or_default(),
@@ -509,8 +511,8 @@ fn pending(plan: &Plan, source: &Files, there: bool) -> Vec<Pending> {
 /// Fails if too many memories go from one of the stores. What was purged here is meant.
 fn check_deletions(
     with: &With<'_>,
-    sides: [&Side; 2],
-    [for_here, for_there]: [&Option<Task>; 2],
+    sides: [&StoreContents; 2],
+    [for_here, for_there]: [&Option<StoreTask>; 2],
 ) -> Result<(), EngineError> {
     if with.accept_deletions {
         return Ok(());
@@ -531,9 +533,9 @@ fn check_deletions(
 fn check_deletions_from(
     place: &str,
     files: &Files,
-    task: &Task,
+    task: &StoreTask,
     ours: Option<&Files>,
-    sides: [&Side; 2],
+    sides: [&StoreContents; 2],
 ) -> Result<(), EngineError> {
     let memories = |files: &Files| {
         let mut memories = Memories::new();
