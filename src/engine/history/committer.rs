@@ -121,7 +121,7 @@ impl Work {
                     self.leads = leads;
                     if leads {
                         // What the last leader left undone is this one's.
-                        self.history.live.all_is_to_commit();
+                        self.history.live.note_all_pending();
                         self.note_change(now);
                     }
                     self.exchanger.lead(leads);
@@ -135,7 +135,7 @@ impl Work {
             }
             let now = Instant::now();
             if self.journals_at <= now {
-                journals::journals_are_to_commit(&self.history);
+                journals::note_journals_pending(&self.history);
                 self.note_change(now);
                 self.journals_at = now + ALONE_AFTER;
             }

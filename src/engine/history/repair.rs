@@ -97,6 +97,6 @@ pub(in crate::engine) fn resume(
         repository.advance(&branch, None, known, "memdir: resume")?;
         repository.set_reference(&remote.seen_ref(), known)?;
     }
-    history.live.all_is_to_commit();
+    history.live.note_all_pending();
     Ok(repository.unset(RESUME)?)
 }

@@ -81,7 +81,7 @@ pub(in crate::engine) fn snapshot_after(
             _ => poll(live, &mut freshness, &own, suspects),
         };
         if followed.is_err() {
-            own.iter().for_each(|name| live.changed_by_us(name));
+            own.iter().for_each(|name| live.note_own_change(name));
         }
         followed?;
         let brief = freshness.brief_until();
@@ -116,7 +116,7 @@ pub(in crate::engine) fn swept_snapshot(
         let own = live.take_own_changes();
         let looked = look(live, &mut freshness, &own);
         if looked.is_err() {
-            own.iter().for_each(|name| live.changed_by_us(name));
+            own.iter().for_each(|name| live.note_own_change(name));
         }
         looked?;
         if freshness.next_due().is_none() || started.elapsed() > HALF_WRITTEN_PATIENCE {
@@ -271,7 +271,7 @@ fn refresh(
     for read in reading::read_all(live, &unread) {
         take_in(live, freshness, read, own);
     }
-    names.iter().for_each(|name| live.is_to_commit(name));
+    names.iter().for_each(|name| live.note_pending(name));
     if live.watch().is_some() {
         freshness.verified = freshness.verified.max(from);
     }
@@ -352,7 +352,7 @@ fn look(
         return Ok(0);
     }
     if !changes.is_empty() && live.has_background() {
-        live.all_is_to_commit();
+        live.note_all_pending();
     }
     freshness.behind = 0;
     let is_news = |name: &str| {

@@ -56,7 +56,7 @@ pub struct LiveStore {
     pub(in crate::engine) life: Life,
     pub(in crate::engine) listeners: Listeners,
     /// Memories that this process read last, where a file's times tell of every change.
-    pub(in crate::engine) known: Option<ReadCache>,
+    pub(in crate::engine) read_cache: Option<ReadCache>,
     pub(in crate::engine) titles: SharedTitles,
 }
 
@@ -188,7 +188,7 @@ impl LiveStore {
             warned_of_journal: AtomicBool::new(false),
             life: options.life.clone(),
             listeners: Listeners::default(),
-            known: (is_local && cfg!(target_os = "linux")).then(ReadCache::default),
+            read_cache: (is_local && cfg!(target_os = "linux")).then(ReadCache::default),
             titles: SharedTitles::default(),
         })
     }
@@ -374,12 +374,12 @@ impl LiveStore {
     }
 
     /// Notes that the file `name` may differ from the newest commit.
-    pub(in crate::engine) fn is_to_commit(&self, name: &str) {
+    pub(in crate::engine) fn note_pending(&self, name: &str) {
         self.pending().add(name);
     }
 
     /// Notes that any file may.
-    pub(in crate::engine) fn all_is_to_commit(&self) {
+    pub(in crate::engine) fn note_all_pending(&self) {
         *self.pending() = Pending::Everything;
     }
 

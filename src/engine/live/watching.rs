@@ -106,8 +106,8 @@ impl LiveStore {
     }
 
     /// Has the next operation look at the file `name`, which this process changed.
-    pub(in crate::engine) fn changed_by_us(&self, name: &str) {
-        self.is_to_commit(name);
+    pub(in crate::engine) fn note_own_change(&self, name: &str) {
+        self.note_pending(name);
         locked(&self.own_changes).insert(name.to_owned());
         self.wake();
     }

@@ -331,7 +331,7 @@ impl Loop {
             self.wait_to_lead();
             return;
         }
-        let known = self.engine.live.known.as_ref();
+        let known = self.engine.live.read_cache.as_ref();
         if known.is_some_and(|known| known.forget_after(FORGET_AFTER)) {
             crate::embed::give_back_memory();
         }

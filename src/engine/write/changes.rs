@@ -13,7 +13,7 @@ pub(in crate::engine) type At<'a> = (Place, &'a str);
 impl Writer {
     /// Has `live` look at the file `name` again if it was changed, or found to be another version.
     fn tell_live<T>(&self, name: &str, done: Result<T, FilesError>) -> Result<T, FilesError> {
-        done.inspect(|_| self.live.changed_by_us(name))
+        done.inspect(|_| self.live.note_own_change(name))
     }
 
     /// Makes the place ready for memories, if it is not.
@@ -57,7 +57,7 @@ impl Writer {
         bytes: &[u8],
     ) -> Result<String, FilesError> {
         let copy = self.storage.add_copy(name, bytes)?;
-        self.live.changed_by_us(&copy);
+        self.live.note_own_change(&copy);
         Ok(copy)
     }
 
@@ -118,7 +118,7 @@ impl Writer {
     /// Gives a memory another name or place; it survives a power cut once both folders are synced.
     pub(in crate::engine) fn rename(&self, from: At<'_>, to: At<'_>) -> Result<(), FilesError> {
         self.tell_live(from.1, self.live.directory.rename(from, to))?;
-        self.live.changed_by_us(to.1);
+        self.live.note_own_change(to.1);
         Ok(())
     }
 

@@ -111,7 +111,7 @@ pub fn commit_if_alone(history: &History) -> Result<Committed, EngineError> {
 ///
 /// As for [`commit`].
 pub fn commit_everything(history: &History) -> Result<Committed, EngineError> {
-    history.live.all_is_to_commit();
+    history.live.note_all_pending();
     commit_pending(history, Why::Asked)
 }
 

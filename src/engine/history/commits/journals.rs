@@ -37,8 +37,8 @@ const COMMITTED_SHARE: u64 = 8;
 const SMALL: u64 = 16 << 10;
 
 /// Has the next commit look at the journals, whose changes nobody tells.
-pub(in crate::engine) fn journals_are_to_commit(history: &History) {
-    history.live.is_to_commit(JOURNALS);
+pub(in crate::engine) fn note_journals_pending(history: &History) {
+    history.live.note_pending(JOURNALS);
 }
 
 /// Compares the journals with what was committed. Unless it `is_thorough`, one of as many bytes
@@ -190,7 +190,7 @@ mod tests {
         };
         let looked = |minutes: i64| {
             let engine = engine(root.path(), minutes);
-            journals_are_to_commit(&engine.history);
+            note_journals_pending(&engine.history);
             match commit::commit(&engine.history).unwrap() {
                 Committed::Nothing => 0,
                 Committed::Done { files, .. } => files,
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(looked(119), 0);
         memory("20270115_080000_bbbbbbbb.md");
         let with_others = engine(root.path(), 119);
-        with_others.live.is_to_commit("20270115_080000_bbbbbbbb.md");
+        with_others.live.note_pending("20270115_080000_bbbbbbbb.md");
         let done = commit::commit(&with_others.history).unwrap();
         assert!(matches!(done, Committed::Done { files: 2, .. }), "{done:?}");
         note();

@@ -205,7 +205,7 @@ pub(in crate::engine) fn hold_back(
     drop(known);
     let mut last = "";
     for one in &now {
-        history.live.is_to_commit(name_of(&one.file));
+        history.live.note_pending(name_of(&one.file));
         if history.live.has_background() && one.file != last && !told.contains(&one.file) {
             match one.is_untaken() {
                 true => tracing::warn!("not committed: {one}"),

@@ -251,7 +251,7 @@ fn record_deleted(history: &History, look: &mut Look<'_>) -> Result<(), EngineEr
             .record("forget", &format!("{stem}.md"), Some(keep::WHY));
     }
     drop(together);
-    journals::journals_are_to_commit(history);
+    journals::note_journals_pending(history);
     look.here.own_journals = StoreContents::own_journals(history.live.root(), history.live.state());
     look.here.look_at_journals()?;
     if let Some(task) = &mut look.for_there {
@@ -310,7 +310,7 @@ fn apply_with(
         if !journal_copies::unite_journal(history, unite)? {
             return Ok(Some(unite.path.clone()));
         }
-        journals::journals_are_to_commit(history);
+        journals::note_journals_pending(history);
     }
     Ok(None)
 }

@@ -188,7 +188,7 @@ fn search_in(
     let reader = engine.live.store.reader(Place::Files).held();
     let known = engine
         .live
-        .known
+        .read_cache
         .as_ref()
         .filter(|_| engine.live.has_background());
     let texts = |name: &str| match known.and_then(|known| known.get(reader.as_ref(), name)) {
