@@ -21,6 +21,7 @@ mod loci_tools;
 mod mcp;
 mod namespaces;
 mod plain_metadata;
+mod replies;
 mod same_text;
 #[path = "../support/mod.rs"]
 mod support;
