@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::json;
 
 use super::arguments::BadArgument;
 use super::json::JsonObject;
@@ -55,6 +56,11 @@ impl Reply {
             ..self
         }
     }
+}
+
+/// The reply of most tool sets to a call that failed: an object with the `error`.
+pub fn refuse(error: &ToolError) -> Reply {
+    Reply::json(json!({"error": error.message()})).failed()
 }
 
 /// Why a call was not done.

@@ -44,12 +44,35 @@ pub struct Tool {
     /// because clients lose every tool of a server that has an array there.
     pub result: Option<fn() -> JsonObject>,
     pub hints: Hints,
-    pub run: fn(&Call<'_>, &Arguments) -> Result<Reply, ToolError>,
+    pub run: Run,
     /// What is answered where that fails.
     pub refuse: fn(&ToolError) -> Reply,
 }
 
+/// What a tool does.
+pub type Run = fn(&Call<'_>, &Arguments) -> Result<Reply, ToolError>;
+
 impl Tool {
+    /// A tool without a schema of its structured reply.
+    pub const fn new(
+        name: &'static str,
+        description: &'static str,
+        parameters: &'static [Parameter],
+        hints: Hints,
+        run: Run,
+        refuse: fn(&ToolError) -> Reply,
+    ) -> Tool {
+        Tool {
+            name,
+            description,
+            parameters,
+            result: None,
+            hints,
+            run,
+            refuse,
+        }
+    }
+
     /// Reads the arguments, and runs.
     pub fn call(&self, call: &Call<'_>, values: JsonObject) -> Reply {
         // What one call changes is undone together.
@@ -70,6 +93,52 @@ pub struct Hints {
     /// Whether clients that hide tools behind a search should show it at once: a memory that has
     /// to be searched for is not used, and each tool shown costs its description every time.
     pub at_hand: bool,
+}
+
+impl Hints {
+    /// Of a tool that changes no memory.
+    pub const fn reads(title: &'static str) -> Hints {
+        Hints {
+            title,
+            read_only: true,
+            destructive: false,
+            idempotent: true,
+            at_hand: false,
+        }
+    }
+
+    /// Of a tool that adds or changes.
+    pub const fn writes(title: &'static str) -> Hints {
+        Hints {
+            read_only: false,
+            idempotent: false,
+            ..Hints::reads(title)
+        }
+    }
+
+    /// Of a tool that takes memories out of sight, or away.
+    pub const fn takes_away(title: &'static str) -> Hints {
+        Hints {
+            destructive: true,
+            ..Hints::writes(title)
+        }
+    }
+
+    /// The same, of a tool whose second call with the same arguments changes nothing.
+    pub const fn idempotent(self) -> Hints {
+        Hints {
+            idempotent: true,
+            ..self
+        }
+    }
+
+    /// The same, of a tool that clients should show at once.
+    pub const fn at_hand(self) -> Hints {
+        Hints {
+            at_hand: true,
+            ..self
+        }
+    }
 }
 
 /// Something that clients can read without calling a tool.

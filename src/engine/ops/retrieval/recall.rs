@@ -1,22 +1,31 @@
 //! Reads memories by what they are called.
 
+use crate::engine::error::EngineError;
 use crate::engine::live::names;
 use crate::engine::live::names::Recalled;
 use crate::engine::parts::Engine;
 use crate::engine::texts::parse;
+use crate::model::Memory;
 
 /// Reads the memories called `ids`, in that order, with one entry for each.
 pub fn recall(engine: &Engine, ids: &[String]) -> Vec<Recalled> {
-    ids.iter()
-        .map(|id| match names::read(&engine.live, id) {
-            Ok((name, version)) => {
-                let memory = Box::new(parse(&version.entry, &version.bytes));
-                Recalled::Found { memory, name }
-            }
-            Err(error) => Recalled::Failed {
-                id: id.clone(),
-                error,
-            },
-        })
-        .collect()
+    let read = |id: &String| match recall_one(engine, id) {
+        Ok((memory, name)) => Recalled::Found { memory, name },
+        Err(error) => Recalled::Failed {
+            id: id.clone(),
+            error,
+        },
+    };
+    ids.iter().map(read).collect()
+}
+
+/// Reads the memory called `id`; its file's name comes with it.
+///
+/// # Errors
+///
+/// Fails if no memory or several are called so, or if the file cannot be read.
+pub fn recall_one(engine: &Engine, id: &str) -> Result<(Box<Memory>, String), EngineError> {
+    let (name, version) = names::read(&engine.live, id)?;
+    let memory = parse(&version.entry, &version.bytes);
+    Ok((Box::new(memory), name))
 }

@@ -26,6 +26,7 @@ use crate::index::Query;
 use crate::index::QueryKind;
 use crate::index::Scan;
 use crate::index::Snapshot;
+use crate::model::Filter;
 use crate::model::Memory;
 use crate::ranking::Parts;
 use crate::words::Analyzer;
@@ -105,6 +106,15 @@ impl Attempt {
         }
         self.results
     }
+}
+
+/// Counts the memories that pass `filter`.
+///
+/// # Errors
+///
+/// As for [`search`].
+pub fn count(engine: &Engine, filter: Filter) -> Result<usize, EngineError> {
+    Ok(search(engine, &Query::everything(filter, 0))?.total)
 }
 
 /// Searches; every hit exists and has the text it is returned with.
