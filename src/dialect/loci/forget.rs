@@ -1,107 +1,86 @@
 //! `forget_memory`: out of sight, or gone for good.
 
-use serde_json::json;
+use serde::Serialize;
 
 use super::arguments::needed;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::reply::object;
-use crate::engine::EngineError;
-use crate::engine::Recalled;
-use crate::engine::ops;
+use crate::dialect::reply::{Reply, ToolError};
+use crate::engine::{Engine, EngineError, ops};
 use crate::model::Stem;
 
 /// What became of a memory.
-struct Gone {
-    stem: Stem,
-    /// It was so before.
+#[derive(Serialize)]
+struct ForgottenView {
+    id: String,
+    forgotten: bool,
+    hard_delete: bool,
+    /// Whether it was so before.
     already: bool,
-    /// Links of others to it that went with it.
-    relations_removed: usize,
-    /// Earlier texts of it that were deleted with it.
-    earlier: Vec<Stem>,
+    /// Number of links of others to it that went with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    relations_removed: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    superseded_by: Option<&'static str>,
     message: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    current_again: Vec<String>,
+    /// Earlier texts of it that were deleted with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    earlier: Vec<String>,
 }
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    let engine = call.engine;
     let id = needed(arguments, "memory_id")?;
     let reason = arguments.set_text("reason")?;
     let is_hard = arguments.flag("hard_delete")?.unwrap_or(false);
-    let replaced = match ops::recall(call.engine, std::slice::from_ref(&id)).pop() {
-        Some(Recalled::Found { memory, .. }) => memory.supersedes.clone(),
-        _ => Vec::new(),
+    let replaced = match ops::recall_one(engine, &id) {
+        Ok((memory, _)) => memory.supersedes,
+        Err(_) => Vec::new(),
     };
     let gone = match is_hard {
-        true => delete(call, &id, reason.as_deref())?,
-        false => forget(call, &id, reason.as_deref())?,
+        true => delete(engine, &id, reason.as_deref())?,
+        false => forget(engine, &id, reason.as_deref())?,
     };
-    let shown = call.engine.live.shown_id(&gone.stem);
-    let mut reply = object(match is_hard {
-        true => json!({
-            "id": shown,
-            "forgotten": true,
-            "hard_delete": true,
-            "already": gone.already,
-            "relations_removed": gone.relations_removed,
-            "message": gone.message,
-        }),
-        false => json!({
-            "id": shown,
-            "forgotten": true,
-            "hard_delete": false,
-            "already": gone.already,
-            "superseded_by": "forgotten",
-            "message": gone.message,
-        }),
-    });
-    let mut put = |key: &str, stems: &[Stem]| {
-        if !stems.is_empty() {
-            let ids = stems.iter().map(|stem| call.engine.live.shown_id(stem));
-            reply.insert(key.to_owned(), json!(ids.collect::<Vec<String>>()));
-        }
-    };
-    put(
-        "current_again",
-        &ops::current_among(call.engine, &replaced)?,
-    );
-    put("earlier", &gone.earlier);
-    Ok(Reply::object(reply))
+    let current = ops::current_among(engine, &replaced)?;
+    Ok(Reply::of(&ForgottenView {
+        current_again: shown_ids(engine, &current),
+        ..gone
+    }))
 }
 
-fn forget(call: &Call<'_>, id: &str, reason: Option<&str>) -> Result<Gone, ToolError> {
-    let engine = call.engine;
+fn shown_ids(engine: &Engine, stems: &[Stem]) -> Vec<String> {
+    let ids = stems.iter().map(|stem| engine.live.shown_id(stem));
+    ids.collect()
+}
+
+fn forget(engine: &Engine, id: &str, reason: Option<&str>) -> Result<ForgottenView, ToolError> {
     let (stem, already) = match ops::forget_because(engine, id, reason) {
         Ok(moved) => (moved.stem, false),
-        Err(error @ EngineError::NotFound(_)) => match ops::resolve_forgotten(engine, id) {
-            Ok((stem, _)) => (stem, true),
-            Err(EngineError::NotFound(_)) => return Err(error.into()),
-            Err(other) => return Err(other.into()),
-        },
+        Err(EngineError::NotFound(_)) => (ops::resolve_forgotten(engine, id)?.0, true),
         Err(error) => return Err(error.into()),
     };
     let shown = engine.live.shown_id(&stem);
-    Ok(Gone {
+    Ok(ForgottenView {
         message: format!(
             "It is not recalled any more, and kept in the archive: `memdir restore {shown}` brings it back"
         ),
-        stem,
+        id: shown,
+        forgotten: true,
+        hard_delete: false,
         already,
-        relations_removed: 0,
+        relations_removed: None,
+        superseded_by: Some("forgotten"),
+        current_again: Vec::new(),
         earlier: Vec::new(),
     })
 }
 
-fn delete(call: &Call<'_>, id: &str, reason: Option<&str>) -> Result<Gone, ToolError> {
-    let engine = call.engine;
+fn delete(engine: &Engine, id: &str, reason: Option<&str>) -> Result<ForgottenView, ToolError> {
     let (stem, already, mut is_in_history) = match ops::purge_because(engine, id, reason) {
         Ok(purged) => (purged.stem, false, purged.is_in_history),
-        Err(error @ EngineError::NotFound(_)) => match ops::resolve_purged(engine, id) {
-            Ok(stem) => (stem, true, false),
-            Err(EngineError::NotFound(_)) => return Err(error.into()),
-            Err(other) => return Err(other.into()),
-        },
+        Err(EngineError::NotFound(_)) => (ops::resolve_purged(engine, id)?, true, false),
         Err(error) => return Err(error.into()),
     };
     // Also where an earlier call was interrupted before this.
@@ -121,11 +100,16 @@ fn delete(call: &Call<'_>, id: &str, reason: Option<&str>) -> Result<Gone, ToolE
             ". An earlier text of it is still in the archive, as {name}: {error}"
         ));
     }
-    Ok(Gone {
-        stem,
+    let earlier: Vec<Stem> = purged.into_iter().map(|one| one.stem).collect();
+    Ok(ForgottenView {
+        id: engine.live.shown_id(&stem),
+        forgotten: true,
+        hard_delete: true,
         already,
-        relations_removed,
-        earlier: purged.into_iter().map(|one| one.stem).collect(),
+        relations_removed: Some(relations_removed),
+        superseded_by: None,
         message,
+        current_again: Vec::new(),
+        earlier: shown_ids(engine, &earlier),
     })
 }

@@ -1,27 +1,65 @@
 //! `memory_inspect`: all about one memory.
 
+use serde::Serialize;
 use serde_json::Value;
-use serde_json::json;
 
-use super::arguments::group;
-use super::arguments::needed;
+use super::arguments::{group, needed};
 use super::shown;
+use super::shown::{GoneView, RelationsView};
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
-use crate::dialect::json::JsonObject;
 use crate::dialect::metadata;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::reply::object;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::Forgotten;
-use crate::engine::Recalled;
-use crate::engine::Record;
-use crate::engine::live;
-use crate::engine::ops;
-use crate::model::Memory;
-use crate::model::Timestamp;
+use crate::dialect::reply::{Reply, ToolError};
+use crate::engine::{Engine, EngineError, Forgotten, Record, live, ops};
+use crate::model::{Memory, Timestamp};
+
+/// All about one memory.
+#[derive(Serialize)]
+struct InspectView {
+    memory: MemoryView,
+    #[serde(flatten)]
+    relations: RelationsView,
+    log: Vec<EntryView>,
+}
+
+/// A memory as of now.
+#[derive(Serialize)]
+struct MemoryView {
+    id: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    content: String,
+    confidence: f64,
+    access_count: u32,
+    metadata: Value,
+    scope: &'static str,
+    source_group: String,
+    created_at: String,
+    last_accessed: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expired: Option<bool>,
+    superseded_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forgotten: Option<GoneView>,
+}
+
+/// Something that was done with a memory.
+#[derive(Serialize)]
+struct EntryView {
+    operation: &'static str,
+    memory_id: String,
+    details: Details,
+    created_at: String,
+}
+
+#[derive(Serialize)]
+struct Details {
+    did: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    client: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
@@ -29,37 +67,32 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     let with_relations = arguments.flag("include_relations")?.unwrap_or(true);
     let with_log = arguments.flag("include_log")?.unwrap_or(false);
     let (memory, forgotten) = find(engine, &id)?;
-    let mut shown_memory = details(engine, &memory)?;
-    if let Some(forgotten) = &forgotten {
-        shown::put_forgotten(engine, forgotten, &mut shown_memory)?;
-    }
-    let mut reply = object(json!({"memory": shown_memory, "relations": []}));
+    let shown_memory = details(engine, &memory, forgotten.as_ref())?;
+    let mut relations = RelationsView::default();
     if with_relations && forgotten.is_none() {
         let group = group(call, None)?;
         let stems = std::slice::from_ref(&memory.stem);
-        let relations = ops::current_relations(engine, stems, Some(&group))?.pop();
-        shown::put_relations(engine, &relations.flatten().unwrap_or_default(), &mut reply);
+        let current = ops::current_relations(engine, stems, Some(&group))?.pop();
+        relations = RelationsView::of(engine, current.flatten().unwrap_or_default());
     }
     let log = match with_log {
         true => live::records_of(&engine.live, &memory.stem)?,
         false => Vec::new(),
     };
-    let shown_id = engine.live.shown_id(&memory.stem);
-    let log: Vec<Value> = log
-        .iter()
-        .enumerate()
-        .map(|(at, record)| entry(&shown_id, record, at == 0))
-        .collect();
-    reply.insert("log".to_owned(), json!(log));
-    Ok(Reply::object(reply))
+    let log = log.into_iter().enumerate();
+    let log = log.map(|(at, record)| entry(&shown_memory.id, record, at == 0));
+    Ok(Reply::of(&InspectView {
+        relations,
+        log: log.collect(),
+        memory: shown_memory,
+    }))
 }
 
 /// The memory called `id`, live or forgotten.
 fn find(engine: &Engine, id: &str) -> Result<(Memory, Option<Forgotten>), ToolError> {
-    let error = match ops::recall(engine, &[id.to_owned()]).pop() {
-        Some(Recalled::Found { memory, .. }) => return Ok((*memory, None)),
-        Some(Recalled::Failed { error, .. }) => error,
-        None => EngineError::NotFound(id.to_owned()),
+    let error = match ops::recall_one(engine, id) {
+        Ok((memory, _)) => return Ok((*memory, None)),
+        Err(error) => error,
     };
     if !matches!(error, EngineError::NotFound(_)) {
         return Err(error.into());
@@ -74,50 +107,55 @@ fn find(engine: &Engine, id: &str) -> Result<(Memory, Option<Forgotten>), ToolEr
     }
 }
 
-fn details(engine: &Engine, memory: &Memory) -> Result<JsonObject, ToolError> {
+fn details(
+    engine: &Engine,
+    memory: &Memory,
+    forgotten: Option<&Forgotten>,
+) -> Result<MemoryView, ToolError> {
     let (state, usage) = live::state_of(&engine.live, memory);
-    let mut object = object(json!({
-        "id": engine.live.shown_id(&memory.stem),
-        "type": shown::kind(memory).as_str(),
-        "content": memory.content,
-        "confidence": shown::confidence(engine, memory),
-        "access_count": usage.count(),
-        "metadata": metadata::to_json(&memory.metadata),
-        "scope": memory.scope_or_usual().as_str(),
-        "source_group": memory.namespace_or_global(),
-        "created_at": memory.timestamp.as_str(),
-        "last_accessed": usage.last().map(|at| Timestamp::from_utc(at).as_str().to_owned()),
-    }));
-    if state.is_expired(engine.live.now()) {
-        object.insert("expired".to_owned(), json!(true));
-    }
-    let newer = ops::newer_than(engine, memory)?;
-    object.insert(
-        "superseded_by".to_owned(),
-        json!(newer.map(|stem| engine.live.shown_id(&stem))),
-    );
-    Ok(object)
-}
-
-fn entry(id: &str, record: &Record, is_first: bool) -> Value {
-    let mut details = JsonObject::new();
-    details.insert("did".to_owned(), json!(record.did));
-    if !record.client.is_empty() {
-        details.insert("client".to_owned(), json!(record.client));
-    }
-    if let Some(why) = &record.why {
-        details.insert("reason".to_owned(), json!(why));
-    }
-    json!({
-        "operation": operation(&record.did, is_first),
-        "memory_id": id,
-        "details": details,
-        "created_at": Timestamp::from_utc(record.at).as_str(),
+    let (superseded_by, gone) = match forgotten {
+        Some(forgotten) => {
+            let (by, gone) = shown::gone(engine, forgotten)?;
+            (Some(by), Some(gone))
+        }
+        None => {
+            let newer = ops::newer_than(engine, memory)?;
+            (newer.map(|stem| engine.live.shown_id(&stem)), None)
+        }
+    };
+    let time = |at| Timestamp::from_utc(at).as_str().to_owned();
+    Ok(MemoryView {
+        id: engine.live.shown_id(&memory.stem),
+        kind: shown::kind(memory).as_str(),
+        content: memory.content.clone(),
+        confidence: shown::confidence(engine, memory),
+        access_count: usage.count(),
+        metadata: metadata::to_json(&memory.metadata),
+        scope: memory.scope_or_usual().as_str(),
+        source_group: memory.namespace_or_global().to_owned(),
+        created_at: memory.timestamp.as_str().to_owned(),
+        last_accessed: usage.last().map(time),
+        expired: state.is_expired(engine.live.now()).then_some(true),
+        superseded_by,
+        forgotten: gone,
     })
 }
 
-/// What was done, in the six words that a log of this tool set knows; the journal's own word stands
-/// in its details. What is written again has been there before.
+fn entry(id: &str, record: Record, is_first: bool) -> EntryView {
+    EntryView {
+        operation: operation(&record.did, is_first),
+        memory_id: id.to_owned(),
+        created_at: Timestamp::from_utc(record.at).as_str().to_owned(),
+        details: Details {
+            did: record.did,
+            client: record.client,
+            reason: record.why,
+        },
+    }
+}
+
+/// The kind of a change in the six words of this tool set's log; the journal's own word stands in
+/// its details. Only the first record of a memory can be its creation.
 fn operation(did: &str, is_first: bool) -> &'static str {
     match did {
         "remember" | "import" if is_first => "create",

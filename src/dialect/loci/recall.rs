@@ -2,41 +2,23 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
 use serde_json::Value;
-use serde_json::json;
 
 use super::arguments::group;
 use super::shown;
+use super::shown::{GoneView, RelationsView};
 use crate::dialect::arguments::Arguments;
 use crate::dialect::budget::fit;
 use crate::dialect::call::Call;
-use crate::dialect::json::JsonObject;
+use crate::dialect::json::{JsonObject, to_object};
 use crate::dialect::metadata;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::reply::add_note;
-use crate::dialect::reply::full;
-use crate::dialect::reply::object;
-use crate::dialect::reply::written;
-use crate::engine::AskedTime;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::FLAGGED_BELOW;
-use crate::engine::Forgotten;
-use crate::engine::Hit;
-use crate::engine::Method;
-use crate::engine::Query;
-use crate::engine::QueryKind;
-use crate::engine::Ranking;
-use crate::engine::Recalled;
-use crate::engine::Relations;
-use crate::engine::ops;
-use crate::model::Filter;
-use crate::model::Kind;
-use crate::model::Memory;
-use crate::model::Stem;
-use crate::model::Timestamp;
-use crate::model::estimated_tokens;
+use crate::dialect::reply::{Reply, ToolError, full, written};
+use crate::engine::{
+    AskedTime, Engine, EngineError, FLAGGED_BELOW, Forgotten, Hit, Method, Query, QueryKind,
+    Ranking, Recalled, Relations, ops,
+};
+use crate::model::{Filter, Kind, Memory, Stem, Timestamp, estimated_tokens};
 
 /// The most ids of one call.
 const MOST_IDS: usize = 100;
@@ -45,7 +27,7 @@ const MOST_RESULTS: usize = 20;
 /// The score of what was asked for by its id.
 const ASKED_FOR: f64 = 1.0;
 
-/// How an answer is wanted.
+/// Options of a search.
 struct Options {
     max_results: usize,
     summary_only: bool,
@@ -94,8 +76,8 @@ fn filter(call: &Call<'_>, arguments: &Arguments) -> Result<Filter, ToolError> {
     Ok(filter)
 }
 
-/// Whole memories in the order asked; filters do not count. Those that lie in the archive are shown,
-/// too, with what is known of their going: whoever asks for one has seen its id somewhere.
+/// Reads whole memories in the order of `ids`, without filters. Archived ones are shown, too, with
+/// when and why they went to the archive: the caller has seen the id somewhere.
 fn by_ids(
     engine: &Engine,
     ids: &[String],
@@ -110,31 +92,37 @@ fn by_ids(
     let mut relations = relations(engine, recalled.iter().filter_map(found), group)?;
     let forgotten = forgotten(engine, &recalled)?;
     let total = recalled.iter().filter_map(found).count() + forgotten.len();
-    let mut answer = Answer::of(options.budget);
+    let mut fitting = FittingResults::of(options.budget);
     for one in recalled {
         match &one {
             Recalled::Found { memory, .. } => {
-                let id = engine.live.shown_id(&memory.stem);
-                let mut shown = whole(engine, memory, ASKED_FOR);
-                put_newer(engine, memory, &mut shown)?;
-                put_relations(engine, memory, &mut relations, &mut shown);
-                answer.add(id, shown, Some(one));
+                let newer = ops::newer_than(engine, memory)?;
+                let row = Row {
+                    superseded_by: newer.map(|newer| engine.live.shown_id(&newer)),
+                    relations: take_relations(engine, memory, &mut relations),
+                    ..Row::whole(engine, memory, ASKED_FOR)
+                };
+                fitting.add(row.id.clone(), to_object(&row), Some(one));
             }
             Recalled::Failed { id, error } => match forgotten.get(id) {
                 Some(forgotten) => {
-                    let mut shown = whole(engine, &forgotten.memory, ASKED_FOR);
-                    shown::put_forgotten(engine, forgotten, &mut shown)?;
-                    answer.add(engine.live.shown_id(&forgotten.memory.stem), shown, None);
+                    let (by, gone) = shown::gone(engine, forgotten)?;
+                    let row = Row {
+                        superseded_by: Some(by),
+                        forgotten: Some(gone),
+                        ..Row::whole(engine, &forgotten.memory, ASKED_FOR)
+                    };
+                    fitting.add(row.id.clone(), to_object(&row), None);
                 }
                 None => {
-                    let shown = json!({"id": id, "error": full(error)});
-                    answer.add(id.clone(), object(shown), None);
+                    let error = full(error);
+                    fitting.add(id.clone(), to_object(&FailedRow { id, error }), None);
                 }
             },
         }
     }
-    engine.writer.count_uses(&answer.used);
-    Ok(answer.reply(total, None))
+    engine.writer.count_uses(&fitting.used);
+    Ok(fitting.reply(total, None))
 }
 
 fn found(recalled: &Recalled) -> Option<&Memory> {
@@ -144,7 +132,7 @@ fn found(recalled: &Recalled) -> Option<&Memory> {
     }
 }
 
-/// Of what was asked for and is not live, what lies in the archive, by the ids that were asked for.
+/// The archived memories among those that were not found, by the ids in the arguments.
 fn forgotten(
     engine: &Engine,
     recalled: &[Recalled],
@@ -164,7 +152,7 @@ fn forgotten(
         .collect())
 }
 
-/// What is found for a query, and then what has to do with the entities that it names.
+/// Searches for a query, then adds memories related to the entities that it names.
 fn by_query(
     call: &Call<'_>,
     text: &str,
@@ -218,8 +206,8 @@ fn by_query(
             entities.seen_from.as_deref(),
         )?,
     };
-    let mut answer = Answer::of(options.budget);
-    answer.note = note;
+    let mut fitting = FittingResults::of(options.budget);
+    fitting.note = note;
     for (hit, related_to) in results {
         let found_only_by = hit.found_only_by();
         let Hit {
@@ -228,30 +216,26 @@ fn by_query(
             score,
             ..
         } = hit;
-        let id = engine.live.shown_id(&memory.stem);
-        let mut shown = match options.summary_only {
-            true => summary(engine, &memory, score),
-            false => whole(engine, &memory, score),
+        let row = match options.summary_only {
+            true => Row::summary(engine, &memory, score),
+            false => Row::whole(engine, &memory, score),
         };
-        if let Some(by) = found_only_by {
-            shown.insert("found_by".to_owned(), json!(by));
-        }
-        if let Some(entity) = related_to {
-            shown.insert(
-                "related_to".to_owned(),
-                json!(engine.live.shown_id(&entity)),
-            );
-        }
-        put_relations(engine, &memory, &mut relations, &mut shown);
+        let row = Row {
+            found_by: found_only_by,
+            related_to: related_to.map(|entity| engine.live.shown_id(&entity)),
+            relations: take_relations(engine, &memory, &mut relations),
+            ..row
+        };
         let memory = Box::new(memory.into_memory());
-        answer.add(id, shown, Some(Recalled::Found { memory, name }));
+        let used = Recalled::Found { memory, name };
+        fitting.add(row.id.clone(), to_object(&row), Some(used));
     }
-    engine.writer.count_uses(&answer.used);
-    Ok(answer.reply(total, time.as_ref()))
+    engine.writer.count_uses(&fitting.used);
+    Ok(fitting.reply(total, time.as_ref()))
 }
 
-/// The hits, best first, how many there are in all, and what is to be told beside them. Where the query asks for a time, the rest
-/// of that time follows, newest first.
+/// The hits, best first, their number in all, and the note beside them. Where the query asks for a
+/// time, all other memories of that time follow, newest first.
 fn hits(
     engine: &Engine,
     query: &Query,
@@ -279,7 +263,7 @@ fn hits(
     Ok((hits, total, note))
 }
 
-/// The relations of those that are entities, as far as the group sees them.
+/// The relations of entities among `memories`, as far as the group sees them.
 fn relations<'a>(
     engine: &Engine,
     memories: impl Iterator<Item = &'a Memory>,
@@ -294,52 +278,99 @@ fn relations<'a>(
         .collect())
 }
 
-fn put_relations(
+/// The relations of a memory, which are not shown again.
+fn take_relations(
     engine: &Engine,
     memory: &Memory,
     relations: &mut Vec<(Stem, Relations)>,
-    shown: &mut JsonObject,
-) {
-    if let Some(at) = relations.iter().position(|(stem, _)| *stem == memory.stem) {
-        let (_, relations) = relations.swap_remove(at);
-        shown::put_relations(engine, &relations, shown);
-    }
+) -> Option<RelationsView> {
+    let at = relations
+        .iter()
+        .position(|(stem, _)| *stem == memory.stem)?;
+    let (_, relations) = relations.swap_remove(at);
+    Some(RelationsView::of(engine, relations))
 }
 
-fn whole(engine: &Engine, memory: &Memory, score: f64) -> JsonObject {
-    object(json!({
-        "id": engine.live.shown_id(&memory.stem),
-        "type": shown::kind(memory).as_str(),
-        "content": memory.content,
-        "confidence": shown::confidence(engine, memory),
-        "score": rounded(score),
-        "created_at": memory.timestamp.as_str(),
-        "metadata": metadata::to_json(&memory.metadata),
-    }))
+/// One result.
+#[derive(Serialize)]
+struct Row {
+    id: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(flatten)]
+    text: Text,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    superseded_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forgotten: Option<GoneView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found_by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    related_to: Option<String>,
+    #[serde(flatten)]
+    relations: Option<RelationsView>,
 }
 
-fn summary(engine: &Engine, memory: &Memory, score: f64) -> JsonObject {
-    let (preview, is_cut) = shown::preview(&memory.content);
-    let mut summary = object(json!({
-        "id": engine.live.shown_id(&memory.stem),
-        "type": shown::kind(memory).as_str(),
-        "preview": preview,
-        "score": rounded(score),
-    }));
-    if is_cut {
-        summary.insert("truncated".to_owned(), json!(true));
-    }
-    summary
+/// The text of a memory in a result.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Text {
+    Whole {
+        content: String,
+        confidence: f64,
+        score: f64,
+        created_at: String,
+        metadata: Value,
+    },
+    Summary {
+        preview: String,
+        score: f64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        truncated: Option<bool>,
+    },
 }
 
-fn put_newer(engine: &Engine, memory: &Memory, shown: &mut JsonObject) -> Result<(), EngineError> {
-    if let Some(newer) = ops::newer_than(engine, memory)? {
-        shown.insert(
-            "superseded_by".to_owned(),
-            json!(engine.live.shown_id(&newer)),
-        );
+/// An id for which there is no memory.
+#[derive(Serialize)]
+struct FailedRow<'a> {
+    id: &'a str,
+    error: String,
+}
+
+impl Row {
+    fn of(engine: &Engine, memory: &Memory, text: Text) -> Row {
+        Row {
+            id: engine.live.shown_id(&memory.stem),
+            kind: shown::kind(memory).as_str(),
+            text,
+            superseded_by: None,
+            forgotten: None,
+            found_by: None,
+            related_to: None,
+            relations: None,
+        }
     }
-    Ok(())
+
+    fn whole(engine: &Engine, memory: &Memory, score: f64) -> Row {
+        let text = Text::Whole {
+            content: memory.content.clone(),
+            confidence: shown::confidence(engine, memory),
+            score: rounded(score),
+            created_at: memory.timestamp.as_str().to_owned(),
+            metadata: metadata::to_json(&memory.metadata),
+        };
+        Row::of(engine, memory, text)
+    }
+
+    fn summary(engine: &Engine, memory: &Memory, score: f64) -> Row {
+        let (preview, is_cut) = shown::preview(&memory.content);
+        let text = Text::Summary {
+            preview,
+            score: rounded(score),
+            truncated: is_cut.then_some(true),
+        };
+        Row::of(engine, memory, text)
+    }
 }
 
 /// In millionths: enough to tell ranks apart.
@@ -347,33 +378,51 @@ fn rounded(score: f64) -> f64 {
     (score * 1e6).round() / 1e6
 }
 
+/// The reply to a search.
+#[derive(Serialize)]
+struct RecallView {
+    results: Vec<Value>,
+    total_matched: usize,
+    token_estimate: usize,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_window: Option<TimeWindow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+/// The time that a query asked for.
+#[derive(Serialize)]
+struct TimeWindow {
+    since: String,
+    until: String,
+}
+
 /// Results as far as they fit.
-struct Answer {
+#[derive(Default)]
+struct FittingResults {
     budget: usize,
     tokens: usize,
     results: Vec<Value>,
     /// The ids of those that did not fit.
     left_out: Vec<String>,
-    /// Those that count as used.
+    /// Memories that count as used.
     used: Vec<Recalled>,
     /// A note beside them.
     note: Option<String>,
 }
 
-impl Answer {
-    fn of(budget: usize) -> Answer {
-        Answer {
+impl FittingResults {
+    fn of(budget: usize) -> FittingResults {
+        FittingResults {
             budget,
-            tokens: 0,
-            results: Vec::new(),
-            left_out: Vec::new(),
-            used: Vec::new(),
-            note: None,
+            ..FittingResults::default()
         }
     }
 
-    /// Adds a result, without its relations if need be. After the first one that does not fit none
-    /// is added, and only the very first one is cut: a part of it is better than nothing.
+    /// Adds a result, without its relations if the budget requires it. After the first one that does
+    /// not fit, none is added. Only the very first one is cut: a part of it is better than nothing.
     fn add(&mut self, id: String, mut result: JsonObject, used: Option<Recalled>) {
         if !self.left_out.is_empty() {
             self.left_out.push(id);
@@ -400,20 +449,17 @@ impl Answer {
     }
 
     fn reply(self, total: usize, time: Option<&AskedTime>) -> Reply {
-        let mut reply = object(json!({
-            "results": self.results,
-            "total_matched": total,
-            "token_estimate": self.tokens,
-        }));
-        if !self.left_out.is_empty() {
-            reply.insert("left_out".to_owned(), json!(self.left_out));
-        }
-        if let Some(time) = time {
-            let shown = |at| Timestamp::from_utc(at).as_str().to_owned();
-            let window = json!({"since": shown(time.since), "until": shown(time.until)});
-            reply.insert("time_window".to_owned(), window);
-        }
-        add_note(&mut reply, self.note);
-        Reply::object(reply)
+        let shown = |at| Timestamp::from_utc(at).as_str().to_owned();
+        Reply::of(&RecallView {
+            results: self.results,
+            total_matched: total,
+            token_estimate: self.tokens,
+            left_out: self.left_out,
+            time_window: time.map(|time| TimeWindow {
+                since: shown(time.since),
+                until: shown(time.until),
+            }),
+            note: self.note,
+        })
     }
 }

@@ -1,17 +1,23 @@
 //! `store_relation`: a link between two entities.
 
-use serde_json::json;
+use serde::Serialize;
 
 use super::arguments::needed;
 use super::shown;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::engine::Recalled;
+use crate::dialect::reply::{Reply, ToolError};
 use crate::engine::ops;
-use crate::model::Kind;
-use crate::model::Stem;
+use crate::model::{Kind, Stem};
+
+/// A relation that is there now.
+#[derive(Serialize)]
+struct RelatedView<'a> {
+    subject_id: String,
+    predicate: &'a str,
+    object_id: String,
+    deduplicated: bool,
+}
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let subject = needed(arguments, "subject_id")?;
@@ -26,25 +32,22 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     let subject = entity(call, "subject_id", &subject)?;
     let object = entity(call, "object_id", &object)?;
     let is_new = ops::link(call.engine, subject.as_str(), object.as_str(), predicate)?;
-    Ok(Reply::json(json!({
-        "subject_id": call.engine.live.shown_id(&subject),
-        "predicate": predicate,
-        "object_id": call.engine.live.shown_id(&object),
-        "deduplicated": !is_new,
-    })))
+    Ok(Reply::of(&RelatedView {
+        subject_id: call.engine.live.shown_id(&subject),
+        predicate,
+        object_id: call.engine.live.shown_id(&object),
+        deduplicated: !is_new,
+    }))
 }
 
 /// The entity called `id`.
 fn entity(call: &Call<'_>, argument: &str, id: &str) -> Result<Stem, ToolError> {
-    match ops::recall(call.engine, &[id.to_owned()]).pop() {
-        Some(Recalled::Found { memory, .. }) if memory.kind == Some(Kind::Entity) => {
-            Ok(memory.stem.clone())
-        }
-        Some(Recalled::Found { memory, .. }) => Err(ToolError::refused(format!(
+    let (memory, _) = ops::recall_one(call.engine, id)?;
+    match memory.kind {
+        Some(Kind::Entity) => Ok(memory.stem),
+        _ => Err(ToolError::refused(format!(
             "`{argument}` must be an entity: {id} is of type {}",
             shown::kind(&memory)
         ))),
-        Some(Recalled::Failed { error, .. }) => Err(error.into()),
-        None => Err(ToolError::refused(format!("no memory is called `{id}`"))),
     }
 }

@@ -1,26 +1,14 @@
-//! How memories and their relations look in replies of the typed set.
+//! Views of memories and their relations in replies of the typed set.
 
-use serde_json::Value;
-use serde_json::json;
+use serde::Serialize;
 
-use crate::dialect::json::JsonObject;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::Forgotten;
-use crate::engine::Relation;
-use crate::engine::Relations;
-use crate::engine::live;
-use crate::engine::ops;
-use crate::model::Filter;
-use crate::model::Kind;
-use crate::model::Memory;
-use crate::model::Stem;
-use crate::model::Timestamp;
+use crate::engine::{Engine, EngineError, Forgotten, Relation, Relations, live, ops};
+use crate::model::{Filter, Kind, Memory, Stem, Timestamp};
 
 /// Length of a preview in characters.
 const PREVIEW: usize = 80;
 
-/// The type of a memory. What states none, as other tool sets write it, is knowledge.
+/// The type of a memory; `semantic` if it states none, as those of other tool sets.
 pub(super) fn kind(memory: &Memory) -> Kind {
     memory.kind.unwrap_or(Kind::Semantic)
 }
@@ -46,50 +34,85 @@ pub(super) fn preview(content: &str) -> (String, bool) {
     (shown, is_cut)
 }
 
-/// How sure a memory is as of now, in ten-thousandths.
+/// Confidence of a memory as of now, rounded to four digits.
 pub(super) fn confidence(engine: &Engine, memory: &Memory) -> f64 {
     let (state, _) = live::state_of(&engine.live, memory);
     (state.confidence * 1e4).round() / 1e4
 }
 
-/// Puts `relations`, and `incoming` where there are any, into an object.
-pub(super) fn put_relations(engine: &Engine, relations: &Relations, object: &mut JsonObject) {
-    let end = |stem: &Stem, headline: &str| json!({"id": engine.live.shown_id(stem), "preview": preview(headline).0});
-    let outgoing = |relation: &Relation| {
-        let object = end(relation.to.as_ref()?, &relation.headline);
-        Some(json!({"predicate": relation.relation, "object": object}))
-    };
-    let incoming = |relation: &Relation| {
-        let subject = end(&relation.from, &relation.headline);
-        json!({"predicate": relation.relation, "subject": subject})
-    };
-    let to: Vec<Value> = relations.to.iter().filter_map(outgoing).collect();
-    object.insert("relations".to_owned(), json!(to));
-    if !relations.from.is_empty() {
-        let from: Vec<Value> = relations.from.iter().map(incoming).collect();
-        object.insert("incoming".to_owned(), json!(from));
+/// The relations of a memory: from it, and to it where there are any.
+#[derive(Serialize, Default)]
+pub(super) struct RelationsView {
+    relations: Vec<OutgoingView>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    incoming: Vec<IncomingView>,
+}
+
+#[derive(Serialize)]
+struct OutgoingView {
+    predicate: String,
+    object: EndView,
+}
+
+#[derive(Serialize)]
+struct IncomingView {
+    predicate: String,
+    subject: EndView,
+}
+
+/// The memory at the other end of a relation.
+#[derive(Serialize)]
+struct EndView {
+    id: String,
+    preview: String,
+}
+
+impl RelationsView {
+    pub fn of(engine: &Engine, relations: Relations) -> RelationsView {
+        let end = |stem: &Stem, headline: &str| EndView {
+            id: engine.live.shown_id(stem),
+            preview: preview(headline).0,
+        };
+        let outgoing = |relation: Relation| {
+            Some(OutgoingView {
+                object: end(relation.to.as_ref()?, &relation.headline),
+                predicate: relation.relation,
+            })
+        };
+        let incoming = |relation: Relation| IncomingView {
+            subject: end(&relation.from, &relation.headline),
+            predicate: relation.relation,
+        };
+        RelationsView {
+            relations: relations.to.into_iter().filter_map(outgoing).collect(),
+            incoming: relations.from.into_iter().map(incoming).collect(),
+        }
     }
 }
 
-/// Says of a memory that lies in the archive what replaced it there, and when and why it went: what it
-/// was merged into, else `forgotten`.
-pub(super) fn put_forgotten(
+/// When a memory went to the archive, and why.
+#[derive(Serialize)]
+pub(super) struct GoneView {
+    at: String,
+    reason: Option<String>,
+}
+
+/// The replacement of an archived memory, and when and why it went to the archive. The replacement
+/// is the memory it was merged into, else `forgotten`.
+pub(super) fn gone(
     engine: &Engine,
     forgotten: &Forgotten,
-    object: &mut JsonObject,
-) -> Result<(), EngineError> {
-    let merged = ops::merged_into(engine, forgotten)?;
-    let by = merged.map_or_else(
-        || "forgotten".to_owned(),
-        |stem| engine.live.shown_id(&stem),
-    );
-    object.insert("superseded_by".to_owned(), json!(by));
+) -> Result<(String, GoneView), EngineError> {
+    let by = match ops::merged_into(engine, forgotten)? {
+        Some(stem) => engine.live.shown_id(&stem),
+        None => "forgotten".to_owned(),
+    };
     let record = forgotten.record.as_ref();
-    let why = record.and_then(|record| record.why.as_deref());
-    let at = Timestamp::from_utc(forgotten.at);
-    let gone = json!({"at": at.as_str(), "reason": why});
-    object.insert("forgotten".to_owned(), gone);
-    Ok(())
+    let gone = GoneView {
+        at: Timestamp::from_utc(forgotten.at).as_str().to_owned(),
+        reason: record.and_then(|record| record.why.clone()),
+    };
+    Ok((by, gone))
 }
 
 #[cfg(test)]

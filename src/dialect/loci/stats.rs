@@ -1,5 +1,6 @@
 //! `memory_stats`: the store in numbers.
 
+use serde::Serialize;
 use serde_json::json;
 
 use super::arguments::group;
@@ -7,18 +8,25 @@ use super::shown;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
 use crate::dialect::json::JsonObject;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::reply::object;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::Query;
+use crate::dialect::reply::{Reply, ToolError};
 use crate::engine::ops;
-use crate::model::Filter;
-use crate::model::Kind;
-use crate::model::Scope;
-use crate::model::Timestamp;
-use crate::model::is_same_namespace;
+use crate::model::{Filter, Kind, Scope, Timestamp, is_same_namespace};
+
+/// The store in numbers.
+#[derive(Serialize)]
+struct StatsView {
+    total_memories: usize,
+    active_memories: usize,
+    superseded_memories: usize,
+    by_type: JsonObject,
+    by_scope: JsonObject,
+    entity_relations: usize,
+    db_size_bytes: u64,
+    oldest_memory: Option<String>,
+    newest_memory: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flagged_for_cleanup: Option<usize>,
+}
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
@@ -54,18 +62,15 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     ] {
         let mut filter = filter.clone();
         shown::only(kind, &mut filter);
-        by_type.insert(kind.as_str().to_owned(), json!(count(engine, filter)?));
+        by_type.insert(kind.as_str().to_owned(), json!(ops::count(engine, filter)?));
     }
     let mut by_scope = JsonObject::new();
     for scope in [Scope::Global, Scope::Group] {
-        let scopes = vec![scope];
-        let found = count(
-            engine,
-            Filter {
-                scopes,
-                ..filter.clone()
-            },
-        )?;
+        let of_scope = Filter {
+            scopes: vec![scope],
+            ..filter.clone()
+        };
+        let found = ops::count(engine, of_scope)?;
         by_scope.insert(scope.as_str().to_owned(), json!(found));
     }
     let entities = Filter {
@@ -74,24 +79,16 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     };
     let shown_time = |at: Option<_>| at.map(|at| Timestamp::from_utc(at).as_str().to_owned());
     let total = stats.memories + archived;
-    let mut reply = object(json!({
-        "total_memories": total,
-        "active_memories": stats.current,
-        "superseded_memories": total - stats.current,
-        "by_type": by_type,
-        "by_scope": by_scope,
-        "entity_relations": ops::count_links(engine, &entities)?,
-        "db_size_bytes": stats.bytes,
-        "oldest_memory": shown_time(stats.oldest),
-        "newest_memory": shown_time(stats.newest),
-    }));
-    if flagged > 0 {
-        reply.insert("flagged_for_cleanup".to_owned(), json!(flagged));
-    }
-    Ok(Reply::object(reply))
-}
-
-/// How many memories that searches find pass the filter.
-fn count(engine: &Engine, filter: Filter) -> Result<usize, EngineError> {
-    Ok(ops::search(engine, &Query::everything(filter, 0))?.total)
+    Ok(Reply::of(&StatsView {
+        total_memories: total,
+        active_memories: stats.current,
+        superseded_memories: total - stats.current,
+        by_type,
+        by_scope,
+        entity_relations: ops::count_links(engine, &entities)?,
+        db_size_bytes: stats.bytes,
+        oldest_memory: shown_time(stats.oldest),
+        newest_memory: shown_time(stats.newest),
+        flagged_for_cleanup: Some(flagged).filter(|flagged| *flagged > 0),
+    }))
 }

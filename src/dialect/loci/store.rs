@@ -1,30 +1,15 @@
 //! `store_memory`: from arguments to a memory on disk.
 
-use serde_json::Value;
-use serde_json::json;
+use serde::Serialize;
 
-use super::arguments::group;
-use super::arguments::needed;
+use super::arguments::{group, needed};
+use super::shown::preview;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
 use crate::dialect::metadata;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::reply::object;
-use crate::engine::DuplicatePolicy;
-use crate::engine::Engine;
-use crate::engine::Recalled;
-use crate::engine::Remembered;
-use crate::engine::Stored;
-use crate::engine::Suggestion;
-use crate::engine::WriteOutcome;
-use crate::engine::WritePolicy;
-use crate::engine::ops;
-use crate::model::Kind;
-use crate::model::MetaValue;
-use crate::model::NewMemory;
-use crate::model::Scope;
-use crate::model::is_same_namespace;
+use crate::dialect::reply::{Reply, ToolError};
+use crate::engine::{DuplicatePolicy, Engine, Remembered, Stored, WriteOutcome, WritePolicy, ops};
+use crate::model::{Kind, MetaValue, NewMemory, Scope, Stem, is_same_namespace};
 
 /// The metadata that says what a memory is found by.
 const NAMING: [&str; 6] = [
@@ -69,13 +54,13 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     match ops::remember_as(call.engine, memory, None, &policy)? {
         Stored::Written(remembered) => {
             let warnings = place.warning.into_iter().chain(told).collect();
-            Ok(reply(call.engine, &remembered, kind, warnings))
+            Ok(reply(call.engine, *remembered, kind, warnings))
         }
         Stored::Suggested(_) => unreachable!("suggestions were not asked for"),
     }
 }
 
-/// Where a memory is put.
+/// The namespace and the scope of a new memory.
 struct TargetScope {
     namespace: String,
     scope: Scope,
@@ -83,8 +68,8 @@ struct TargetScope {
 }
 
 impl TargetScope {
-    /// As it is asked for. What replaces a memory is seen by whoever saw that one, or some would
-    /// have neither, unless another scope is asked for.
+    /// The place that the arguments ask for. Without a scope among them, a memory that replaces
+    /// another one keeps its scope: else some callers would see neither.
     fn of(
         call: &Call<'_>,
         kind: Kind,
@@ -96,11 +81,8 @@ impl TargetScope {
             scope: scope.unwrap_or(kind.usual_scope()),
             warning: None,
         };
-        let recalled = supersedes.map(|id| ops::recall(call.engine, &[id.to_owned()]));
         // One that is not there is refused when it is written.
-        let Some(Some(Recalled::Found { memory: old, .. })) =
-            recalled.map(|mut recalled| recalled.pop())
-        else {
+        let Some(Ok((old, _))) = supersedes.map(|id| ops::recall_one(call.engine, id)) else {
             return Ok(place);
         };
         let (old_group, old_scope) = (old.namespace_or_global(), old.scope_or_usual());
@@ -124,7 +106,7 @@ impl TargetScope {
     }
 }
 
-/// What the metadata calls the memory by, as topics, so that every tool set finds it by them.
+/// Names in the metadata as topics, by which every tool set finds the memory.
 fn topics(metadata: &[(String, MetaValue)]) -> Vec<String> {
     let mut topics: Vec<String> = Vec::new();
     let named = metadata
@@ -150,67 +132,90 @@ fn topics(metadata: &[(String, MetaValue)]) -> Vec<String> {
     topics
 }
 
-fn reply(engine: &Engine, remembered: &Remembered, kind: Kind, told: Vec<String>) -> Reply {
-    let id = engine.live.shown_id(&remembered.stem);
+/// A memory that was stored, and what is near it.
+#[derive(Serialize)]
+struct StoredView {
+    id: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    deduplicated: bool,
+    superseded: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changed: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    similar: Vec<SimilarView>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    linked: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    may_contradict: Vec<ContradictedView>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    same_text_as: Option<String>,
+}
+
+/// A memory that says nearly the same, and was linked.
+#[derive(Serialize)]
+struct SimilarView {
+    id: String,
+    preview: String,
+    reason: String,
+    linked: &'static str,
+}
+
+/// A memory that may say the contrary.
+#[derive(Serialize)]
+struct ContradictedView {
+    id: String,
+    preview: String,
+    there: String,
+    here: String,
+}
+
+fn reply(engine: &Engine, remembered: Remembered, kind: Kind, told: Vec<String>) -> Reply {
+    let shown = |stem: &Stem| engine.live.shown_id(stem);
     let is_known = remembered.became == WriteOutcome::Known;
     if is_known {
-        engine
-            .writer
-            .count_uses(&ops::recall(engine, &[remembered.stem.as_str().to_owned()]));
+        let stem = remembered.stem.as_str().to_owned();
+        engine.writer.count_uses(&ops::recall(engine, &[stem]));
     }
-    let superseded = remembered.superseded.first();
-    let mut reply = object(json!({
-        "id": id,
-        "type": kind.as_str(),
-        "deduplicated": is_known,
-        "superseded": superseded.map(|stem| engine.live.shown_id(stem)),
-    }));
-    let mut put = |key: &str, values: Vec<Value>| {
-        if !values.is_empty() {
-            reply.insert(key.to_owned(), json!(values));
-        }
-    };
-    let changed = remembered.changed.iter();
-    put("changed", changed.map(|field| json!(field)).collect());
-    let similar = |near: &Suggestion| {
+    let similar = remembered.near.iter().map(|near| {
         let reasons: Vec<String> = near.reasons.iter().map(ToString::to_string).collect();
-        json!({
-            "id": engine.live.shown_id(&near.stem),
-            "preview": super::shown::preview(&near.headline).0,
-            "reason": reasons.join(", "),
-            "linked": "related-to",
-        })
-    };
-    put("similar", remembered.near.iter().map(similar).collect());
-    let related = remembered.related.iter();
-    put(
-        "linked",
-        related
-            .map(|stem| json!(engine.live.shown_id(stem)))
-            .collect(),
-    );
-    let contradicted = remembered.contradicted.iter().map(|one| {
-        json!({
-            "id": engine.live.shown_id(&one.stem),
-            "preview": super::shown::preview(&one.headline).0,
-            "there": one.evidence.older,
-            "here": one.evidence.newer,
-        })
+        SimilarView {
+            id: shown(&near.stem),
+            preview: preview(&near.headline).0,
+            reason: reasons.join(", "),
+            linked: "related-to",
+        }
     });
-    put("may_contradict", contradicted.collect());
+    let contradicted = remembered.contradicted.into_iter();
+    let contradicted = contradicted.map(|one| ContradictedView {
+        id: shown(&one.stem),
+        preview: preview(&one.headline).0,
+        there: one.evidence.older,
+        here: one.evidence.newer,
+    });
     let warnings = remembered.screened.warnings().into_iter();
-    let warnings = warnings.map(|warning| json!(warning));
-    let warnings = warnings.chain(told.into_iter().map(|warning| json!(warning)));
-    put("warnings", warnings.collect());
-    if let Some(same) = &remembered.same_text {
-        reply.insert("same_text_as".to_owned(), json!(engine.live.shown_id(same)));
-    }
-    Reply::object(reply)
+    Reply::of(&StoredView {
+        id: shown(&remembered.stem),
+        kind: kind.as_str(),
+        deduplicated: is_known,
+        superseded: remembered.superseded.first().map(shown),
+        changed: remembered.changed,
+        similar: similar.collect(),
+        linked: remembered.related.iter().map(shown).collect(),
+        may_contradict: contradicted.collect(),
+        warnings: warnings.chain(told).collect(),
+        same_text_as: remembered.same_text.as_ref().map(shown),
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::dialect::reply::object;
 
     #[test]
     fn what_metadata_calls_a_memory_by_are_its_topics() {
