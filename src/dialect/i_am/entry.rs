@@ -1,32 +1,24 @@
 //! Entries: memories by category and key.
 //!
-//! A memory that was stored by `remember` of this set has its key in its metadata. Any other one is
-//! called by the words of its headline and its id; so is one that was stored under a key that
-//! another one has. No two entries of a category have one key, and the key of an entry never
-//! depends on which other entries are shown. What writes takes an entry by the key that it has at
-//! this moment and by nothing else: a key that merely ends with an id is a new one.
+//! A memory that `remember` of this set stored has its key in its metadata. The key of any other
+//! memory is made of the words of its headline and its id, as is that of a memory whose own key
+//! another memory holds. No two entries of a category have one key, and the key of an entry never
+//! depends on which other entries are shown. Calls that write find an entry by its key at this
+//! moment and by nothing else: a key that merely ends with an id is a new one.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use super::vocabulary;
-use super::vocabulary::KEY;
-use super::vocabulary::category_of;
+use super::vocabulary::{KEY, category_of};
 use crate::dialect::call::Call;
 use crate::dialect::reply::ToolError;
-use crate::engine::EARLIER_OF;
-use crate::engine::Hit;
-use crate::engine::Recalled;
-use crate::engine::live;
-use crate::engine::ops;
-use crate::model::Memory;
-use crate::model::MetaValue;
-use crate::model::Stem;
+use crate::engine::{EARLIER_OF, Hit, Recalled, live, ops};
+use crate::model::{Memory, MetaValue, Stem};
 
-/// What an entry that states no importance counts as.
+/// Importance of an entry that states none.
 pub(super) const USUAL_IMPORTANCE: u8 = 5;
 /// Maximum number of words of a headline, and of characters, in the key made of it.
 const SLUG_WORDS: usize = 6;
@@ -44,7 +36,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// As links show it.
+    /// The name that links show: `category.key`.
     pub fn name(&self) -> String {
         format!("{}.{}", self.category, self.key)
     }
@@ -134,7 +126,7 @@ pub(super) fn list(call: &Call<'_>, category: Option<&str>) -> Result<Vec<Entry>
     Ok(entries)
 }
 
-/// The entry that is called so at this moment; `None` if there is none.
+/// The entry that has this key at this moment; `None` if there is none.
 ///
 /// # Errors
 ///
@@ -157,7 +149,7 @@ pub(super) fn find(call: &Call<'_>, category: &str, key: &str) -> Result<Option<
     Ok(None)
 }
 
-/// As [`find`], where the call makes no sense without it.
+/// As [`find`], where the entry must exist.
 ///
 /// # Errors
 ///
@@ -166,8 +158,8 @@ pub(super) fn required(call: &Call<'_>, category: &str, key: &str) -> Result<Ent
     find(call, category, key)?.ok_or_else(|| missing(category, key))
 }
 
-/// As [`required`], for what only reads: an id at the end is enough where the words before it are
-/// others by now.
+/// As [`required`], for calls that only read: an id at the end of the key is enough where the words
+/// before it have changed.
 ///
 /// # Errors
 ///
@@ -192,7 +184,7 @@ fn missing(category: &str, key: &str) -> ToolError {
     ToolError::refused(format!("no entry '{shown}' in category '{category}'"))
 }
 
-/// The one of the memories that were stored under a key that has it.
+/// The memory that holds a key, of those that were stored under it.
 fn holder(call: &Call<'_>, category: &str, key: &str) -> Result<Option<Hit>, ToolError> {
     let mut search = vocabulary::everything(None);
     let named = (format!("metadata.{KEY}"), key.to_owned());
@@ -204,20 +196,20 @@ fn holder(call: &Call<'_>, category: &str, key: &str) -> Result<Option<Hit>, Too
     Ok(with_key.min_by_key(|hit| claim(call, hit)))
 }
 
-/// What orders the memories that were stored under one key: the first one has it.
+/// Sort key of the memories stored under one key; the first one holds the key.
 type Claim = (Reach, bool, Reverse<DateTime<Utc>>, Stem, String);
 
-/// Whose an entry is, seen from the project of whoever asks: each has keys of its own.
+/// The owner of an entry, seen from the caller's project: each project has keys of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     Own,
-    /// It is of no project, and so of all.
+    /// It belongs to no project, and so to all.
     All,
-    /// It is of another project.
+    /// It belongs to another project.
     Other,
 }
 
-/// Whose `memory` is.
+/// The reach of `memory`.
 pub(super) fn reach(call: &Call<'_>, memory: &Memory) -> Reach {
     match memory.namespace.as_deref() {
         own if own == call.engine.live.namespace() => Reach::Own,
@@ -226,9 +218,11 @@ pub(super) fn reach(call: &Call<'_>, memory: &Memory) -> Reach {
     }
 }
 
-/// What is of the project of whoever asks goes first. The newest one goes first: one that comes back from the archive does not take the key from what
-/// was stored since. Nor does an earlier text of an entry, which is as old as that. All of it stands
-/// in the files, so that every machine tells the same in a project.
+/// The claim of a memory to its key.
+///
+/// Memories of the caller's project come first, then the newest: one that comes back from the
+/// archive does not take the key from one that was stored since. Earlier texts of an entry come
+/// last. All of it stands in the files, so that every machine comes to the same result in a project.
 fn claim(call: &Call<'_>, hit: &Hit) -> Claim {
     let memory = &hit.memory;
     (
@@ -240,7 +234,7 @@ fn claim(call: &Call<'_>, hit: &Hit) -> Claim {
     )
 }
 
-/// As [`find`], of those that may be changed: a key of another project is another one.
+/// As [`find`], but only an entry that may be changed: a key of another project is another key.
 ///
 /// # Errors
 ///
@@ -257,7 +251,7 @@ pub(super) fn find_own(
     Ok(found.filter(|entry| !is_other(entry)))
 }
 
-/// The entry that a memory is; `None` if it is gone.
+/// The entry of a memory; `None` if the memory is gone.
 ///
 /// # Errors
 ///
@@ -269,19 +263,17 @@ pub(super) fn with_stem(call: &Call<'_>, stem: &Stem) -> Result<Option<Entry>, T
 
 /// The live memory called `id`.
 pub(super) fn read(call: &Call<'_>, id: &str) -> Option<Hit> {
-    match ops::recall(call.engine, &[id.to_owned()]).pop()? {
-        Recalled::Found { memory, name } => Some(Hit {
-            memory: (*memory).into(),
-            name,
-            score: 0.0,
-            matched: Vec::new(),
-            parts: None,
-        }),
-        Recalled::Failed { .. } => None,
-    }
+    let (memory, name) = ops::recall_one(call.engine, id).ok()?;
+    Some(Hit {
+        memory: (*memory).into(),
+        name,
+        score: 0.0,
+        matched: Vec::new(),
+        parts: None,
+    })
 }
 
-/// What a memory is called in its category.
+/// The key of a memory in its category.
 fn key_of(call: &Call<'_>, hit: &Hit) -> Result<String, ToolError> {
     let category = category_of(&hit.memory);
     if let Some(own) = own_key(&hit.memory) {
@@ -299,7 +291,7 @@ fn key_of(call: &Call<'_>, hit: &Hit) -> Result<String, ToolError> {
     Ok(key)
 }
 
-/// What tells a memory from all others: its id, or its path if several files have its name.
+/// The id of a memory, or its path if several files have its name.
 fn id_of(call: &Call<'_>, hit: &Hit, is_only: bool) -> String {
     match is_only {
         true => call.engine.live.shown_id(&hit.memory.stem),
@@ -307,7 +299,7 @@ fn id_of(call: &Call<'_>, hit: &Hit, is_only: bool) -> String {
     }
 }
 
-/// The key of a memory that has none of its own, or not that one.
+/// The key of a memory that has none of its own, or whose own key another memory holds.
 fn lent_key(memory: &Memory, id: &str) -> String {
     match own_key(memory) {
         Some(own) => format!("{own}-{id}"),

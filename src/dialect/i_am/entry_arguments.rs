@@ -1,8 +1,6 @@
 //! Which entries the arguments of a call name.
 
-use super::entry::Entry;
-use super::entry::readable;
-use super::entry::required;
+use super::entry::{Entry, readable, required};
 use super::vocabulary;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;

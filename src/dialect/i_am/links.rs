@@ -1,50 +1,73 @@
 //! `connections`, `add_link`, `remove_link`.
 
-use serde_json::json;
+use serde::Serialize;
 
-use super::entry::Entry;
-use super::entry::with_stem;
-use super::entry_arguments;
-use super::renderer::EntryRenderer;
-use super::renderer::SUPERSEDES;
-use super::vocabulary;
+use super::entry::{Entry, with_stem};
+use super::renderer::{EntryRenderer, LinkView, SUPERSEDES};
 use super::vocabulary::RELATIONS;
+use super::{entry_arguments, vocabulary};
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::engine::ops;
+use crate::dialect::reply::{Reply, ToolError};
+use crate::engine::{Relation, ops};
 
-/// What a mention in a text is: nobody linked it.
+/// Relation of a mention in a text, which nobody linked.
 const MENTIONS: &str = "mentions";
+
+/// The links of an entry.
+#[derive(Serialize)]
+struct ConnectionsView {
+    category: &'static str,
+    key: String,
+    outgoing: Vec<LinkView>,
+    incoming: Vec<IncomingView>,
+}
+
+/// A link from another entry.
+#[derive(Serialize)]
+struct IncomingView {
+    source: String,
+    relation: String,
+}
 
 pub(super) fn connections(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let entry = entry_arguments::readable_entry(call, arguments)?;
     let relations = ops::relations_of(call.engine, entry.memory.stem.as_str())?;
-    let teller = EntryRenderer::new(call)?;
+    let renderer = EntryRenderer::new(call);
     let (mut outgoing, mut incoming) = (Vec::new(), Vec::new());
-    for relation in relations.to {
-        let Some(to) = relation.to.filter(|_| relation.relation != MENTIONS) else {
+    for Relation { to, relation, .. } in relations.to {
+        let Some(to) = to.filter(|_| relation != MENTIONS) else {
             continue;
         };
-        if let Some(target) = teller.name_of(to.as_str())? {
-            outgoing.push(json!({"target": target, "relation": relation.relation}));
+        if let Some(target) = renderer.name_of(to.as_str())? {
+            outgoing.push(LinkView { target, relation });
         }
     }
-    for relation in relations.from {
-        if relation.relation == MENTIONS {
+    for Relation { from, relation, .. } in relations.from {
+        if relation == MENTIONS {
             continue;
         }
-        if let Some(source) = teller.name_of(relation.from.as_str())? {
-            incoming.push(json!({"source": source, "relation": relation.relation}));
+        if let Some(source) = renderer.name_of(from.as_str())? {
+            incoming.push(IncomingView { source, relation });
         }
     }
-    Ok(Reply::json(json!({
-        "category": entry.category,
-        "key": entry.key,
-        "outgoing": outgoing,
-        "incoming": incoming,
-    })))
+    Ok(Reply::of(&ConnectionsView {
+        category: entry.category,
+        key: entry.key,
+        outgoing,
+        incoming,
+    }))
+}
+
+/// A link that was made or removed.
+#[derive(Serialize)]
+struct ChangedLinkView<'a> {
+    action: &'a str,
+    source: String,
+    target: String,
+    relation: Option<&'a str>,
+    /// All links of the source that are there now.
+    links: Vec<LinkView>,
 }
 
 pub(super) fn add_link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
@@ -57,7 +80,7 @@ pub(super) fn add_link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, 
     }
     let is_new = ops::link(call.engine, source.id(), target.id(), relation)?;
     let action = if is_new { "LINK" } else { "NOOP" };
-    told(call, action, &source, &target, Some(relation))
+    reply(call, action, &source, &target, Some(relation))
 }
 
 pub(super) fn remove_link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
@@ -69,7 +92,7 @@ pub(super) fn remove_link(call: &Call<'_>, arguments: &Arguments) -> Result<Repl
             target.name()
         )));
     }
-    told(call, "UNLINK", &source, &target, None)
+    reply(call, "UNLINK", &source, &target, None)
 }
 
 /// The entries that link to this one.
@@ -110,7 +133,7 @@ fn ends(call: &Call<'_>, arguments: &Arguments) -> Result<(Entry, Entry), ToolEr
     Ok((source, target))
 }
 
-fn told(
+fn reply(
     call: &Call<'_>,
     action: &str,
     source: &Entry,
@@ -118,12 +141,12 @@ fn told(
     relation: Option<&str>,
 ) -> Result<Reply, ToolError> {
     let now = with_stem(call, &source.memory.stem)?;
-    let mut entry = EntryRenderer::new(call)?.entry(now.as_ref().unwrap_or(source))?;
-    Ok(Reply::json(json!({
-        "action": action,
-        "source": source.name(),
-        "target": target.name(),
-        "relation": relation,
-        "links": entry.remove("links"),
-    })))
+    let entry = EntryRenderer::new(call).entry(now.as_ref().unwrap_or(source))?;
+    Ok(Reply::of(&ChangedLinkView {
+        action,
+        source: source.name(),
+        target: target.name(),
+        relation,
+        links: entry.links,
+    }))
 }

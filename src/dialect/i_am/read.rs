@@ -1,33 +1,31 @@
-//! `recall` and `search`: what is told counts as used.
+//! `recall` and `search`: an entry that is shown counts as used.
 
-use serde_json::Value;
-use serde_json::json;
+use serde::Serialize;
 
-use super::entry::Entry;
-use super::entry::list;
-use super::entry_arguments;
-use super::renderer::EntryRenderer;
+use super::entry::{Entry, list};
+use super::renderer::{EntryRenderer, EntryView};
 use super::summary::by_importance;
 use super::token_budget::TokenBudget;
-use super::vocabulary;
+use super::{entry_arguments, vocabulary};
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
-use crate::dialect::json::JsonObject;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::reply::add_note;
-use crate::dialect::reply::object;
-use crate::dialect::reply::written;
-use crate::engine::Method;
-use crate::engine::Query;
-use crate::engine::Ranking;
-use crate::engine::ops;
+use crate::dialect::json::{JsonObject, to_json, to_text};
+use crate::dialect::reply::{Reply, ToolError};
+use crate::engine::{Method, Query, Ranking, ops};
 use crate::model::estimated_tokens;
 
 /// The most results of a search.
 pub(super) const MOST_RESULTS: usize = 20;
 /// Maximum number of characters of a query that a reply repeats.
 const ECHOED: usize = 200;
+
+/// One entry.
+#[derive(Serialize)]
+struct RecallView {
+    category: &'static str,
+    key: String,
+    entry: EntryView,
+}
 
 pub(super) fn recall(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let category = entry_arguments::category(arguments, "category")?;
@@ -36,11 +34,21 @@ pub(super) fn recall(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
     }
     let entry = entry_arguments::readable_entry(call, arguments)?;
     count(call, std::slice::from_ref(&entry));
-    Ok(Reply::json(json!({
-        "category": category,
-        "key": entry.key,
-        "entry": EntryRenderer::new(call)?.entry(&entry)?,
-    })))
+    Ok(Reply::of(&RecallView {
+        category,
+        entry: EntryRenderer::new(call).entry(&entry)?,
+        key: entry.key,
+    }))
+}
+
+/// The most important entries of a category.
+#[derive(Serialize)]
+struct CategoryView {
+    category: &'static str,
+    entries: JsonObject,
+    count: usize,
+    total: usize,
+    shown: usize,
 }
 
 fn recall_all(call: &Call<'_>, category: &'static str) -> Result<Reply, ToolError> {
@@ -50,31 +58,29 @@ fn recall_all(call: &Call<'_>, category: &'static str) -> Result<Reply, ToolErro
     let fitting = fitting(call, &entries, category)?;
     entries.truncate(fitting);
     count(call, &entries);
-    let teller = EntryRenderer::of_all(call, Some(category), &entries)?;
-    let room = TokenBudget::of(call.preferences.recall_tokens);
-    let mut told = JsonObject::new();
+    let renderer = EntryRenderer::of_all(call, Some(category), &entries)?;
+    let budget = TokenBudget::of(call.preferences.recall_tokens);
+    let mut shown = JsonObject::new();
     for entry in &entries {
-        told.insert(
-            entry.key.clone(),
-            Value::Object(one_of_many(&teller, &room, entry)?),
-        );
+        let view = one_of_many(&renderer, &budget, entry)?;
+        shown.insert(entry.key.clone(), to_json(&view));
     }
-    Ok(Reply::json(json!({
-        "category": category,
-        "entries": told,
-        "count": total,
-        "total": total,
-        "shown": entries.len(),
-    })))
+    Ok(Reply::of(&CategoryView {
+        category,
+        entries: shown,
+        count: total,
+        total,
+        shown: entries.len(),
+    }))
 }
 
-/// How many of the entries, from the first one on, there is room for.
+/// Number of entries, from the first one on, that fit into the budget.
 fn fitting(call: &Call<'_>, entries: &[Entry], category: &'static str) -> Result<usize, ToolError> {
-    let teller = EntryRenderer::of_all(call, Some(category), entries)?;
-    let mut room = TokenBudget::of(call.preferences.recall_tokens);
+    let renderer = EntryRenderer::of_all(call, Some(category), entries)?;
+    let mut budget = TokenBudget::of(call.preferences.recall_tokens);
     for (fitting, entry) in entries.iter().enumerate() {
-        let told = written(&one_of_many(&teller, &room, entry)?);
-        if !room.takes(estimated_tokens(&entry.key) + estimated_tokens(&told)) {
+        let shown = to_text(&one_of_many(&renderer, &budget, entry)?);
+        if !budget.takes(estimated_tokens(&entry.key) + estimated_tokens(&shown)) {
             return Ok(fitting);
         }
     }
@@ -83,17 +89,40 @@ fn fitting(call: &Call<'_>, entries: &[Entry], category: &'static str) -> Result
 
 /// An entry with as much of its value as one among many may take.
 fn one_of_many(
-    teller: &EntryRenderer<'_>,
-    room: &TokenBudget,
+    renderer: &EntryRenderer<'_>,
+    budget: &TokenBudget,
     entry: &Entry,
-) -> Result<JsonObject, ToolError> {
-    let mut told = teller.entry(entry)?;
-    let value = room.value(&entry.memory.content);
+) -> Result<EntryView, ToolError> {
+    let mut view = renderer.entry(entry)?;
+    let value = budget.value(&entry.memory.content);
     if value.truncated {
-        told.insert("value".to_owned(), Value::String(value.text));
-        told.insert("truncated".to_owned(), json!(true));
+        view.value = value.text;
+        view.truncated = Some(true);
     }
-    Ok(told)
+    Ok(view)
+}
+
+/// The entries that a search found.
+#[derive(Serialize)]
+struct SearchView {
+    query: String,
+    results: Vec<FoundEntry>,
+    count: usize,
+    total: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+/// An entry that was searched for.
+#[derive(Serialize)]
+struct FoundEntry {
+    category: &'static str,
+    key: String,
+    #[serde(flatten)]
+    entry: EntryView,
+    score: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found_by: Option<&'static str>,
 }
 
 pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
@@ -119,28 +148,27 @@ pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
     }
     let recalled: Vec<_> = scored.iter().map(|(.., entry)| entry.recalled()).collect();
     call.engine.writer.count_uses(&recalled);
-    let teller = EntryRenderer::new(call)?;
+    let renderer = EntryRenderer::new(call);
     let mut results = Vec::new();
-    for (score, found_only_by, entry) in &scored {
-        let mut told = teller.called(entry)?;
-        let score = (score * 10_000.0).round() / 10_000.0;
-        told.insert("score".to_owned(), json!(score));
-        if let Some(by) = found_only_by {
-            told.insert("found_by".to_owned(), json!(by));
-        }
-        results.push(Value::Object(told));
+    for (score, found_by, entry) in scored {
+        results.push(FoundEntry {
+            category: entry.category,
+            entry: renderer.entry(&entry)?,
+            key: entry.key,
+            score: (score * 10_000.0).round() / 10_000.0,
+            found_by,
+        });
     }
-    let mut reply = object(json!({
-        "query": text.chars().take(ECHOED).collect::<String>(),
-        "results": results,
-        "count": scored.len(),
-        "total": found.total,
-    }));
-    add_note(&mut reply, note);
-    Ok(Reply::object(reply))
+    Ok(Reply::of(&SearchView {
+        query: text.chars().take(ECHOED).collect(),
+        count: results.len(),
+        results,
+        total: found.total,
+        note,
+    }))
 }
 
-/// How entries are ranked unless the user says otherwise.
+/// The ranking of this tool set, unless the user has set another.
 fn usual_ranking() -> Ranking {
     Ranking {
         method: Method::Weighted,

@@ -1,59 +1,75 @@
-//! Says what entries are: their fields, as the specification names them.
+//! Renders memories as entries: field names and values of the specification.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use chrono::DateTime;
-use chrono::Utc;
-use serde_json::Value;
-use serde_json::json;
+use chrono::{DateTime, Utc};
+use serde::Serialize;
 
-use super::entry::Entry;
-use super::entry::read;
-use super::entry::text;
+use super::entry::{Entry, read, text};
 use super::vocabulary;
-use super::vocabulary::SOURCE_DETAIL;
-use super::vocabulary::SOURCES;
+use super::vocabulary::{SOURCE_DETAIL, SOURCES};
 use crate::dialect::call::Call;
-use crate::dialect::json::JsonObject;
 use crate::dialect::reply::ToolError;
-use crate::dialect::reply::object;
-use crate::engine::Query;
-use crate::engine::live;
-use crate::engine::ops;
-use crate::model::Filter;
-use crate::model::Memory;
-use crate::model::Stem;
-use crate::model::Timestamp;
-use crate::model::Visibility;
+use crate::engine::{live, ops};
+use crate::model::{Filter, Memory, Stem, Timestamp, Visibility};
 
-/// What replaces another memory is linked with it by this relation.
+/// Relation from a memory to the one that it replaces.
 pub(super) const SUPERSEDES: &str = "supersedes";
-/// What is called so has a live memory in its place.
+/// Status of an entry that a live memory replaces.
 pub(super) const SUPERSEDED: &str = "superseded";
 
-/// Says what entries are, in the words of this set.
+/// An entry with all of its fields.
+#[derive(Serialize)]
+pub(super) struct EntryView {
+    pub value: String,
+    created_at: String,
+    pub updated_at: String,
+    tags: Vec<String>,
+    confidence: Option<f64>,
+    importance: u8,
+    pub source: SourceView,
+    access_count: u32,
+    last_accessed: Option<String>,
+    pub status: &'static str,
+    pub links: Vec<LinkView>,
+    /// Whether only the beginning of the value is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<bool>,
+}
+
+/// Where an entry comes from.
+#[derive(Serialize)]
+pub(super) struct SourceView {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub detail: Option<String>,
+}
+
+/// A link to another entry.
+#[derive(Serialize, PartialEq)]
+pub(super) struct LinkView {
+    pub target: String,
+    pub relation: String,
+}
+
+/// Renders memories as entries.
 pub(super) struct EntryRenderer<'a> {
     call: &'a Call<'a>,
-    /// What is not active, if it is known of all that are told of.
+    /// Status of entries that are not active, if it is known of all entries.
     inactive: Option<HashMap<Stem, &'static str>>,
-    /// What links call memories, and what this set does.
+    /// Names of memories in this set, by the names in links.
     names: RefCell<HashMap<String, Option<String>>>,
 }
 
 impl<'a> EntryRenderer<'a> {
     /// For a few entries.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a journal cannot be read.
-    pub fn new(call: &'a Call<'a>) -> Result<EntryRenderer<'a>, ToolError> {
-        Ok(EntryRenderer {
+    pub fn new(call: &'a Call<'a>) -> EntryRenderer<'a> {
+        EntryRenderer {
             call,
             inactive: None,
             names: RefCell::default(),
-        })
+        }
     }
 
     /// For many of a category, or of all: the index tells of all of them at once.
@@ -66,7 +82,7 @@ impl<'a> EntryRenderer<'a> {
         category: Option<&str>,
         entries: &[Entry],
     ) -> Result<EntryRenderer<'a>, ToolError> {
-        let mut teller = EntryRenderer::new(call)?;
+        let mut renderer = EntryRenderer::new(call);
         let stems = |visibility| -> Result<HashSet<Stem>, ToolError> {
             let filter = Filter {
                 visibility,
@@ -78,7 +94,7 @@ impl<'a> EntryRenderer<'a> {
         };
         let filter = vocabulary::filter(category);
         let mut inactive = HashMap::new();
-        if total(call, filter)? < entries.len() {
+        if ops::count(call.engine, filter)? < entries.len() {
             let current = stems(Visibility::Current)?;
             let expired = stems(Visibility::Expired)?;
             for Entry { memory, .. } in entries {
@@ -89,11 +105,11 @@ impl<'a> EntryRenderer<'a> {
                 }
             }
         }
-        teller.inactive = Some(inactive);
+        renderer.inactive = Some(inactive);
         let names = entries.iter();
         let names = names.map(|entry| (entry.id().to_owned(), Some(entry.name())));
-        teller.names = RefCell::new(names.collect());
-        Ok(teller)
+        renderer.names = RefCell::new(names.collect());
+        Ok(renderer)
     }
 
     /// The entry with all of its fields.
@@ -101,34 +117,23 @@ impl<'a> EntryRenderer<'a> {
     /// # Errors
     ///
     /// Fails if the store cannot be searched for what it is linked with.
-    pub fn entry(&self, entry: &Entry) -> Result<JsonObject, ToolError> {
+    pub fn entry(&self, entry: &Entry) -> Result<EntryView, ToolError> {
         let memory = &entry.memory;
         let (state, usage) = live::state_of(&self.call.engine.live, memory);
-        let created = memory.timestamp.utc();
-        Ok(object(json!({
-            "value": memory.content,
-            "created_at": moment(created),
-            "updated_at": moment(state.changed),
-            "tags": memory.topics,
-            "confidence": memory.confidence,
-            "importance": entry.importance(),
-            "source": source(memory),
-            "access_count": usage.count(),
-            "last_accessed": usage.last().map(moment),
-            "status": self.status(memory)?,
-            "links": self.links(memory)?,
-        })))
-    }
-
-    /// As [`EntryRenderer::entry`], with what it is called.
-    ///
-    /// # Errors
-    ///
-    /// As for [`EntryRenderer::entry`].
-    pub fn called(&self, entry: &Entry) -> Result<JsonObject, ToolError> {
-        let mut called = object(json!({"category": entry.category, "key": entry.key}));
-        called.extend(self.entry(entry)?);
-        Ok(called)
+        Ok(EntryView {
+            value: memory.content.clone(),
+            created_at: moment(memory.timestamp.utc()),
+            updated_at: moment(state.changed),
+            tags: memory.topics.clone(),
+            confidence: memory.confidence,
+            importance: entry.importance(),
+            source: source(memory),
+            access_count: usage.count(),
+            last_accessed: usage.last().map(moment),
+            status: self.status(memory)?,
+            links: self.links(memory)?,
+            truncated: None,
+        })
     }
 
     /// One of the set's three words.
@@ -142,7 +147,7 @@ impl<'a> EntryRenderer<'a> {
                 visibility,
                 ..Filter::default()
             };
-            Ok(total(self.call, filter)? > 0)
+            Ok(ops::count(self.call.engine, filter)? > 0)
         };
         Ok(match is(Visibility::Current)? {
             true => "active",
@@ -152,25 +157,26 @@ impl<'a> EntryRenderer<'a> {
     }
 
     /// The links of a memory to others that are there, in the order of its file.
-    fn links(&self, memory: &Memory) -> Result<Vec<Value>, ToolError> {
+    fn links(&self, memory: &Memory) -> Result<Vec<LinkView>, ToolError> {
         let supersedes = memory.supersedes.iter();
         let supersedes = supersedes.map(|to| (to.as_str(), SUPERSEDES));
         let links = memory.links.iter();
         let links = links.map(|link| (link.to.as_str(), link.relation.as_str()));
-        let mut told: Vec<Value> = Vec::new();
+        let mut rendered: Vec<LinkView> = Vec::new();
         for (to, relation) in supersedes.chain(links) {
             let Some(target) = self.name_of(to)? else {
                 continue;
             };
-            let link = json!({"target": target, "relation": relation});
-            if !told.contains(&link) {
-                told.push(link);
+            let relation = relation.to_owned();
+            let link = LinkView { target, relation };
+            if !rendered.contains(&link) {
+                rendered.push(link);
             }
         }
-        Ok(told)
+        Ok(rendered)
     }
 
-    /// What the memory is called that a link names; `None` if there is none.
+    /// The name of the memory that a link points to; `None` if there is none.
     pub fn name_of(&self, id: &str) -> Result<Option<String>, ToolError> {
         if let Some(known) = self.names.borrow().get(id) {
             return Ok(known.clone());
@@ -184,27 +190,18 @@ impl<'a> EntryRenderer<'a> {
     }
 }
 
-/// How many memories pass a filter.
-///
-/// # Errors
-///
-/// Fails if the store cannot be searched.
-pub(super) fn total(call: &Call<'_>, filter: Filter) -> Result<usize, ToolError> {
-    Ok(ops::search(call.engine, &Query::everything(filter, 0))?.total)
-}
-
 /// A moment as this set writes it: in UTC.
 pub(super) fn moment(at: DateTime<Utc>) -> String {
     Timestamp::from_utc(at).as_str().to_owned()
 }
 
 /// Where an entry comes from. What is none of the set's words is said in the detail.
-fn source(memory: &Memory) -> Value {
+fn source(memory: &Memory) -> SourceView {
     let source = memory.source.as_deref();
     let known = source.filter(|source| SOURCES.contains(source));
-    let detail = text(memory, SOURCE_DETAIL).or(match known {
-        Some(_) => None,
-        None => source,
-    });
-    json!({"type": known.unwrap_or("session"), "detail": detail})
+    let detail = text(memory, SOURCE_DETAIL).or(source.filter(|_| known.is_none()));
+    SourceView {
+        kind: known.unwrap_or("session").to_owned(),
+        detail: detail.map(str::to_owned),
+    }
 }

@@ -3,14 +3,10 @@
 use serde_json::json;
 
 use super::summary::stats;
-use super::vocabulary::CATEGORIES;
-use super::vocabulary::RELATIONS;
-use super::vocabulary::SCHEMA_VERSION;
-use super::vocabulary::SOURCES;
-use super::vocabulary::STATUSES;
+use super::vocabulary::{CATEGORIES, RELATIONS, SCHEMA_VERSION, SOURCES, STATUSES};
 use crate::dialect::call::Call;
+use crate::dialect::json::to_text;
 use crate::dialect::reply::ToolError;
-use crate::dialect::reply::written;
 use crate::dialect::tool_set::Resource;
 
 pub(super) const RESOURCES: &[Resource] = &[
@@ -63,5 +59,5 @@ fn schema(_: &Call<'_>, _: &str) -> Result<Option<String>, ToolError> {
 }
 
 fn numbers(call: &Call<'_>, _: &str) -> Result<Option<String>, ToolError> {
-    Ok(Some(written(&stats(call)?)))
+    Ok(Some(to_text(&stats(call)?)))
 }

@@ -1,15 +1,14 @@
-//! How much of the entries an answer has room for.
+//! The budget of tokens of a reply.
 
 use crate::dialect::preview;
-use crate::dialect::preview::Preview;
-use crate::dialect::preview::PreviewWords;
+use crate::dialect::preview::{Preview, PreviewWords};
 
 /// One value takes no more than this part of an answer: else a single one could be all of it.
 const PART: usize = 10;
 /// Estimated number of characters of one token.
 const CHARACTERS: usize = 4;
 
-/// What is left of the tokens of an answer.
+/// The tokens that remain for a reply.
 pub(super) struct TokenBudget {
     whole: usize,
     left: usize,
@@ -23,7 +22,7 @@ impl TokenBudget {
         }
     }
 
-    /// As much of a value as one may take.
+    /// The beginning of a value, at most as long as one value may be.
     pub fn value(&self, text: &str) -> Preview {
         preview(
             text,

@@ -5,10 +5,7 @@
 
 use crate::dialect::reply::ToolError;
 use crate::engine::Query;
-use crate::model::Filter;
-use crate::model::Memory;
-use crate::model::MetaValue;
-use crate::model::Visibility;
+use crate::model::{Filter, Memory, MetaValue, Visibility};
 
 pub(super) const SCHEMA_VERSION: &str = "1.2";
 
@@ -84,7 +81,7 @@ fn names(value: &MetaValue, category: &str) -> bool {
     }
 }
 
-/// What lets the memories of a category pass, or of all.
+/// The filter for memories of a category, or of all.
 pub(super) fn filter(category: Option<&str>) -> Filter {
     let Some(category) = category else {
         return Filter::default();
@@ -103,16 +100,12 @@ pub(super) fn filter(category: Option<&str>) -> Filter {
     }
 }
 
-/// What lists everything of a category, or of all, whatever its status.
+/// The search that lists a category, or all, whatever the status.
 pub(super) fn everything(category: Option<&str>) -> Query {
-    listing(Filter {
+    let filter = Filter {
         visibility: Visibility::Everything,
         ..filter(category)
-    })
-}
-
-/// What lists all that passes a filter.
-pub(super) fn listing(filter: Filter) -> Query {
+    };
     Query::everything(filter, usize::MAX)
 }
 

@@ -2,44 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-use serde_json::json;
+use serde::Serialize;
 
-use super::entry::Entry;
-use super::entry::Reach;
-use super::entry::USUAL_IMPORTANCE;
-use super::entry::find_own;
-use super::entry::own_key;
-use super::entry::reach;
-use super::entry::with_stem;
-use super::entry_arguments;
-use super::renderer::EntryRenderer;
-use super::renderer::SUPERSEDED;
-use super::renderer::SUPERSEDES;
-use super::vocabulary;
-use super::vocabulary::CATEGORY;
-use super::vocabulary::KEY;
-use super::vocabulary::SOURCES;
+use super::entry::{Entry, Reach, USUAL_IMPORTANCE, find_own, own_key, reach, with_stem};
+use super::renderer::{EntryRenderer, EntryView, SUPERSEDED, SUPERSEDES};
+use super::vocabulary::{CATEGORY, KEY, SOURCES};
+use super::{entry_arguments, vocabulary};
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
 use crate::dialect::preview;
 use crate::dialect::preview::PreviewWords;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::reply::object;
-use crate::engine::DuplicatePolicy;
-use crate::engine::EngineError;
-use crate::engine::Remembered;
-use crate::engine::Resemblance;
-use crate::engine::Stored;
-use crate::engine::Suggestion;
-use crate::engine::WriteOutcome;
-use crate::engine::WritePolicy;
-use crate::engine::live;
-use crate::engine::ops;
-use crate::model::MetaValue;
-use crate::model::NewMemory;
-use crate::model::Stem;
+use crate::dialect::reply::{Reply, ToolError};
+use crate::engine::{
+    DuplicatePolicy, EngineError, Remembered, Resemblance, Stored, Suggestion, WriteOutcome,
+    WritePolicy, live, ops,
+};
+use crate::model::{MetaValue, NewMemory, Stem};
 
 /// A new entry is linked with so many that share so many of its tags.
 const AUTO_LINKS: usize = 3;
@@ -91,7 +69,7 @@ pub(super) fn remember(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, 
     }
 }
 
-/// What is to be stored, but for what it is called.
+/// The memory in the arguments, without its category and key.
 fn memory(call: &Call<'_>, arguments: &Arguments) -> Result<NewMemory, ToolError> {
     let value = arguments.required_text("value")?;
     if value.trim().is_empty() {
@@ -117,48 +95,55 @@ fn source(arguments: &Arguments) -> Result<Option<String>, ToolError> {
     Ok(source.transpose()?.map(str::to_owned))
 }
 
+/// An entry that was stored.
+#[derive(Serialize)]
+struct WrittenView {
+    action: &'static str,
+    category: &'static str,
+    key: String,
+    entry: EntryView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    superseded_no_more_by: Option<Vec<String>>,
+    /// Null where the other memory of that text is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    same_text_as: Option<Option<String>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
 fn written(call: &Call<'_>, remembered: &Remembered) -> Result<Reply, ToolError> {
     let gone = || EngineError::NotFound(remembered.stem.as_str().to_owned());
     // Not by the key: where that is made of the text, it may be another one now.
     let found = with_stem(call, &remembered.stem)?.ok_or_else(gone)?;
     let was = revive(call, &found)?;
     let entry = with_stem(call, &remembered.stem)?.ok_or_else(gone)?;
-    let action = match &remembered.became {
-        WriteOutcome::Updated { .. } => "UPDATE",
-        _ => "ADD",
+    let (action, earlier) = match &remembered.became {
+        WriteOutcome::Updated { earlier } => ("UPDATE", earlier.as_ref()),
+        _ => ("ADD", None),
     };
-    let mut reply = object(json!({
-        "action": action,
-        "category": entry.category,
-        "key": entry.key,
-        "entry": EntryRenderer::new(call)?.entry(&entry)?,
-    }));
-    if let WriteOutcome::Updated {
-        earlier: Some(earlier),
-    } = &remembered.became
-    {
-        let id = call.engine.live.shown_id(earlier);
-        reply.insert("earlier".to_owned(), json!(format!("archive/{id}")));
-    }
-    if let Some(by) = was {
-        reply.insert("superseded_no_more_by".to_owned(), json!(by));
-    }
-    if let Some(same) = &remembered.same_text {
-        let name = EntryRenderer::new(call)?.name_of(same.as_str())?;
-        reply.insert("same_text_as".to_owned(), json!(name));
-    }
-    let warnings = remembered.screened.warnings();
-    if !warnings.is_empty() {
-        reply.insert("warnings".to_owned(), json!(warnings));
-    }
-    Ok(Reply::object(reply))
+    let renderer = EntryRenderer::new(call);
+    let same = remembered.same_text.as_ref();
+    Ok(Reply::of(&WrittenView {
+        action,
+        category: entry.category,
+        entry: renderer.entry(&entry)?,
+        key: entry.key,
+        earlier: earlier.map(|stem| format!("archive/{}", call.engine.live.shown_id(stem))),
+        superseded_no_more_by: was,
+        same_text_as: same
+            .map(|same| renderer.name_of(same.as_str()))
+            .transpose()?,
+        warnings: remembered.screened.warnings(),
+    }))
 }
 
 /// Takes back that others supersede an entry: what was just stored would never be found. What they
 /// are called, if there was something to take back.
 fn revive(call: &Call<'_>, entry: &Entry) -> Result<Option<Vec<String>>, ToolError> {
-    let teller = EntryRenderer::new(call)?;
-    if teller.status(&entry.memory)? != SUPERSEDED {
+    let renderer = EntryRenderer::new(call);
+    if renderer.status(&entry.memory)? != SUPERSEDED {
         return Ok(None);
     }
     let stated = entry.memory.superseded_by.iter();
@@ -170,13 +155,35 @@ fn revive(call: &Call<'_>, entry: &Entry) -> Result<Option<Vec<String>>, ToolErr
     let mut names = Vec::new();
     for stem in newer {
         ops::unlink(call.engine, stem.as_str(), entry.id(), Some(SUPERSEDES))?;
-        names.extend(teller.name_of(stem.as_str())?);
+        names.extend(renderer.name_of(stem.as_str())?);
     }
     Ok(Some(names))
 }
 
+/// Entries that may be meant instead.
+#[derive(Serialize)]
+struct CandidatesView {
+    action: &'static str,
+    candidates: Vec<Candidate>,
+    recommendation: Option<&'static str>,
+    message: &'static str,
+}
+
+#[derive(Serialize)]
+struct Candidate {
+    category: &'static str,
+    key: String,
+    value: String,
+    truncated: bool,
+    tags: Vec<String>,
+    importance: u8,
+    status: &'static str,
+    recommendation: &'static str,
+    reasons: Vec<String>,
+}
+
 fn suggested(call: &Call<'_>, suggestions: &[Suggestion]) -> Result<Reply, ToolError> {
-    let teller = EntryRenderer::new(call)?;
+    let renderer = EntryRenderer::new(call);
     let mut candidates = Vec::new();
     for suggestion in suggestions {
         let Some(entry) = with_stem(call, &suggestion.stem)? else {
@@ -184,26 +191,39 @@ fn suggested(call: &Call<'_>, suggestions: &[Suggestion]) -> Result<Reply, ToolE
         };
         let reasons = suggestion.reasons.iter().map(ToString::to_string);
         let value = preview(&entry.memory.content, &PreviewWords::default(), SHOWN);
-        candidates.push(json!({
-            "category": entry.category,
-            "key": entry.key,
-            "value": value.text,
-            "truncated": value.truncated,
-            "tags": entry.memory.topics,
-            "importance": entry.importance(),
-            "status": teller.status(&entry.memory)?,
-            "recommendation": suggestion.action.word(),
-            "reasons": reasons.collect::<Vec<_>>(),
-        }));
+        candidates.push(Candidate {
+            category: entry.category,
+            value: value.text,
+            truncated: value.truncated,
+            importance: entry.importance(),
+            status: renderer.status(&entry.memory)?,
+            key: entry.key,
+            tags: entry.memory.topics,
+            recommendation: suggestion.action.word(),
+            reasons: reasons.collect(),
+        });
     }
     // The strongest comes first.
     let recommendation = suggestions.first().map(|first| first.action.word());
-    Ok(Reply::json(json!({
-        "action": "candidates",
-        "candidates": candidates,
-        "recommendation": recommendation,
-        "message": "nothing was stored: remember under the key of a candidate to update it, or with force=true to add",
-    })))
+    Ok(Reply::of(&CandidatesView {
+        action: "candidates",
+        candidates,
+        recommendation,
+        message: "nothing was stored: remember under the key of a candidate to update it, or with force=true to add",
+    }))
+}
+
+/// An entry that went to the archive.
+#[derive(Serialize)]
+struct ForgottenView {
+    action: &'static str,
+    category: &'static str,
+    key: String,
+    entry: EntryView,
+    backup: String,
+    links_removed: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    links_kept: Vec<String>,
 }
 
 pub(super) fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
@@ -216,7 +236,7 @@ pub(super) fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
             call.engine.live.shown_id(&entry.memory.stem)
         )));
     }
-    let told = EntryRenderer::new(call)?.entry(&entry)?;
+    let view = EntryRenderer::new(call).entry(&entry)?;
     let incoming = super::links::incoming(call, &entry)?;
     // The archive holds the whole file before any link is touched.
     let moved = ops::forget(call.engine, entry.id())?;
@@ -229,16 +249,13 @@ pub(super) fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
         }
     }
     removed.sort_unstable();
-    let mut reply = object(json!({
-        "action": "FORGET",
-        "category": entry.category,
-        "key": entry.key,
-        "entry": told,
-        "backup": format!("archive/{}", moved.name),
-        "links_removed": removed,
-    }));
-    if !kept.is_empty() {
-        reply.insert("links_kept".to_owned(), Value::from(kept));
-    }
-    Ok(Reply::object(reply))
+    Ok(Reply::of(&ForgottenView {
+        action: "FORGET",
+        category: entry.category,
+        key: entry.key,
+        entry: view,
+        backup: format!("archive/{}", moved.name),
+        links_removed: removed,
+        links_kept: kept,
+    }))
 }
