@@ -265,9 +265,9 @@ const FOLDERS: &[(&str, &[&str])] = &[
             "metadata",
             "parameter",
             "reply",
-            "shape",
             "tool_set",
             "toon",
+            "views",
         ],
     ),
     (
@@ -288,7 +288,9 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ),
     (
         "http/bridge",
-        &["client", "names", "proof", "reading", "serve", "tokens"],
+        &[
+            "client", "listen", "names", "proof", "reading", "serve", "tokens",
+        ],
     ),
     ("cli/terminal", &["args"]),
     ("cli/args", &["terminal"]),

@@ -4,16 +4,19 @@
 //! reading of a request and the interface's description are made. What HTTP itself wants (headers,
 //! who may, how much) is left to whoever serves it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::arguments::Arguments;
 use super::call::Call;
 use super::json::JsonObject;
-use super::json::to_object;
 use super::parameter::Parameter;
+use super::reply::Reply;
 use super::reply::ToolError;
 use super::reply::full;
+use super::tool_set::Run;
+use super::tool_set::Tool;
 use crate::engine::EngineError;
 use crate::engine::OneDeed;
 use crate::engine::PastError;
@@ -37,9 +40,6 @@ pub enum ParameterLocation {
     List,
 }
 
-/// What an endpoint does.
-pub type Run = fn(&Call<'_>, &Arguments) -> Result<Answer, ToolError>;
-
 /// One address, with what is done there.
 #[derive(Clone, Copy)]
 pub struct Endpoint {
@@ -62,46 +62,63 @@ pub struct Endpoint {
     pub writes: bool,
     /// Whether its body may be as large as a whole store.
     pub is_large: bool,
-    /// What success is answered with, the usual one first.
+    /// Status of a success; the last one is that of a reply that is marked as an error.
     pub statuses: &'static [u16],
     /// The JSON schema of what it answers then.
     pub reply: fn() -> Value,
     pub run: Run,
 }
 
-/// What an endpoint answers.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
-    /// One of the row's statuses; `None` for the first of them.
-    pub status: Option<u16>,
-    pub body: JsonObject,
-}
-
-impl Answer {
-    /// A `json!` object with the usual status.
-    pub fn json(body: Value) -> Answer {
-        Answer::object(super::reply::object(body))
-    }
-
-    /// A view with the usual status.
-    pub fn of(view: &impl Serialize) -> Answer {
-        Answer::object(to_object(view))
-    }
-
-    /// The same, of an object.
-    pub fn object(body: JsonObject) -> Answer {
-        Answer { status: None, body }
-    }
-
-    pub fn with_status(self, status: u16) -> Answer {
-        Answer {
-            status: Some(status),
-            ..self
+impl Endpoint {
+    /// An address whose parameters stand in the query where it reads or removes, else in the body.
+    pub const fn new(
+        verb: Verb,
+        path: &'static str,
+        name: &'static str,
+        summary: &'static str,
+        run: Run,
+        reply: fn() -> Value,
+    ) -> Endpoint {
+        Endpoint {
+            verb,
+            path,
+            name,
+            summary,
+            parameters: &[],
+            ignored: &[],
+            wrapper: None,
+            place: match verb {
+                Verb::Get | Verb::Delete => ParameterLocation::Query,
+                Verb::Post | Verb::Put => ParameterLocation::Body,
+            },
+            writes: !matches!(verb, Verb::Get),
+            is_large: false,
+            statuses: &[200],
+            reply,
+            run,
         }
     }
-}
 
-impl Endpoint {
+    /// An address that answers as `tool` does.
+    pub const fn of_tool(
+        verb: Verb,
+        path: &'static str,
+        name: &'static str,
+        summary: &'static str,
+        tool: &Tool,
+        reply: fn() -> Value,
+    ) -> Endpoint {
+        Endpoint {
+            parameters: tool.parameters,
+            ..Endpoint::new(verb, path, name, summary, tool.run, reply)
+        }
+    }
+
+    /// The same, where success has other statuses than 200.
+    pub const fn answering(self, statuses: &'static [u16]) -> Endpoint {
+        Endpoint { statuses, ..self }
+    }
+
     /// The body without the member that all of it came in, as an address answers it.
     ///
     /// # Errors
@@ -127,6 +144,15 @@ impl Endpoint {
         Ok(whole)
     }
 
+    /// The status that `reply` is sent with.
+    pub fn status(&self, reply: &Reply) -> u16 {
+        let status = match reply.is_error {
+            true => self.statuses.last(),
+            false => self.statuses.first(),
+        };
+        status.copied().unwrap_or(200)
+    }
+
     /// Whether the parameter called `name` stands in the path.
     pub fn is_in_path(&self, name: &str) -> bool {
         let mut parts = self.path.split('/');
@@ -138,7 +164,7 @@ impl Endpoint {
     /// # Errors
     ///
     /// Fails with what to tell the caller; nothing is done half.
-    pub fn call(&self, call: &Call<'_>, values: JsonObject) -> Result<Answer, ToolError> {
+    pub fn call(&self, call: &Call<'_>, values: JsonObject) -> Result<Reply, ToolError> {
         // What one call changes is undone together.
         let _deed = OneDeed::begin();
         let arguments = Arguments::new(values, self.parameters)?;
@@ -147,7 +173,7 @@ impl Endpoint {
 }
 
 /// Why a request was not done: one of four codes, and a message for the caller.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refusal {
     pub code: &'static str,
     pub message: String,
@@ -170,6 +196,25 @@ impl Refusal {
             ToolError::Engine(error) => of_engine(error),
         };
         Refusal { code, message }
+    }
+}
+
+/// The body of an error response.
+#[derive(Serialize, JsonSchema)]
+pub struct ErrorView {
+    code: &'static str,
+    message: String,
+    /// The message again, where older clients look for it.
+    error: String,
+}
+
+impl ErrorView {
+    pub fn new(code: &'static str, message: String) -> ErrorView {
+        ErrorView {
+            code,
+            error: message.clone(),
+            message,
+        }
     }
 }
 

@@ -1,32 +1,28 @@
-//! Lets calls in: who may, how often, how many at once. One door for REST and MCP.
+//! Admits calls by right, rate and load, for REST and MCP alike.
 
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::client::Client;
-use super::concurrency::ConcurrencyLimits;
-use super::concurrency::Turn;
+use super::concurrency::{ConcurrencyLimits, Turn};
 use super::metrics::Metrics;
 use super::rate::Rates;
-use crate::mcp::Admission;
-use crate::mcp::Admitted;
-use crate::mcp::Gate;
+use crate::mcp::{Admission, Admitted, Gate};
 
 /// Maximum time of a call before its client is told to retry.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub struct AdmissionControl {
     pub rates: Rates,
     /// In place of those, for the store's owner.
     pub owner_rates: Rates,
-    pub lanes: ConcurrencyLimits,
+    pub concurrency: ConcurrencyLimits,
     pub metrics: Arc<Metrics>,
 }
 
 /// Why a call was not let in.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum Closed {
+pub enum AdmissionError {
     #[error("this token may only read: ask the store's owner for one that may write")]
     OnlyReads,
     #[error("too many calls: try again in {:.2} s", .0.as_secs_f64())]
@@ -35,13 +31,13 @@ pub enum Closed {
     Overload,
 }
 
-impl Closed {
+impl AdmissionError {
     /// The layer that refused, for the metrics.
     pub fn layer(self) -> &'static str {
         match self {
-            Closed::OnlyReads => "rights",
-            Closed::TooOften(_) => "rate",
-            Closed::Overload => "load",
+            AdmissionError::OnlyReads => "rights",
+            AdmissionError::TooOften(_) => "rate",
+            AdmissionError::Overload => "load",
         }
     }
 }
@@ -52,23 +48,23 @@ impl AdmissionControl {
     /// # Errors
     ///
     /// Fails with why it is not let in.
-    pub async fn enter(&self, client: &Client, writes: bool) -> Result<Turn, Closed> {
+    pub async fn enter(&self, client: &Client, writes: bool) -> Result<Turn, AdmissionError> {
         let entered = self.try_enter(client, writes).await;
         entered.inspect_err(|closed| self.metrics.refused(closed.layer()))
     }
 
-    async fn try_enter(&self, client: &Client, writes: bool) -> Result<Turn, Closed> {
+    async fn try_enter(&self, client: &Client, writes: bool) -> Result<Turn, AdmissionError> {
         if writes && !client.may_write() {
-            return Err(Closed::OnlyReads);
+            return Err(AdmissionError::OnlyReads);
         }
         let rates = match client.is_owner {
             true => &self.owner_rates,
             false => &self.rates,
         };
         let rated = rates.take(&client.name, writes, Instant::now());
-        rated.map_err(Closed::TooOften)?;
-        let turn = self.lanes.turn(writes).await;
-        turn.map_err(|_| Closed::Overload)
+        rated.map_err(AdmissionError::TooOften)?;
+        let turn = self.concurrency.turn(writes).await;
+        turn.map_err(|_| AdmissionError::Overload)
     }
 }
 
@@ -83,7 +79,7 @@ impl Gate for AdmissionControl {
             let turn = turn.map_err(|closed| closed.to_string())?;
             Ok(Admitted {
                 turn: Box::new(turn),
-                patience: PATIENCE,
+                timeout: CALL_TIMEOUT,
             })
         })
     }

@@ -1,4 +1,4 @@
-//! How answers look: JSON, and errors with a code, a message and the request's id.
+//! Responses: JSON, and errors with a code, a message and the request's id.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,15 +7,15 @@ use ::http::HeaderValue;
 use ::http::StatusCode;
 use ::http::header;
 use axum::body::Body;
-use axum::response::Response;
-use serde_json::Value;
-use serde_json::json;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use tokio::sync::Semaphore;
 
-use super::admission::Closed;
+use super::admission::AdmissionError;
 use super::chunked_body::ChunkedBody;
 use super::concurrency::RETRY_AFTER;
-use crate::dialect::Refusal;
+use crate::dialect::json::to_text;
+use crate::dialect::{ErrorView, Refusal};
 
 /// Maximum number of bytes of all responses that clients have not read yet.
 pub const OUTGOING: usize = 64 * 1024 * 1024;
@@ -26,9 +26,9 @@ const KIB: usize = 1024;
 const COUNTED_FROM: usize = 64 * KIB;
 
 /// Maximum time a response waits for room.
-const PATIENCE: Duration = Duration::from_secs(10);
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why a request came to nothing, before anything was done.
+/// An error response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestError {
     pub status: StatusCode,
@@ -48,32 +48,32 @@ impl RequestError {
     }
 
     pub fn overload() -> RequestError {
-        Closed::Overload.into()
+        AdmissionError::Overload.into()
     }
 
-    /// What was asked for went wrong.
+    /// The request is invalid.
     pub fn bad(message: impl Into<String>) -> RequestError {
         let code = Refusal::VALIDATION_FAILED;
         RequestError::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    /// What went wrong is this machine's business; the log says more.
+    /// A failure whose cause stays in the log.
     pub fn internal() -> RequestError {
         let status = StatusCode::INTERNAL_SERVER_ERROR;
         RequestError::new(status, Refusal::DATABASE_ERROR, "Internal server error")
     }
 }
 
-impl From<Closed> for RequestError {
-    fn from(closed: Closed) -> RequestError {
+impl From<AdmissionError> for RequestError {
+    fn from(closed: AdmissionError) -> RequestError {
         let (status, code, retry_after) = match closed {
-            Closed::OnlyReads => (StatusCode::FORBIDDEN, "FORBIDDEN", None),
+            AdmissionError::OnlyReads => (StatusCode::FORBIDDEN, "FORBIDDEN", None),
             // Whole seconds are all that the header can say.
-            Closed::TooOften(wait) => {
+            AdmissionError::TooOften(wait) => {
                 let seconds = wait.as_secs_f64().ceil().max(1.0) as u64;
                 (StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", Some(seconds))
             }
-            Closed::Overload => {
+            AdmissionError::Overload => {
                 let status = StatusCode::SERVICE_UNAVAILABLE;
                 (status, "OVERLOADED", Some(RETRY_AFTER))
             }
@@ -97,25 +97,20 @@ impl From<Refusal> for RequestError {
     }
 }
 
-impl From<RequestError> for Response {
-    fn from(trouble: RequestError) -> Response {
-        let body = json!({
-            "code": trouble.code,
-            "message": trouble.message,
-            // Older clients look for it here.
-            "error": trouble.message,
-        });
-        let mut response = small(trouble.status, &body);
+impl IntoResponse for RequestError {
+    fn into_response(self) -> Response {
+        let body = ErrorView::new(self.code, self.message);
+        let mut response = small(self.status, &body);
         let headers = response.headers_mut();
-        if let Some(seconds) = trouble.retry_after {
+        if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
-        if trouble.status == StatusCode::UNAUTHORIZED {
+        if self.status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer realm=\"memdir\"");
             headers.insert(header::WWW_AUTHENTICATE, scheme);
         }
-        if trouble.status == StatusCode::REQUEST_TIMEOUT
-            || trouble.status == StatusCode::PAYLOAD_TOO_LARGE
+        if self.status == StatusCode::REQUEST_TIMEOUT
+            || self.status == StatusCode::PAYLOAD_TOO_LARGE
         {
             // What is left of the body is not read.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -125,13 +120,9 @@ impl From<RequestError> for Response {
 }
 
 /// A JSON answer that is small whatever the store holds.
-pub fn small(status: StatusCode, body: &Value) -> Response {
-    with_type(
-        status,
-        "application/json",
-        body.to_string().into_bytes(),
-        None,
-    )
+pub fn small(status: StatusCode, body: &impl Serialize) -> Response {
+    let body = to_text(body).into_bytes();
+    with_type(status, "application/json", body, None)
 }
 
 /// A text that is small, of a type.
@@ -151,7 +142,7 @@ pub async fn json_of(
             let kib = length.min(OUTGOING).div_ceil(KIB);
             let kib = u32::try_from(kib).unwrap_or(u32::MAX);
             let room = Arc::clone(outgoing).acquire_many_owned(kib);
-            match tokio::time::timeout(PATIENCE, room).await {
+            match tokio::time::timeout(QUEUE_TIMEOUT, room).await {
                 Ok(Ok(room)) => Some(room),
                 Ok(Err(_)) | Err(_) => return Err(RequestError::overload()),
             }
@@ -166,9 +157,6 @@ fn with_type(
     bytes: Vec<u8>,
     counted: Option<tokio::sync::OwnedSemaphorePermit>,
 ) -> Response {
-    let mut response = Response::new(Body::new(ChunkedBody::new(bytes, counted)));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(of));
-    response
+    let body = Body::new(ChunkedBody::new(bytes, counted));
+    (status, [(header::CONTENT_TYPE, of)], body).into_response()
 }

@@ -2,16 +2,13 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::task::Context;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http_body::Body;
-use http_body::Frame;
-use http_body::SizeHint;
+use http_body::{Body, Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
-/// What the connection takes at once; the rest waits here, where it is counted.
+/// Maximum size of a chunk in bytes; the rest waits here, where it is counted.
 const PORTION: usize = 64 * 1024;
 
 /// The rest of an answer.

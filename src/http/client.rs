@@ -1,11 +1,11 @@
-//! Who sends a request, as far as it was shown.
+//! The sender of a request, as far as the request shows it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::tokens::Rights;
 
-/// Where a connection comes from.
+/// The other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
     Network(SocketAddr),
@@ -22,18 +22,18 @@ pub fn is_own(stream: &tokio::net::UnixStream) -> bool {
         .is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)
 }
 
-/// Whoever sent a request. Its rate and its sessions are its own.
+/// The sender of a request, with a rate and sessions of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
     /// The name of its token, or where it comes from.
     pub name: Arc<str>,
     pub rights: Rights,
-    /// Whether it showed the token that the store has of itself, or none where none is asked for.
+    /// Whether it showed the store's own token, or none where none is required.
     pub is_owner: bool,
 }
 
 impl Client {
-    /// Who shows no token, where none is asked for.
+    /// The client of a request without a token, where none is required.
     pub fn unnamed(peer: Peer) -> Client {
         let name = match peer {
             Peer::Network(address) => address.ip().to_string().into(),

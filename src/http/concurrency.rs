@@ -1,15 +1,13 @@
-//! How many calls run at once: reads and writes in lanes of their own, so that no write keeps a read
-//! waiting, and no crowd takes the machine.
+//! Limits concurrent calls: reads and writes in lanes of their own, so that no write keeps a read
+//! waiting and no crowd takes the machine.
 //!
 //! By hand and not by tower's layers: those have one lane, and either wait for ever or send away at once.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tokio::sync::OwnedSemaphorePermit;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Maximum number of concurrent reads and writes: 32 in all. Few are writes, because each makes
 /// work for every core, which reads want, too; they wait for the disk most of the time.
@@ -21,9 +19,9 @@ const WRITES: usize = 4;
 const WAITING: usize = 256;
 
 /// Maximum time a request waits for its turn.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// After this time it is worth a try again, in seconds.
+/// Seconds after which a client should retry.
 pub const RETRY_AFTER: u64 = 1;
 
 /// The threads that calls run on: one for each that runs, and some for what the server does itself.
@@ -33,7 +31,7 @@ pub const THREADS: usize = READS + WRITES + 8;
 pub struct ConcurrencyLimits {
     reads: Lane,
     writes: Lane,
-    patience: Duration,
+    timeout: Duration,
 }
 
 struct Lane {
@@ -45,7 +43,7 @@ struct Lane {
 /// A call's turn, which ends when this is dropped.
 pub type Turn = OwnedSemaphorePermit;
 
-/// There is too much to do.
+/// The limit of waiting calls is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overload;
 
@@ -64,7 +62,7 @@ impl Default for ConcurrencyLimits {
         ConcurrencyLimits {
             reads: Lane::new(READS),
             writes: Lane::new(WRITES),
-            patience: PATIENCE,
+            timeout: TURN_TIMEOUT,
         }
     }
 }
@@ -86,13 +84,13 @@ impl ConcurrencyLimits {
             return Ok(turn);
         }
         let _waits = Waits::of(&lane.waiting)?;
-        match tokio::time::timeout(self.patience, turns.acquire_owned()).await {
+        match tokio::time::timeout(self.timeout, turns.acquire_owned()).await {
             Ok(Ok(turn)) => Ok(turn),
             Ok(Err(_)) | Err(_) => Err(Overload),
         }
     }
 
-    /// How many calls of the kind run, and how many wait.
+    /// Number of running and of waiting calls of the kind.
     pub fn load(&self, writes: bool) -> (usize, usize) {
         let lane = self.lane(writes);
         let running = lane.places - lane.turns.available_permits();
@@ -100,7 +98,7 @@ impl ConcurrencyLimits {
     }
 }
 
-/// One that waits, counted as long as this is held.
+/// Counts a waiting call for as long as it is held.
 struct Waits<'a>(&'a AtomicUsize);
 
 impl<'a> Waits<'a> {
@@ -126,7 +124,7 @@ mod tests {
     #[tokio::test]
     async fn writes_that_fill_their_lane_keep_no_read_waiting() {
         let lanes = ConcurrencyLimits {
-            patience: Duration::from_millis(20),
+            timeout: Duration::from_millis(20),
             ..ConcurrencyLimits::default()
         };
         let mut held = Vec::new();

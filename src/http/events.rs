@@ -7,26 +7,19 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::task::Context;
-use std::task::Poll;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body::Body;
-use http_body::Frame;
+use http_body::{Body, Frame};
 use prometheus_client::metrics::gauge::Gauge;
 use serde_json::json;
-use tokio::sync::mpsc;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Interval;
 
 use super::answer::RequestError;
-use crate::engine::Changed;
-use crate::engine::Engine;
-use crate::engine::Listening;
-use crate::engine::live;
+use crate::engine::{Changed, Engine, Listening, live};
 
 /// Maximum number of open event streams.
 const MOST_LISTENERS: i64 = 64;
@@ -37,7 +30,7 @@ const WAITING: usize = 64;
 /// Maximum number of ids in one event.
 const MOST_IDS: usize = 1000;
 
-/// How often a silent stream says that it is there.
+/// Interval of comments on a silent stream, so that nothing between takes it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// A stream of events.

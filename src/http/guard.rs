@@ -1,12 +1,11 @@
-//! What every request has to pass, whatever it asks for, in this order: the name we are called by,
-//! the page that asks, the token, the kind of what is sent. Then it is answered, counted and logged.
+//! The checks that every request passes, in this order: host name, origin, token, type and size of
+//! the body. Then the request is answered, counted and logged.
 //!
 //! A page in a browser can send requests here; what it cannot do is choose `Host` and `Origin`, know
 //! the token, or send JSON to another origin without asking first, which nobody answers.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use ::http::HeaderMap;
@@ -16,27 +15,19 @@ use ::http::Request;
 use ::http::StatusCode;
 use ::http::header;
 use axum::body::Body;
-use axum::extract::MatchedPath;
-use axum::extract::State;
+use axum::extract::{MatchedPath, State};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use super::answer;
 use super::answer::RequestError;
-use super::client::Client;
-use super::client::Peer;
+use super::client::{Client, Peer};
 use super::openapi::BASE;
-use super::proof;
-use super::proof::Handshake;
-use super::proof::Link;
-use super::reading::MOST_BYTES;
-use super::reading::MOST_LARGE_BYTES;
-use super::reading::too_long;
+use super::proof::{ConnectionProof, Handshake};
+use super::reading::{MOST_BYTES, too_long};
 use super::site::Site;
-use super::tokens::FIRST;
-use super::tokens::Rights;
-use super::tokens::Tokens;
+use super::tokens::{FIRST, Rights, Tokens};
+use super::{answer, proof, reading};
 
 /// The one address that asks for no token, and says nothing but that we are there.
 pub const OPEN: &str = "/healthz";
@@ -44,7 +35,7 @@ pub const OPEN: &str = "/healthz";
 const REQUEST_ID: &str = "x-request-id";
 const LONGEST_ID: usize = 64;
 
-/// The layer around all addresses.
+/// The middleware around all addresses.
 pub async fn guard(
     State(site): State<Arc<Site>>,
     mut request: Request<Body>,
@@ -61,29 +52,27 @@ pub async fn guard(
         Ok(_) if route == OPEN => answer::small(StatusCode::OK, &json!({"status": "ok"})),
         Ok(_) if route == proof::PATH => match prove(&site, &request) {
             Ok(proof) => answer::small(StatusCode::OK, &proof),
-            Err(trouble) => trouble.into(),
+            Err(error) => error.into_response(),
         },
         Ok(client) => {
             request.extensions_mut().insert(client);
             next.run(request).await
         }
-        Err((layer, trouble)) => {
+        Err((layer, error)) => {
             site.metrics.refused(layer);
-            trouble.into()
+            error.into_response()
         }
     };
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&id) {
         headers.insert(REQUEST_ID, id);
     }
-    headers.insert(
-        header::X_CONTENT_TYPE_OPTIONS,
-        HeaderValue::from_static("nosniff"),
-    );
-    headers.insert(
-        header::REFERRER_POLICY,
-        HeaderValue::from_static("no-referrer"),
-    );
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
     // What memories say is kept by nobody on the way.
     let never = HeaderValue::from_static("no-store");
     headers.entry(header::CACHE_CONTROL).or_insert(never);
@@ -103,22 +92,22 @@ pub async fn guard(
     response
 }
 
-/// Who asks, if the request may come in; else the layer that says no.
+/// The client, if the request is admitted; else the layer that refused it.
 fn check(
     site: &Site,
     route: &str,
     request: &Request<Body>,
 ) -> Result<Client, (&'static str, RequestError)> {
     let headers = request.headers();
-    check_host(site, request).map_err(|trouble| ("host", trouble))?;
-    check_origin(site, headers).map_err(|trouble| ("origin", trouble))?;
-    check_site(headers).map_err(|trouble| ("site", trouble))?;
+    check_host(site, request).map_err(|error| ("host", error))?;
+    check_origin(site, headers).map_err(|error| ("origin", error))?;
+    check_site(headers).map_err(|error| ("site", error))?;
     let client = match request.uri().path() {
         OPEN | proof::PATH => Ok(Client::unnamed(peer(request))),
         _ => check_token(site, request),
     };
-    let client = client.map_err(|trouble| ("token", trouble))?;
-    check_body(request.method(), route, headers).map_err(|trouble| ("body", trouble))?;
+    let client = client.map_err(|error| ("token", error))?;
+    check_body(request.method(), route, headers).map_err(|error| ("body", error))?;
     Ok(client)
 }
 
@@ -218,14 +207,17 @@ fn prove(site: &Site, request: &Request<Body>) -> Result<serde_json::Value, Requ
         let message = "this server has no such token, or cannot prove that it has it";
         RequestError::new(StatusCode::UNAUTHORIZED, proof::UNKNOWN, message)
     };
-    let link = request.extensions().get::<Arc<Link>>();
+    let link = request.extensions().get::<Arc<ConnectionProof>>();
     let link = link.ok_or_else(RequestError::internal)?;
     let host = header(header::HOST.as_str()).unwrap_or_default();
     let place = link.place(host).ok_or_else(unknown)?;
     let nonce = header(proof::NONCE).filter(|nonce| proof::is_nonce(nonce));
     let token = header(proof::TOKEN).unwrap_or_default();
-    let key = site.tokens.as_ref().and_then(|tokens| tokens.key(token));
-    let (Some(nonce), Some(key)) = (nonce, key) else {
+    let known = site
+        .tokens
+        .as_ref()
+        .and_then(|tokens| tokens.with_id(token));
+    let (Some(nonce), Some(known)) = (nonce, known) else {
         return Err(unknown());
     };
     let handshake = Handshake {
@@ -233,18 +225,19 @@ fn prove(site: &Site, request: &Request<Body>) -> Result<serde_json::Value, Requ
         client_nonce: nonce.to_owned(),
         server_nonce: proof::nonce().map_err(|_| RequestError::internal())?,
     };
-    let shown = key.of_server(&handshake).to_hex();
+    let shown = known.key.of_server(&handshake).to_hex();
     let answer = json!({"nonce": handshake.server_nonce, "proof": shown.as_str()});
     link.begin(token.to_owned(), handshake);
     Ok(answer)
 }
 
-/// Whose token it is that the client has proved to know on this connection, and what it allows.
+/// Name and rights of the token that the client has proved to know on this connection.
 fn proved(tokens: &Tokens, request: &Request<Body>, shown: &str) -> Option<(Arc<str>, Rights)> {
-    let (token, handshake) = request.extensions().get::<Arc<Link>>()?.take()?;
+    let (token, handshake) = request.extensions().get::<Arc<ConnectionProof>>()?.take()?;
     let shown = blake3::Hash::from_hex(shown).ok()?;
+    let known = tokens.with_id(&token)?;
     // Compared in constant time.
-    (tokens.key(&token)?.of_client(&handshake) == shown).then(|| tokens.proved(&token))?
+    (known.key.of_client(&handshake) == shown).then_some((known.name, known.rights))
 }
 
 /// A page can send forms and plain texts to anybody without asking first, JSON it cannot.
@@ -278,14 +271,12 @@ fn check_body(method: &Method, route: &str, headers: &HeaderMap) -> Result<(), R
     }
 }
 
-/// How much may be sent to an address; one that does not exist reads no more than others.
+/// Maximum size of a body for an address; one that does not exist reads no more than others.
 fn most_bytes(route: &str) -> usize {
+    let path = route.strip_prefix(BASE);
     let mut large = crate::dialect::endpoints().filter(|endpoint| endpoint.is_large);
-    let is_it = |path: &str| route.strip_prefix(BASE) == Some(path);
-    match large.any(|endpoint| is_it(endpoint.path)) {
-        true => MOST_LARGE_BYTES,
-        false => MOST_BYTES,
-    }
+    let known = large.find(|endpoint| path == Some(endpoint.path));
+    known.map_or(MOST_BYTES, reading::most_bytes)
 }
 
 /// The id that the request brings, if it is a plain one; else a new one.

@@ -1,23 +1,19 @@
-//! Where a server listens: addresses of the network, with or without TLS, and sockets that only
+//! Binds the addresses of a server: of the network, with or without TLS, and sockets that only
 //! their owner can open.
 
-use std::fmt;
-use std::io;
-use std::net::SocketAddr;
-use std::net::ToSocketAddrs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use rustls::ServerConfig;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-/// A place to listen at.
+/// An address to listen at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// A host and a port; 0 is any that is free.
@@ -26,7 +22,7 @@ pub enum Address {
     Socket(PathBuf),
 }
 
-/// What is no address.
+/// A text that is no address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no address: give HOST:PORT with a number as host or `localhost`, such as 127.0.0.1:9077"
@@ -62,14 +58,14 @@ impl Address {
     }
 }
 
-/// Something that listens.
+/// A bound listener.
 pub enum Listener {
     Network(TcpListener),
     #[cfg(unix)]
     Socket(tokio::net::UnixListener, PathBuf),
 }
 
-/// Begins to listen.
+/// Binds a listener.
 pub async fn listen(address: &Address) -> io::Result<Listener> {
     match address {
         Address::Network(address) => {
@@ -105,7 +101,7 @@ async fn remove_dead(path: &Path) -> io::Result<()> {
 }
 
 impl Listener {
-    /// How clients call it.
+    /// The address as clients use it.
     pub fn name(&self, has_tls: bool) -> io::Result<String> {
         match self {
             Listener::Network(listener) => {
@@ -117,7 +113,7 @@ impl Listener {
         }
     }
 
-    /// Where it listens, with the port that was free.
+    /// The address it listens at, with the port that was free.
     pub fn port(&self) -> Option<SocketAddr> {
         match self {
             Listener::Network(listener) => listener.local_addr().ok(),
@@ -136,7 +132,7 @@ impl Drop for Listener {
     }
 }
 
-/// Why TLS cannot be had.
+/// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     #[error("cannot read a certificate from {}: {why}", path.display())]
@@ -147,19 +143,21 @@ pub enum TlsError {
     Pair(#[from] rustls::Error),
 }
 
-/// What makes connections secret, with the certificates and the key in two PEM files.
-pub fn tls(certificates: &Path, key: &Path) -> Result<TlsAcceptor, TlsError> {
-    let bad = |error: &dyn fmt::Display| {
-        let (path, why) = (certificates.to_owned(), error.to_string());
-        TlsError::Certificate { path, why }
-    };
-    let chain = CertificateDer::pem_file_iter(certificates).map_err(|error| bad(&error))?;
-    let chain = chain
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| bad(&error))?;
-    if chain.is_empty() {
-        return Err(bad(&"it holds none"));
+/// Reads the certificates of a PEM file; the reason if there are none.
+pub fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    match read {
+        Ok(certificates) if certificates.is_empty() => Err("it holds none".to_owned()),
+        read => read.map_err(|error| error.to_string()),
     }
+}
+
+/// Reads certificates and key from two PEM files for connections over TLS.
+pub fn tls(certificates: &Path, key: &Path) -> Result<TlsAcceptor, TlsError> {
+    let chain = read_certificates(certificates).map_err(|why| TlsError::Certificate {
+        path: certificates.to_owned(),
+        why,
+    })?;
     let secret = PrivateKeyDer::from_pem_file(key);
     let secret = secret.map_err(|error| TlsError::Key {
         path: key.to_owned(),

@@ -1,4 +1,4 @@
-//! What a server did, in numbers, for those who watch it: Prometheus' text format.
+//! Metrics of a server in Prometheus' text format.
 //!
 //! Names and labels are few and bounded: addresses as the table has them, never as they were asked.
 
@@ -11,16 +11,14 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
-use prometheus_client::registry::Unit;
+use prometheus_client::registry::{Registry, Unit};
 
-use crate::engine::GitStatus;
-use crate::engine::Status;
+use crate::engine::{GitStatus, Status};
 
-/// What the text is called.
+/// Media type of the text.
 pub const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// A store, as it is.
+/// State of a store.
 pub struct State {
     pub status: Status,
     pub git: GitStatus,
@@ -31,7 +29,7 @@ const TIMES: [f64; 12] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
 ];
 
-/// The numbers that are counted as things happen.
+/// Counters of events.
 pub struct Metrics {
     requests: Family<Request, Counter>,
     seconds: Family<Route, Histogram>,
@@ -90,23 +88,23 @@ impl Metrics {
             .observe(took.as_secs_f64());
     }
 
-    /// A request that did not come through to what it wanted.
+    /// Counts a refused request.
     pub fn refused(&self, layer: &'static str) {
         self.refused.get_or_create(&Layer { layer }).inc();
     }
 }
 
-/// What a server does at the moment.
+/// Load of a server at this moment.
 pub struct Load {
     /// Open MCP sessions.
     pub sessions: usize,
-    /// How many calls that read run, and how many wait.
+    /// Number of running and of waiting calls that read.
     pub reads: (usize, usize),
     /// The same of calls that write.
     pub writes: (usize, usize),
 }
 
-/// Everything there is to tell, with the server and the store as they are now.
+/// The metrics as text, with the server and the store as they are now.
 pub fn text(metrics: &Metrics, load: &Load, state: Option<&State>) -> String {
     let mut registry = Registry::with_prefix("memdir");
     registry.register(

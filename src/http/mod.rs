@@ -28,14 +28,8 @@ pub mod tokens;
 mod write_timeout;
 
 pub use client::Client;
-pub use listen::Address;
-pub use listen::BadAddress;
+pub use listen::{Address, BadAddress};
 pub use names::is_loopback;
 pub use openapi::document;
 pub use rate::Rate;
-pub use serve::HttpError;
-pub use serve::NOTE;
-pub use serve::Serving;
-pub use serve::Settings;
-pub use serve::lock_of;
-pub use serve::serve;
+pub use serve::{HttpError, NOTE, Serving, Settings, lock_of, serve};

@@ -5,8 +5,7 @@
 //! A page of our own is one whose origin is the very name and port that the request calls, and that
 //! name this machine's.
 
-use std::net::IpAddr;
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 
 /// The names that are allowed.
 #[derive(Debug, Clone, Default)]

@@ -1,16 +1,12 @@
-//! What the REST interface is, for programs: an OpenAPI 3.1 document made from the table of
+//! Describes the REST interface: an OpenAPI 3.1 document made from the table of
 //! endpoints, so that it cannot say anything else than what is served.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::dialect::Endpoint;
-use crate::dialect::Form;
-use crate::dialect::JsonObject;
-use crate::dialect::Parameter;
-use crate::dialect::ParameterLocation;
-use crate::dialect::Verb;
-use crate::dialect::schema;
+use crate::dialect::views::schema_of;
+use crate::dialect::{
+    Endpoint, ErrorView, Form, JsonObject, Parameter, ParameterLocation, Verb, schema,
+};
 
 /// The document.
 pub fn document() -> Value {
@@ -34,7 +30,7 @@ pub fn document() -> Value {
         "paths": paths,
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": {"Error": error()},
+            "schemas": {"Error": schema_of::<ErrorView>()},
             "responses": {"Error": {
                 "description": "Why nothing was done",
                 "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
@@ -50,18 +46,6 @@ fn verb(verb: Verb) -> &'static str {
         Verb::Put => "put",
         Verb::Delete => "delete",
     }
-}
-
-fn error() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "code": {"type": "string"},
-            "message": {"type": "string"},
-            "error": {"type": "string"},
-        },
-        "required": ["code", "message", "error"],
-    })
 }
 
 fn operation(endpoint: &Endpoint) -> Value {
@@ -183,5 +167,5 @@ fn this() -> Value {
     })
 }
 
-/// Where the REST interface begins.
+/// Base path of the REST interface.
 pub const BASE: &str = "/api/v1";

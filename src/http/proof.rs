@@ -11,13 +11,11 @@
 //! machine's administrator, are the requests and answers that pass; the token is not among them.
 
 use std::net::SocketAddr;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
-use blake3::Hash;
-use blake3::Hasher;
+use blake3::{Hash, Hasher};
 
-/// Where a server is asked for its proof.
+/// Path where a client asks a server for its proof.
 pub const PATH: &str = "/proof";
 
 /// The header with the client's nonce, and the one that says which token it means.
@@ -37,7 +35,7 @@ const NONCE_BYTES: usize = 32;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
-/// What one connection is about.
+/// The nonces and the place of one connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handshake {
     /// The place that was connected to.
@@ -51,7 +49,7 @@ impl Key {
         Key(blake3::derive_key(CONTEXT, secret.as_bytes()))
     }
 
-    /// Tells the token from others; nothing else follows from it.
+    /// An identifier of the token that reveals nothing else of it.
     pub fn id(&self) -> String {
         let mut id = blake3::keyed_hash(&self.0, b"id").to_hex().to_string();
         id.truncate(32);
@@ -109,17 +107,17 @@ pub fn tls_place(host: &str) -> String {
 }
 
 /// A connection as the server sees it.
-pub struct Link {
-    /// Where it was taken; `None` of a socket.
+pub struct ConnectionProof {
+    /// The server's own address; `None` of a socket.
     address: Option<SocketAddr>,
     has_tls: bool,
     /// The token that the client means, and the handshake; good for one request.
     begun: Mutex<Option<(String, Handshake)>>,
 }
 
-impl Link {
-    pub fn new(address: Option<SocketAddr>, has_tls: bool) -> Link {
-        Link {
+impl ConnectionProof {
+    pub fn new(address: Option<SocketAddr>, has_tls: bool) -> ConnectionProof {
+        ConnectionProof {
             address,
             has_tls,
             begun: Mutex::default(),
@@ -138,7 +136,7 @@ impl Link {
         *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some((token, handshake));
     }
 
-    /// What was begun, once.
+    /// Returns the handshake that was begun, once.
     pub fn take(&self) -> Option<(String, Handshake)> {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         begun.take()
@@ -187,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_handshake_serves_once() {
-        let link = Link::new(None, false);
+        let link = ConnectionProof::new(None, false);
         link.begin("id".to_owned(), handshake("x"));
         assert!(link.take().is_some() && link.take().is_none());
         assert_eq!(link.place("localhost"), None);

@@ -1,17 +1,14 @@
-//! How often a client may call: a bucket of tokens for each, and each kind of call.
+//! Rate limits: a token bucket for each client and each kind of call.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Maximum number of clients in the table; the least recent one is dropped, and starts with a full
 /// budget.
 const MOST_CLIENTS: usize = 1024;
 
-/// How many calls of one kind.
+/// Limit of calls of one kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
     /// In the long run; 0 is no limit.
@@ -20,7 +17,7 @@ pub struct Rate {
     pub burst: u32,
 }
 
-/// What is left to each client.
+/// Remaining budget of each client.
 pub struct Rates {
     reads: Rate,
     writes: Rate,
@@ -61,11 +58,11 @@ impl Rates {
         }
     }
 
-    /// Takes a call of `client`; else how long it has to wait for the next one.
+    /// Takes a call of `client` from its budget.
     ///
     /// # Errors
     ///
-    /// Fails with that time where there were too many.
+    /// Fails with the time to wait where the budget is used up.
     pub fn take(&self, client: &Arc<str>, writes: bool, now: Instant) -> Result<(), Duration> {
         let rate = if writes { self.writes } else { self.reads };
         if rate.a_second == 0 {

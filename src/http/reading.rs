@@ -8,28 +8,23 @@ use axum::RequestExt;
 use axum::body::Body;
 use axum::extract::RawPathParams;
 use bytes::Bytes;
-use http_body_util::BodyExt;
-use http_body_util::LengthLimitError;
-use http_body_util::Limited;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value;
 
 use super::answer::RequestError;
-use crate::dialect::Endpoint;
-use crate::dialect::Form;
-use crate::dialect::JsonObject;
-use crate::dialect::ParameterLocation;
+use crate::dialect::{Endpoint, Form, JsonObject, ParameterLocation};
 
-/// What a body may hold, in bytes.
+/// Maximum size of a body in bytes.
 pub const MOST_BYTES: usize = 1024 * 1024;
 
-/// The same where it may be a whole store.
-pub const MOST_LARGE_BYTES: usize = 64 * 1024 * 1024;
+/// Maximum size of a body that may be a whole store.
+const MOST_LARGE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Maximum time until the next part of a body arrives.
-const PATIENCE: Duration = Duration::from_secs(10);
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A body has to come at so many bytes a second at least, or in the first patience.
-const SLOWEST: usize = 16 * 1024;
+/// Minimum bytes a second of a body that takes longer than [`READ_TIMEOUT`].
+const MIN_BYTES_PER_SECOND: usize = 16 * 1024;
 
 /// The arguments of a request to `endpoint`.
 pub async fn arguments(
@@ -40,42 +35,30 @@ pub async fn arguments(
     let path = request.extract_parts::<RawPathParams>().await;
     let path = path.map_err(|_| RequestError::bad("the address is no UTF-8 text"))?;
     let query = request.uri().query().unwrap_or_default().to_owned();
-    let body = match endpoint.place {
-        ParameterLocation::Query => {
-            add_query(&query, &mut values);
-            Bytes::new()
-        }
-        ParameterLocation::Body | ParameterLocation::List => {
-            let most = match endpoint.is_large {
-                true => MOST_LARGE_BYTES,
-                false => MOST_BYTES,
-            };
-            read(request.into_body(), most).await?
-        }
-    };
+    let most = most_bytes(endpoint);
     match endpoint.place {
-        ParameterLocation::Query => {}
-        ParameterLocation::Body if body.trim_ascii().is_empty() => {}
-        ParameterLocation::Body => match serde_json::from_slice(&body) {
-            Ok(Value::Object(given)) => {
+        ParameterLocation::Query => add_query(&query, &mut values),
+        ParameterLocation::Body => {
+            let body = read(request.into_body(), most).await?;
+            if !body.trim_ascii().is_empty() {
+                let Value::Object(given) = parsed(&body)? else {
+                    return Err(RequestError::bad("the body must be a JSON object"));
+                };
                 values = endpoint.unwrapped(given).map_err(RequestError::bad)?;
                 let in_path = |name: &str| endpoint.is_in_path(name);
                 values
                     .retain(|name, _| in_path(name) || !endpoint.ignored.contains(&name.as_str()));
             }
-            Ok(_) => return Err(RequestError::bad("the body must be a JSON object")),
-            Err(error) => return Err(not_json(&error)),
-        },
-        ParameterLocation::List => match serde_json::from_slice(&body) {
-            Ok(list @ Value::Array(_)) => {
-                let mut parameters = endpoint.parameters.iter();
-                let of_list = parameters.find(|one| matches!(one.form, Form::Objects { .. }));
-                let name = of_list.map_or("items", |one| one.name);
-                values.insert(name.to_owned(), list);
-            }
-            Ok(_) => return Err(RequestError::bad("the body must be a JSON array")),
-            Err(error) => return Err(not_json(&error)),
-        },
+        }
+        ParameterLocation::List => {
+            let body = read(request.into_body(), most).await?;
+            let list @ Value::Array(_) = parsed(&body)? else {
+                return Err(RequestError::bad("the body must be a JSON array"));
+            };
+            let mut parameters = endpoint.parameters.iter();
+            let of_list = parameters.find(|one| matches!(one.form, Form::Objects { .. }));
+            values.insert(of_list.map_or("items", |one| one.name).to_owned(), list);
+        }
     }
     for (name, value) in &path {
         let is_ignored = endpoint.ignored.contains(&name);
@@ -89,8 +72,17 @@ pub async fn arguments(
     Ok(values)
 }
 
-fn not_json(error: &serde_json::Error) -> RequestError {
-    RequestError::bad(format!("the body is no JSON: {error}"))
+/// Maximum size of a body for `endpoint` in bytes.
+pub fn most_bytes(endpoint: &Endpoint) -> usize {
+    match endpoint.is_large {
+        true => MOST_LARGE_BYTES,
+        false => MOST_BYTES,
+    }
+}
+
+fn parsed(body: &[u8]) -> Result<Value, RequestError> {
+    let parsed = serde_json::from_slice(body);
+    parsed.map_err(|error| RequestError::bad(format!("the body is no JSON: {error}")))
 }
 
 /// Adds what the query says; a name that stands there several times is a list.
@@ -118,7 +110,7 @@ pub async fn read(body: Body, most: usize) -> Result<Bytes, RequestError> {
             let what = "the body comes too slowly";
             RequestError::new(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", what)
         };
-        let frame = tokio::time::timeout(PATIENCE, body.frame()).await;
+        let frame = tokio::time::timeout(READ_TIMEOUT, body.frame()).await;
         let Some(frame) = frame.map_err(|_| late())? else {
             return Ok(bytes.into());
         };
@@ -130,13 +122,14 @@ pub async fn read(body: Body, most: usize) -> Result<Bytes, RequestError> {
             bytes.extend_from_slice(&data);
         }
         let elapsed = begun.elapsed();
-        if elapsed > PATIENCE && bytes.len() < SLOWEST * elapsed.as_secs() as usize {
+        if elapsed > READ_TIMEOUT && bytes.len() < MIN_BYTES_PER_SECOND * elapsed.as_secs() as usize
+        {
             return Err(late());
         }
     }
 }
 
-/// What is said of a body of more than `most` bytes.
+/// The error for a body of more than `most` bytes.
 pub fn too_long(most: usize) -> RequestError {
     let what = format!("the body has more than {most} bytes");
     RequestError::new(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE", what)

@@ -1,75 +1,47 @@
 //! Puts a server together: routes, layers, listeners; and ends it in order.
 
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::Request;
 use ::http::StatusCode;
-use axum::Router;
+use ::http::header::CONTENT_TYPE;
 use axum::body::Body;
 use axum::extract::State;
-use axum::middleware;
-use axum::response::Response;
-use axum::routing::MethodFilter;
-use axum::routing::any;
-use axum::routing::get;
-use axum::routing::on;
-use http_body_util::BodyExt;
-use http_body_util::Full;
-use serde_json::json;
-use tokio::sync::Semaphore;
-use tokio::sync::watch;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, any, get, on};
+use axum::{Router, middleware};
+use http_body_util::{BodyExt, Full};
+use tokio::sync::{Semaphore, watch};
 
-use super::admission::AdmissionControl;
-use super::admission::PATIENCE;
-use super::answer;
-use super::answer::OUTGOING;
-use super::answer::RequestError;
+use super::admission::{AdmissionControl, CALL_TIMEOUT};
+use super::answer::{OUTGOING, RequestError};
 use super::client::Client;
-use super::concurrency::ConcurrencyLimits;
-use super::concurrency::THREADS;
-use super::connection;
-use super::connection::ConnectionSlots;
-use super::connection::ServerState;
+use super::concurrency::{ConcurrencyLimits, THREADS};
+use super::connection::{ConnectionSlots, ServerState};
 use super::events::Events;
-use super::guard;
-use super::listen;
-use super::listen::Address;
-use super::listen::TlsError;
-use super::metrics;
+use super::listen::{Address, TlsError};
 use super::metrics::Metrics;
 use super::names::Names;
-use super::openapi;
 use super::openapi::BASE;
-use super::proof;
-use super::rate::Rate;
-use super::rate::Rates;
-use super::reading;
+use super::rate::{Rate, Rates};
 use super::reading::MOST_BYTES;
 use super::site::Site;
-use super::tokens::TokenError;
-use super::tokens::Tokens;
-use crate::dialect::Call;
-use crate::dialect::Caller;
-use crate::dialect::Endpoint;
-use crate::dialect::Refusal;
-use crate::dialect::Verb;
-use crate::engine::history;
-use crate::engine::ops;
-use crate::mcp::Gate;
-use crate::mcp::Served;
-use crate::mcp::Streamable;
+use super::tokens::{TokenError, Tokens};
+use super::{answer, connection, guard, listen, metrics, openapi, proof, reading};
+use crate::dialect::{Call, Caller, Endpoint, Refusal, Verb};
+use crate::engine::{history, ops};
+use crate::mcp::{Gate, Served, Streamable};
 
 /// Maximum number of store-sized bodies that are read at once.
 const LARGE_BODIES: usize = 2;
 
 /// Maximum time that running work may take once the server stops.
-const FAREWELL: Duration = Duration::from_secs(6);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// How to serve.
+/// Settings of a server.
 pub struct Settings {
     pub addresses: Vec<Address>,
     /// Names beside this machine's own by which it may be called.
@@ -87,14 +59,14 @@ pub struct Settings {
     /// In place of those, for who shows the store's own token, or none where none is asked for.
     pub owner_reads: Rate,
     pub owner_writes: Rate,
-    /// What answers at `/mcp`: usually [`crate::mcp::streamable`].
+    /// The service at `/mcp`: usually [`crate::mcp::streamable`].
     pub mcp: fn(Served, Arc<dyn Gate>, usize) -> Streamable,
 }
 
 /// A server that listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Serving {
-    /// Where, as clients call it: `http://127.0.0.1:9077`, `unix:/path`.
+    /// Its addresses as clients use them: `http://127.0.0.1:9077`, `unix:/path`.
     pub names: Vec<String>,
 }
 
@@ -183,10 +155,10 @@ async fn run(
         None => None,
     };
     let metrics = Arc::new(Metrics::default());
-    let door = Arc::new(AdmissionControl {
+    let admission = Arc::new(AdmissionControl {
         rates: Rates::new(settings.reads, settings.writes),
         owner_rates: Rates::new(settings.owner_reads, settings.owner_writes),
-        lanes: ConcurrencyLimits::default(),
+        concurrency: ConcurrencyLimits::default(),
         metrics: Arc::clone(&metrics),
     });
     let mut listeners = Vec::new();
@@ -201,49 +173,48 @@ async fn run(
         hosts.extend(own.map(|own| own.to_string()));
         listeners.push(listener);
     }
-    let gate: Arc<dyn Gate> = Arc::clone(&door) as Arc<dyn Gate>;
+    let gate: Arc<dyn Gate> = Arc::clone(&admission) as Arc<dyn Gate>;
     let site = Arc::new(Site {
         mcp: (settings.mcp)(served.clone(), gate, MOST_BYTES),
         served,
         names: Names::new(&hosts, &settings.origins, tls.is_some()),
         tokens,
         needs_token: settings.needs_token,
-        door,
+        admission,
         metrics: Arc::clone(&metrics),
         large: Semaphore::new(LARGE_BODIES),
         outgoing: Arc::new(Semaphore::new(OUTGOING / 1024)),
         stopping: stopping.clone(),
     });
-    let hall = ServerState {
+    let state = ServerState {
         router: router(&site),
         metrics,
         stopping,
-        seats: Arc::new(ConnectionSlots::default()),
+        slots: Arc::new(ConnectionSlots::default()),
         tls,
     };
-    let takers: Vec<_> = listeners
+    let accepting: Vec<_> = listeners
         .into_iter()
-        .map(|listener| tokio::spawn(connection::take(listener, hall.clone())))
+        .map(|listener| tokio::spawn(connection::accept_all(listener, state.clone())))
         .collect();
-    let asked_to_end = end().map_err(HttpError::Start)?;
+    let shutdown = shutdown_signal().map_err(HttpError::Start)?;
     begun(&Serving { names });
-    asked_to_end.await;
+    shutdown.await;
     tracing::info!("stopping");
     stop.send_replace(true);
     site.mcp.stop();
-    for taker in takers {
-        let _ = taker.await; // One that broke down listens no more, either.
+    for task in accepting {
+        let _ = task.await; // One that broke down listens no more, either.
     }
-    let _ = tokio::time::timeout(FAREWELL, hall.seats.empty()).await; // Enough is enough.
+    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, state.slots.empty()).await; // Enough is enough.
     Ok(())
 }
 
 /// Resolves when the process is asked to end.
-fn end() -> io::Result<impl Future<Output = ()>> {
+fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
     {
-        use tokio::signal::unix::SignalKind;
-        use tokio::signal::unix::signal;
+        use tokio::signal::unix::{SignalKind, signal};
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hang_up = signal(SignalKind::hangup())?;
@@ -266,10 +237,10 @@ fn router(site: &Arc<Site>) -> Router {
     let mut router = Router::new()
         .route(guard::OPEN, get(|| async {}))
         .route(proof::PATH, get(|| async {}))
-        .route("/metrics", get(tell_metrics))
+        .route("/metrics", get(serve_metrics))
         .route("/mcp", any(mcp))
-        .route(&format!("{BASE}/events"), get(tell_events))
-        .route(&format!("{BASE}/openapi.json"), get(tell_interface));
+        .route(&format!("{BASE}/events"), get(serve_events))
+        .route(&format!("{BASE}/openapi.json"), get(serve_openapi));
     for endpoint in crate::dialect::endpoints() {
         let filter = match endpoint.verb {
             Verb::Get => MethodFilter::GET,
@@ -287,15 +258,11 @@ fn router(site: &Arc<Site>) -> Router {
         .method_not_allowed_fallback(|| async {
             let status = StatusCode::METHOD_NOT_ALLOWED;
             let message = "this address does not answer that method";
-            Response::from(RequestError::new(status, "METHOD_NOT_ALLOWED", message))
+            RequestError::new(status, "METHOD_NOT_ALLOWED", message)
         })
         .fallback(|| async {
             let message = "there is nothing at this address";
-            Response::from(RequestError::new(
-                StatusCode::NOT_FOUND,
-                Refusal::NOT_FOUND,
-                message,
-            ))
+            RequestError::new(StatusCode::NOT_FOUND, Refusal::NOT_FOUND, message)
         })
         .layer(middleware::from_fn_with_state(
             Arc::clone(site),
@@ -305,22 +272,15 @@ fn router(site: &Arc<Site>) -> Router {
 }
 
 /// Answers a request to an endpoint of the table.
-async fn call(site: Arc<Site>, endpoint: &'static Endpoint, request: Request<Body>) -> Response {
-    match try_call(&site, endpoint, request).await {
-        Ok(response) => response,
-        Err(trouble) => trouble.into(),
-    }
-}
-
-async fn try_call(
-    site: &Arc<Site>,
+async fn call(
+    site: Arc<Site>,
     endpoint: &'static Endpoint,
     request: Request<Body>,
 ) -> Result<Response, RequestError> {
     let client = client(&request)?;
     if endpoint.writes && !client.may_write() {
         // Before its body is read.
-        return Err(super::admission::Closed::OnlyReads.into());
+        return Err(super::admission::AdmissionError::OnlyReads.into());
     }
     let caller = caller(&request);
     let _large = match endpoint.is_large {
@@ -332,8 +292,8 @@ async fn try_call(
         false => None,
     };
     let values = reading::arguments(endpoint, request).await?;
-    let turn = site.door.enter(&client, endpoint.writes).await?;
-    let of = Arc::clone(site);
+    let turn = site.admission.enter(&client, endpoint.writes).await?;
+    let of = Arc::clone(&site);
     let run = move || {
         // Until the call has ended, also where nobody waits for it any more.
         let turn = turn;
@@ -347,14 +307,11 @@ async fn try_call(
             caller: &caller,
             preferences: &served.preferences,
         };
-        let answer = endpoint.call(&call, values);
-        let answer = answer.map(|answer| {
-            let status = answer.status.unwrap_or(endpoint.statuses[0]);
-            (status, serde_json::to_vec(&answer.body))
-        });
+        let reply = endpoint.call(&call, values);
+        let answer = reply.map(|reply| (endpoint.status(&reply), reply.text.into_bytes()));
         (answer, turn)
     };
-    let done = tokio::time::timeout(PATIENCE, tokio::task::spawn_blocking(run)).await;
+    let done = tokio::time::timeout(CALL_TIMEOUT, tokio::task::spawn_blocking(run)).await;
     let late = |_| {
         let status = StatusCode::SERVICE_UNAVAILABLE;
         let message = "not done in time: it goes on, ask for its outcome later";
@@ -364,7 +321,6 @@ async fn try_call(
     let (answer, _turn) = done.map_err(late)?.map_err(|_| RequestError::internal())?;
     let (status, body) = answer.map_err(|error| RequestError::from(Refusal::of(&error)))?;
     let status = StatusCode::from_u16(status).map_err(|_| RequestError::internal())?;
-    let body = body.map_err(|_| RequestError::internal())?;
     answer::json_of(status, body, &site.outgoing).await
 }
 
@@ -374,7 +330,7 @@ fn client(request: &Request<Body>) -> Result<Client, RequestError> {
     client.cloned().ok_or_else(RequestError::internal)
 }
 
-/// Who calls, as `User-Agent` has it: `curl/8.5.0`.
+/// The caller by its `User-Agent`: `curl/8.5.0`.
 fn caller(request: &Request<Body>) -> Caller {
     let agent = request.headers().get(::http::header::USER_AGENT);
     let agent = agent.and_then(|agent| agent.to_str().ok());
@@ -388,62 +344,42 @@ fn caller(request: &Request<Body>) -> Caller {
     }
 }
 
-async fn mcp(State(site): State<Arc<Site>>, request: Request<Body>) -> Response {
-    let client = match client(&request) {
-        Ok(client) => client,
-        Err(trouble) => return trouble.into(),
-    };
+async fn mcp(
+    State(site): State<Arc<Site>>,
+    request: Request<Body>,
+) -> Result<Response, RequestError> {
+    let client = client(&request)?;
     let (parts, body) = request.into_parts();
     let bytes = match parts.method {
-        ::http::Method::POST => match reading::read(body, MOST_BYTES).await {
-            Ok(bytes) => bytes,
-            Err(trouble) => return trouble.into(),
-        },
+        ::http::Method::POST => reading::read(body, MOST_BYTES).await?,
         _ => bytes::Bytes::new(),
     };
     let body = Full::new(bytes)
         .map_err(|never| match never {})
         .boxed_unsync();
     let request = Request::from_parts(parts, body);
-    site.mcp.answer(&client.name, request).await.map(Body::new)
+    let response = site.mcp.answer(&client.name, request).await;
+    Ok(response.map(Body::new))
 }
 
-async fn tell_interface() -> Response {
+async fn serve_openapi() -> Response {
     answer::small(StatusCode::OK, &openapi::document())
 }
 
-async fn tell_events(State(site): State<Arc<Site>>) -> Response {
+async fn serve_events(State(site): State<Arc<Site>>) -> Result<impl IntoResponse, RequestError> {
     let engine = &site.served.engine;
-    match Events::of(engine, &site.metrics.listeners, site.stopping.clone()) {
-        Ok(events) => {
-            let mut response = Response::new(Body::new(events));
-            let kind = ::http::HeaderValue::from_static("text/event-stream");
-            response
-                .headers_mut()
-                .insert(::http::header::CONTENT_TYPE, kind);
-            response
-        }
-        Err(trouble) => trouble.into(),
-    }
+    let events = Events::of(engine, &site.metrics.listeners, site.stopping.clone())?;
+    Ok(([(CONTENT_TYPE, "text/event-stream")], Body::new(events)))
 }
 
-async fn tell_metrics(State(site): State<Arc<Site>>, request: Request<Body>) -> Response {
-    let turn = match client(&request) {
-        Ok(client) => site
-            .door
-            .enter(&client, false)
-            .await
-            .map_err(RequestError::from),
-        Err(trouble) => Err(trouble),
-    };
-    let turn = match turn {
-        Ok(turn) => turn,
-        Err(trouble) => return trouble.into(),
-    };
-    let of = Arc::clone(&site);
+async fn serve_metrics(
+    State(site): State<Arc<Site>>,
+    request: Request<Body>,
+) -> Result<Response, RequestError> {
+    let turn = site.admission.enter(&client(&request)?, false).await?;
     let look = move || {
         let _turn = turn;
-        let engine = &of.served.engine;
+        let engine = &site.served.engine;
         let status = ops::status(engine);
         let git = history::git_status(&engine.history);
         let state = match (status, git) {
@@ -454,17 +390,13 @@ async fn tell_metrics(State(site): State<Arc<Site>>, request: Request<Body>) -> 
             }
         };
         let load = metrics::Load {
-            sessions: of.mcp.sessions(),
-            reads: of.door.lanes.load(false),
-            writes: of.door.lanes.load(true),
+            sessions: site.mcp.sessions(),
+            reads: site.admission.concurrency.load(false),
+            writes: site.admission.concurrency.load(true),
         };
-        metrics::text(&of.metrics, &load, state.as_ref())
+        metrics::text(&site.metrics, &load, state.as_ref())
     };
-    match tokio::task::spawn_blocking(look).await {
-        Ok(text) => answer::text(metrics::TYPE, text),
-        Err(_) => answer::small(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            &json!({"code": Refusal::DATABASE_ERROR}),
-        ),
-    }
+    let text = tokio::task::spawn_blocking(look).await;
+    let text = text.map_err(|_| RequestError::internal())?;
+    Ok(answer::text(metrics::TYPE, text))
 }

@@ -4,21 +4,15 @@
 //! in a time that tells nothing; a change of the file holds from the next request on. A token stands
 //! in no address, log, error or list of processes.
 
-use std::fmt;
-use std::fs;
 use std::fs::Metadata;
-use std::io;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
+use std::{fmt, fs, io};
 
-use super::proof::Key;
+use super::proof::{Key, nonce};
 
-/// What tokens begin with, so that people and scanners see what they are.
+/// Prefix of tokens, by which people and scanners recognize them.
 pub const PREFIX: &str = "memdir_";
 
 /// The name of the one that is made where there is none.
@@ -27,7 +21,7 @@ pub const FIRST: &str = "default";
 const FILE: &str = "tokens";
 const LONGEST_NAME: usize = 64;
 
-/// What a token allows.
+/// Rights of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rights {
     ReadWrite,
@@ -79,7 +73,7 @@ pub enum TokenError {
     Random(getrandom::Error),
 }
 
-/// Where the tokens of the store lie whose locks and index are in `state`.
+/// The file of tokens of the store whose locks and index are in `state`.
 pub fn path(state: &Path) -> PathBuf {
     state.join(FILE)
 }
@@ -153,10 +147,8 @@ fn write(path: &Path, tokens: &[Token]) -> Result<(), TokenError> {
 
 /// A new secret.
 fn drawn() -> Result<String, TokenError> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(TokenError::Random)?;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("{PREFIX}{hex}"))
+    let random = nonce().map_err(TokenError::Random)?;
+    Ok(format!("{PREFIX}{random}"))
 }
 
 /// Adds a token called `name`.
@@ -227,17 +219,18 @@ struct CachedTokens {
 }
 
 /// A token as a server knows it.
-struct KnownToken {
-    /// Of the secret: what is compared says nothing of it.
+#[derive(Clone)]
+pub struct KnownToken {
+    /// Hash of the secret, which reveals nothing of it where it is compared.
     digest: blake3::Hash,
-    /// What proofs are made with, and what clients call the token then.
-    key: Key,
+    /// Key of proofs.
+    pub key: Key,
     id: String,
-    name: Arc<str>,
-    rights: Rights,
+    pub name: Arc<str>,
+    pub rights: Rights,
 }
 
-/// What tells one version of the file from another.
+/// Identifies one version of the file.
 #[derive(PartialEq, Eq, Clone)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -260,7 +253,7 @@ impl Stamp {
 }
 
 impl Tokens {
-    /// Those in the file at `path`; a first one is made if there is none.
+    /// Opens the tokens in the file at `path`; creates a first one if there is none.
     ///
     /// # Errors
     ///
@@ -310,21 +303,13 @@ impl Tokens {
         known
     }
 
-    /// What proofs of the token `id` are made with.
-    pub fn key(&self, id: &str) -> Option<Key> {
+    /// The token `id`.
+    pub fn with_id(&self, id: &str) -> Option<KnownToken> {
         let known = self.known();
-        let token = known.tokens.iter().find(|token| token.id == id)?;
-        Some(token.key.clone())
+        known.tokens.iter().find(|token| token.id == id).cloned()
     }
 
-    /// Whose the token `id` is, and what it allows: for who has proved to know it.
-    pub fn proved(&self, id: &str) -> Option<(Arc<str>, Rights)> {
-        let known = self.known();
-        let token = known.tokens.iter().find(|token| token.id == id)?;
-        Some((Arc::clone(&token.name), token.rights))
-    }
-
-    /// Whose the secret is, and what it allows.
+    /// Name and rights of the token with this secret.
     pub fn who(&self, secret: &str) -> Option<(Arc<str>, Rights)> {
         let known = self.known();
         let shown = blake3::hash(secret.as_bytes());

@@ -1,4 +1,4 @@
-//! A connection that is given up when the other side takes or gives too little for too long.
+//! Closes a connection whose client reads less than 16 KiB of a response in 10 s.
 //!
 //! Reading is bounded by the request's own time; what is watched here is writing: an answer that
 //! nobody takes holds its memory. By hand, because tower-http has limits for requests and none for how
@@ -7,29 +7,25 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::task::Context;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::AsyncRead;
-use tokio::io::AsyncWrite;
-use tokio::io::ReadBuf;
-use tokio::time::Instant;
-use tokio::time::Sleep;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep};
 
 /// Maximum time a client may read nothing before its connection is closed.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Number of bytes a client must read to restart that time: a byte now and then does not.
 const PORTION: usize = 16 * 1024;
 
-/// A stream with that patience.
+/// A stream with that timeout.
 pub struct WriteTimeout<S> {
     stream: S,
     /// While something waits to be taken.
     until: Option<Pin<Box<Sleep>>>,
     taken: usize,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl<S> WriteTimeout<S> {
@@ -38,16 +34,16 @@ impl<S> WriteTimeout<S> {
             stream,
             until: None,
             taken: 0,
-            patience: PATIENCE,
+            timeout: IDLE_TIMEOUT,
         }
     }
 
     /// Nothing is taken now: for how much longer?
     fn wait<T>(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
-        let patience = self.patience;
+        let timeout = self.timeout;
         let until = self
             .until
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
         match until.as_mut().poll(cx) {
             Poll::Ready(()) => {
                 tracing::debug!("a connection is cut: nobody takes what was answered");
@@ -62,7 +58,7 @@ impl<S> WriteTimeout<S> {
         if self.taken >= PORTION {
             self.taken = 0;
             if let Some(until) = &mut self.until {
-                until.as_mut().reset(Instant::now() + self.patience);
+                until.as_mut().reset(Instant::now() + self.timeout);
             }
         }
     }
@@ -137,15 +133,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tokio::io::AsyncReadExt;
-    use tokio::io::AsyncWriteExt;
-    use tokio::io::DuplexStream;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
-    /// Both ends of a connection that holds a kilobyte, ours with a patience.
-    fn pair(patience: Duration) -> (WriteTimeout<DuplexStream>, DuplexStream) {
+    /// Both ends of a connection that holds a kilobyte, ours with a timeout.
+    fn pair(timeout: Duration) -> (WriteTimeout<DuplexStream>, DuplexStream) {
         let (ours, theirs) = tokio::io::duplex(1024);
         let patient = WriteTimeout {
-            patience,
+            timeout,
             ..WriteTimeout::new(ours)
         };
         (patient, theirs)
@@ -176,19 +170,19 @@ mod tests {
 
     #[tokio::test]
     async fn who_takes_steadily_is_served_to_the_end_however_long_it_takes() {
-        let patience = Duration::from_secs(2);
-        let (mut patient, mut theirs) = pair(patience);
+        let timeout = Duration::from_secs(2);
+        let (mut patient, mut theirs) = pair(timeout);
         let steady = tokio::spawn(async move {
             let mut portion = vec![0; 2 * PORTION];
             for _ in 0..8 {
                 theirs.read_exact(&mut portion).await.unwrap();
-                // What is tested: steady, and longer in all than the patience.
-                tokio::time::sleep(patience / 4).await;
+                // What is tested: steady, and longer in all than the timeout.
+                tokio::time::sleep(timeout / 4).await;
             }
         });
         let begun = Instant::now();
         patient.write_all(&vec![0; 16 * PORTION]).await.unwrap();
         steady.await.unwrap();
-        assert!(begun.elapsed() > patience);
+        assert!(begun.elapsed() > timeout);
     }
 }

@@ -5,63 +5,33 @@
 //! about tools, resources or prompts is left to rmcp's defaults: "method not found".
 
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::OnceLock;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use rmcp::RoleServer;
-use rmcp::ServerHandler;
-use rmcp::model::CacheScope;
-use rmcp::model::CallToolRequestParams;
-use rmcp::model::CallToolResponse;
-use rmcp::model::CustomRequest;
-use rmcp::model::CustomResult;
-use rmcp::model::ErrorCode;
-use rmcp::model::ErrorData;
-use rmcp::model::GetPromptRequestParams;
-use rmcp::model::GetPromptResponse;
-use rmcp::model::Implementation;
-use rmcp::model::InitializeRequestParams;
-use rmcp::model::InitializeResult;
-use rmcp::model::ListPromptsResult;
-use rmcp::model::ListResourceTemplatesResult;
-use rmcp::model::ListResourcesResult;
-use rmcp::model::ListToolsResult;
-use rmcp::model::PaginatedRequestParams;
-use rmcp::model::PromptsCapability;
-use rmcp::model::ReadResourceRequestParams;
-use rmcp::model::ReadResourceResponse;
-use rmcp::model::ResourceUpdatedNotificationParam;
-use rmcp::model::ResourcesCapability;
-use rmcp::model::ServerCapabilities;
-use rmcp::model::ServerConfig;
-use rmcp::model::SubscribeRequestParams;
-use rmcp::model::SubscriptionFilter;
 use rmcp::model::Tool as ListedTool;
 use rmcp::model::UnsubscribeRequestParams;
-use rmcp::service::RequestContext;
-use rmcp::service::SubscriptionContext;
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode,
+    ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
+    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, PromptsCapability, ReadResourceRequestParams,
+    ReadResourceResponse, ResourceUpdatedNotificationParam, ResourcesCapability,
+    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+};
+use rmcp::service::{RequestContext, SubscriptionContext};
+use rmcp::{RoleServer, ServerHandler};
 
-use crate::dialect::Call;
-use crate::dialect::Caller;
-use crate::dialect::Dialect;
-use crate::dialect::Reply;
-use crate::mcp::gate::Admitted;
-use crate::mcp::gate::Gate;
-use crate::mcp::resources;
+use crate::dialect::{Call, Caller, Dialect, Reply};
+use crate::mcp::gate::{Admitted, Gate};
 use crate::mcp::served::Served;
-use crate::mcp::subscriptions;
-use crate::mcp::subscriptions::Followed;
-use crate::mcp::subscriptions::News;
-use crate::mcp::tools;
+use crate::mcp::subscriptions::{Followed, News};
+use crate::mcp::{resources, subscriptions, tools};
 
-/// How long a client may keep the list of tools. It changes with the program
+/// Lifetime of the list of tools at a client. It changes with the program
 /// only; an hour spares the questions and still notices an upgrade.
 const LIST_TTL_MS: u64 = 60 * 60 * 1000;
 
-/// A list, with how long it may be kept for clients that know of that.
+/// A list, with its lifetime for clients that know of lifetimes.
 macro_rules! kept {
     ($list:expr, $context:expr) => {{
         let list = $list;
@@ -76,7 +46,7 @@ macro_rules! kept {
 
 pub(super) struct Handler {
     served: Served,
-    /// Where many clients share a process.
+    /// Present where many clients share a process.
     gate: Option<Arc<dyn Gate>>,
     /// Made at the first question, not before `initialize` is answered.
     listed: OnceLock<Vec<ListedTool>>,
@@ -105,24 +75,28 @@ impl Handler {
         }
     }
 
-    /// Does `act` on a thread that may wait for a disk.
+    /// Runs `act` on a thread that may wait for a disk.
     async fn on_a_thread<T: Send + 'static>(
         &self,
         context: RequestContext<RoleServer>,
         writes: bool,
         act: impl FnOnce(&Call<'_>) -> T + Send + 'static,
-    ) -> Result<T, Undone> {
+    ) -> Result<T, CallError> {
         let admitted = match &self.gate {
             None => None,
             Some(gate) => {
                 let nothing = ::http::Extensions::new();
                 let parts = context.extensions.get::<::http::request::Parts>();
                 let noted = parts.map_or(&nothing, |parts| &parts.extensions);
-                Some(gate.admit(noted, writes).await.map_err(Undone::Refused)?)
+                Some(
+                    gate.admit(noted, writes)
+                        .await
+                        .map_err(CallError::Refused)?,
+                )
             }
         };
-        let (turn, patience) = match admitted {
-            Some(Admitted { turn, patience }) => (Some(turn), patience),
+        let (turn, timeout) = match admitted {
+            Some(Admitted { turn, timeout }) => (Some(turn), timeout),
             None => (None, Duration::MAX),
         };
         let served = self.served.clone();
@@ -133,11 +107,11 @@ impl Handler {
             (!cancelled.is_cancelled()).then(|| act(&served.call(&caller)))
         };
         let done = tokio::task::spawn_blocking(run);
-        match tokio::time::timeout(patience, done).await {
+        match tokio::time::timeout(timeout, done).await {
             Ok(Ok(Some(done))) => Ok(done),
-            Ok(Ok(None)) => Err(Undone::Cancelled),
-            Ok(Err(error)) => Err(Undone::BrokenDown(error)),
-            Err(_) => Err(Undone::Late(patience)),
+            Ok(Ok(None)) => Err(CallError::Cancelled),
+            Ok(Err(error)) => Err(CallError::BrokenDown(error)),
+            Err(_) => Err(CallError::Late(timeout)),
         }
     }
 
@@ -151,14 +125,14 @@ impl Handler {
         let done = self.on_a_thread(context, false, move |call| act(dialect.as_ref(), call));
         match done.await {
             Ok(answer) => answer,
-            Err(undone) => Err(ErrorData::internal_error(undone.to_string(), None)),
+            Err(error) => Err(ErrorData::internal_error(error.to_string(), None)),
         }
     }
 }
 
-/// Why something was not done.
+/// The reason why a call was not done.
 #[derive(Debug, thiserror::Error)]
-enum Undone {
+enum CallError {
     /// Before its turn came. Its answer would be dropped by rmcp anyway.
     #[error("cancelled")]
     Cancelled,
@@ -233,13 +207,13 @@ impl ServerHandler for Handler {
         let done = self.on_a_thread(context, !tool.hints.read_only, run);
         let reply = match done.await {
             Ok(reply) => reply,
-            Err(Undone::Cancelled) => return Err(ErrorData::internal_error("cancelled", None)),
-            Err(Undone::BrokenDown(error)) => {
+            Err(CallError::Cancelled) => return Err(ErrorData::internal_error("cancelled", None)),
+            Err(CallError::BrokenDown(error)) => {
                 tracing::error!(tool = tool.name, "tool panicked: {error}");
                 tools::broken_down(tool)
             }
             // In the reply, where the model reads it.
-            Err(undone) => Reply::text(undone.to_string()).failed(),
+            Err(error) => Reply::text(error.to_string()).failed(),
         };
         let notice = self.served.notice.lock();
         let mut notice = notice.unwrap_or_else(PoisonError::into_inner);
@@ -423,7 +397,7 @@ impl ServerHandler for Handler {
     }
 }
 
-/// What revisions without `initialize` do not know any more, of what is answered here.
+/// Methods answered here that revisions without `initialize` no longer have.
 const REMOVED: &[&str] = &[
     "initialize",
     "ping",
@@ -442,7 +416,7 @@ fn knows_ttl(context: &RequestContext<RoleServer>) -> bool {
     !is_legacy(context)
 }
 
-/// Who sent the request: by its own `_meta`, or by `initialize`.
+/// The client, by the request's own `_meta` or by `initialize`.
 fn caller(context: &RequestContext<RoleServer>) -> Caller {
     match context.client_info() {
         Some(client) => Caller {

@@ -4,18 +4,13 @@
 //! are no message, the other writes. What a line means is up to who opens the channels.
 
 use std::io;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::ErrorKind;
-use std::io::Read;
-use std::io::Write;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::sync::Arc;
 use std::sync::mpsc as std_mpsc;
 use std::thread;
 use std::time::Duration;
 
-use tokio::sync::Notify;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use super::message::MAX_LINE_BYTES;
 use crate::mcp::error::ServeError;
@@ -36,7 +31,7 @@ pub struct Lines<T> {
     pub streams: Streams,
 }
 
-/// How the streams fare.
+/// State of the streams.
 pub struct Streams {
     /// Told once the input has ended, also while lines of it still wait.
     pub ended: Arc<Notify>,

@@ -5,15 +5,13 @@
 //! JSON-RPC demands. What is not a request is never answered: answers to
 //! answers could go on forever. Whether a method exists is left to the handler.
 
-use rmcp::model::ClientJsonRpcMessage;
-use rmcp::model::ErrorCode;
-use serde_json::Value;
-use serde_json::json;
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode};
+use serde_json::{Value, json};
 
 use crate::dialect::JsonObject;
 use crate::mcp::surrogates;
 
-/// What a line of input turned out to be.
+/// A parsed line of input.
 pub(super) enum Line<T> {
     Message(T),
     /// No message; this line is the answer.
@@ -22,12 +20,12 @@ pub(super) enum Line<T> {
     Ignored,
 }
 
-/// Tells what `line` is, with or without its line ending.
+/// Parses `line`, with or without its line ending.
 pub(super) fn parse(line: &[u8]) -> Line<Box<ClientJsonRpcMessage>> {
     parse_line(line, parse_object)
 }
 
-/// As [`parse`], and hands the message out as it came, for who passes it on.
+/// As [`parse`], but returns the message as it came, to be passed on.
 pub(super) fn parse_whole(line: &[u8]) -> Line<JsonObject> {
     parse_line(line, |mut object| {
         drop_odd_arguments(&mut object);

@@ -31,30 +31,24 @@ use rmcp::ServerHandler;
 use rmcp::service::QuitReason;
 
 pub use error::ServeError;
-pub use gate::Admission;
-pub use gate::Admitted;
-pub use gate::Gate;
-pub use lines::Lines;
-pub use lines::Streams;
+pub use gate::{Admission, Admitted, Gate};
+pub use lines::{Lines, Streams};
 pub use served::Served;
-pub use streamable::Body;
-pub use streamable::RequestBody;
-pub use streamable::Streamable;
-pub use streamable::streamable;
+pub use streamable::{Body, RequestBody, Streamable, streamable};
 
 use crate::dialect::JsonObject;
 use crate::mcp::handler::Handler;
 
-/// How many tools run at once; further calls wait for their turn. More threads
+/// Maximum number of concurrent tools; further calls wait for their turn. More threads
 /// than a small machine has cores, so that a slow call does not hold up quick
 /// ones, and few enough to bound memory.
 const CONCURRENT_CALLS: usize = 8;
 
-/// How long calls that are still running at the end of input may take. Long
+/// Maximum time of calls that are still running at the end of input. Long
 /// enough for a write to reach the disk, short enough that no client kills us.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How long the client may take, after that, to read what is left to write.
+/// Maximum time after that for the client to read the last lines.
 const FLUSH: Duration = Duration::from_millis(500);
 
 /// The messages on standard input, and what writes some to standard output; for who lets another

@@ -1,26 +1,15 @@
-//! Says a dialect's resources and prompts in the words of the protocol.
+//! Converts a dialect's resources and prompts to the protocol's types.
 
-use rmcp::model::ErrorData;
-use rmcp::model::GetPromptResult;
 use rmcp::model::Prompt as ListedPrompt;
-use rmcp::model::PromptArgument;
-use rmcp::model::PromptMessage;
-use rmcp::model::ReadResourceResult;
 use rmcp::model::Resource as ListedResource;
-use rmcp::model::ResourceContents;
-use rmcp::model::ResourceTemplate;
-use rmcp::model::Role;
+use rmcp::model::{ErrorData, GetPromptResult};
+use rmcp::model::{PromptArgument, PromptMessage, ReadResourceResult};
+use rmcp::model::{ResourceContents, ResourceTemplate, Role};
 use serde_json::json;
 
-use crate::dialect::Arguments;
-use crate::dialect::Call;
-use crate::dialect::Dialect;
-use crate::dialect::JsonObject;
-use crate::dialect::Prompt;
-use crate::dialect::Resource;
-use crate::dialect::ToolError;
+use crate::dialect::{Arguments, Call, Dialect, JsonObject, Prompt, Resource, ToolError};
 
-/// The resources that stand for one thing each.
+/// Lists the resources that stand for one thing each.
 pub(super) fn listed(resources: &[Resource]) -> Vec<ListedResource> {
     let single = resources.iter().filter(|one| !one.is_template());
     let listed = single.map(|one| {
@@ -32,7 +21,7 @@ pub(super) fn listed(resources: &[Resource]) -> Vec<ListedResource> {
     listed.collect()
 }
 
-/// Those that stand for many.
+/// Lists the templates, which stand for many resources each.
 pub(super) fn templates(resources: &[Resource]) -> Vec<ResourceTemplate> {
     let many = resources.iter().filter(|one| one.is_template());
     let listed = many.map(|one| {

@@ -1,26 +1,22 @@
-//! What is served: a store, by a dialect, as its user prefers it.
+//! The store, the dialect and the preferences of a server.
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use crate::dialect::Call;
-use crate::dialect::Caller;
-use crate::dialect::Dialect;
-use crate::dialect::Preferences;
+use crate::dialect::{Call, Caller, Dialect, Preferences};
 use crate::engine::Engine;
 
-/// What is served: a tool set over a store, as the user has set it.
+/// A dialect over a store, with the user's preferences.
 #[derive(Clone)]
 pub struct Served {
     pub engine: Arc<Engine>,
     pub dialect: Arc<dyn Dialect>,
     pub preferences: Arc<Preferences>,
-    /// What is told in the first structured reply of a tool, once.
+    /// A notice for the first structured reply of a tool.
     pub notice: Arc<Mutex<Option<String>>>,
 }
 
 impl Served {
-    /// What a call of `caller` is about.
+    /// The context of a call of `caller`.
     pub(super) fn call<'a>(&'a self, caller: &'a Caller) -> Call<'a> {
         self.engine
             .writer

@@ -3,34 +3,27 @@
 //! Clients of revisions with `initialize` have a session, whose id is random and known to nobody
 //! else; those of 2026-07-28 have none. Promises: a session serves only the caller that opened it,
 //! ends after half an hour without a request, and there are at most [`MOST_SESSIONS`]: one more ends
-//! the idlest of the caller that has most, so that nobody pushes others out. Who may connect at all, and how large a request may be, is decided
-//! before.
+//! the idlest of the caller that has most, so that nobody pushes others out. The caller decides
+//! before who may connect, and how large a request may be.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::error::Error;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use ::http::Method;
 use ::http::Request;
 use ::http::Response;
 use ::http::StatusCode;
 use bytes::Bytes;
-use http_body_util::BodyExt;
-use http_body_util::Full;
-use http_body_util::combinators::BoxBody;
-use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::combinators::{BoxBody, UnsyncBoxBody};
+use http_body_util::{BodyExt, Full};
 use rmcp::ServerHandler;
-use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
-use rmcp::transport::streamable_http_server::StreamableHttpService;
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::gate::Gate;
 use super::handler::Handler;
@@ -42,7 +35,7 @@ pub const MOST_SESSIONS: usize = 256;
 /// Maximum time between two requests before a session is closed.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 
-/// How often an open stream is written to, so that nothing between takes it for dead.
+/// Interval of comments on an open stream, so that nothing between takes it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 const SESSION: &str = "mcp-session-id";
@@ -50,23 +43,23 @@ const SESSION: &str = "mcp-session-id";
 /// A tool set, ready for requests. A copy serves the same sessions.
 #[derive(Clone)]
 pub struct Streamable {
-    service: Arc<dyn Answers>,
+    service: Arc<dyn HttpService>,
     manager: Arc<LocalSessionManager>,
     open: Arc<Mutex<HashMap<String, Session>>>,
 }
 
 /// rmcp's service of some handler.
-trait Answers: Send + Sync {
-    fn answer(&self, request: Request<RequestBody>) -> Answering<'_>;
+trait HttpService: Send + Sync {
+    fn answer(&self, request: Request<RequestBody>) -> ResponseFuture<'_>;
     fn stop(&self);
 }
 
-type Answering<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
+type ResponseFuture<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
 
-/// What a request consists of.
+/// Body of a request.
 pub type RequestBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
 
-/// What an answer consists of.
+/// Body of a response.
 pub type Body = BoxBody<Bytes, Infallible>;
 
 /// An open session.
@@ -75,8 +68,8 @@ struct Session {
     used: Instant,
 }
 
-impl<H: ServerHandler> Answers for StreamableHttpService<H, LocalSessionManager> {
-    fn answer(&self, request: Request<RequestBody>) -> Answering<'_> {
+impl<H: ServerHandler> HttpService for StreamableHttpService<H, LocalSessionManager> {
+    fn answer(&self, request: Request<RequestBody>) -> ResponseFuture<'_> {
         Box::pin(self.handle(request))
     }
 
@@ -122,7 +115,7 @@ impl Streamable {
         self.service.stop();
     }
 
-    /// How many sessions are open.
+    /// Number of open sessions.
     pub fn sessions(&self) -> usize {
         self.open().len()
     }
@@ -131,7 +124,7 @@ impl Streamable {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers a request of `owner`.
+    /// HttpService a request of `owner`.
     pub async fn answer(&self, owner: &Arc<str>, request: Request<RequestBody>) -> Response<Body> {
         let named = request.headers().get(SESSION);
         let named = named.map(|id| id.to_str().unwrap_or_default().to_owned());

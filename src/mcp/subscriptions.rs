@@ -1,22 +1,18 @@
-//! Tells clients which of the resources that they want to hear of have changed.
+//! Notifies clients of changes of the resources that they subscribed to.
 //!
 //! Both ways of the protocol end here: `resources/subscribe`, one address at a time until the
 //! session ends, and `subscriptions/listen`, some addresses until the request ends. What may be kept
 //! for a while is never told: the client asks again when it is time.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::model::ErrorData;
 use tokio::sync::mpsc;
 
 use super::resources;
 use super::served::Served;
-use crate::engine::Changed;
-use crate::engine::Listening;
-use crate::engine::live;
+use crate::engine::{Changed, Listening, live};
 
 /// Maximum number of addresses that are followed for one client.
 const MOST: usize = 1000;
@@ -87,7 +83,7 @@ impl Followed {
         self.follow(|follow| follow.uris.remove(uri));
     }
 
-    /// Those that `changed` touches.
+    /// The addresses that `changed` touches.
     pub fn touched(&self, served: &Served, changed: &Changed) -> Vec<String> {
         self.follow(|follow| {
             let uris = follow.uris.iter();

@@ -1,23 +1,16 @@
-//! Says a dialect's tools and replies in the words of the protocol.
+//! Converts a dialect's tools and replies to the protocol's types.
 //!
 //! The list is the same bytes for every session, whatever the store holds, and
 //! in the table's order: clients cache prompts by it. Reply texts pass unchanged.
 
 use std::sync::Arc;
 
-use rmcp::model::CallToolResult;
-use rmcp::model::ContentBlock;
-use rmcp::model::ErrorData;
-use rmcp::model::MetaObject;
 use rmcp::model::Tool as ListedTool;
 use rmcp::model::ToolAnnotations;
-use serde_json::Value;
-use serde_json::json;
+use rmcp::model::{CallToolResult, ContentBlock, ErrorData, MetaObject};
+use serde_json::{Value, json};
 
-use crate::dialect::JsonObject;
-use crate::dialect::Reply;
-use crate::dialect::Tool;
-use crate::dialect::schema;
+use crate::dialect::{JsonObject, Reply, Tool, schema};
 
 /// Returns `tools` as `tools/list` shows them, in the same order.
 pub(super) fn listed(tools: &[Tool]) -> Vec<ListedTool> {

@@ -6,23 +6,18 @@
 //! line means is up to `message`.
 
 use std::io;
-use std::io::ErrorKind;
-use std::io::Read;
-use std::io::Write;
+use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::ClientJsonRpcMessage;
-use rmcp::model::ServerJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
-use tokio::sync::Notify;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use crate::mcp::error::ServeError;
-use crate::mcp::lines;
 use crate::mcp::lines::Streams;
-use crate::mcp::message;
+use crate::mcp::{lines, message};
 
 /// rmcp's end of the connection.
 pub(super) struct LineTransport {

@@ -90,8 +90,7 @@ impl Script {
             None => {
                 let endpoint = dialect::endpoints().find(|endpoint| endpoint.name == name);
                 let endpoint = endpoint.unwrap_or_else(|| panic!("nothing is called {name}"));
-                let answer = endpoint.call(&call, arguments).unwrap();
-                Value::Object(answer.body).to_string()
+                endpoint.call(&call, arguments).unwrap().text
             }
         };
         self.without_ids(text)

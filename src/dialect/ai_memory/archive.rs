@@ -2,32 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use chrono::DateTime;
 use chrono::TimeDelta;
-use chrono::Utc;
-use serde_json::Value;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::check;
-use super::shape;
-use super::tool::reads;
-use super::tool::takes_away;
+use super::shape::{MemoryView, Moment, NamespaceCount};
 use super::tool::tool;
-use super::tool::writes;
 use super::write::check_free;
+use super::{check, shape};
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
-use crate::dialect::json::JsonObject;
-use crate::dialect::parameter::Literal;
-use crate::dialect::parameter::Parameter;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::tool_set::Tool;
-use crate::engine::EngineError;
-use crate::engine::Forgotten;
-use crate::engine::ops;
-use crate::model::Stem;
-use crate::model::is_same_namespace;
+use crate::dialect::parameter::{Literal, Parameter};
+use crate::dialect::reply::{Reply, ToolError};
+use crate::dialect::tool_set::{Hints, Tool};
+use crate::engine::{EngineError, Forgotten, ops};
+use crate::model::{Stem, is_same_namespace};
 
 /// Why, in the journal, where a life has ended.
 const EXPIRED: &str = "expired";
@@ -44,7 +33,7 @@ pub(super) const LIST: Tool = tool(
         Parameter::whole("limit", 1, MOST_LISTED, "").or(Literal::Whole(USUAL)),
         Parameter::whole("offset", 0, u64::MAX, "Number of memories to skip").or(Literal::Whole(0)),
     ],
-    reads("List the archive"),
+    Hints::reads("List the archive"),
     list,
 );
 
@@ -52,7 +41,7 @@ pub(super) const RESTORE: Tool = tool(
     "memory_archive_restore",
     "Bring an archived memory back, as it was; its life begins anew. Fails if a live memory has its title in its namespace.",
     &[Parameter::text("id", "").required()],
-    writes("Restore a memory"),
+    Hints::writes("Restore a memory"),
     restore,
 );
 
@@ -68,7 +57,7 @@ pub(super) const PURGE: Tool = tool(
         ),
         Parameter::flag("dry_run", "Only say which").or(Literal::Flag(false)),
     ],
-    takes_away("Purge the archive"),
+    Hints::takes_away("Purge the archive"),
     purge,
 );
 
@@ -76,7 +65,7 @@ pub(super) const STATS: Tool = tool(
     "memory_archive_stats",
     "The archive in numbers: how many memories, of which namespaces, how large, since when.",
     &[],
-    reads("Archive statistics"),
+    Hints::reads("Archive statistics"),
     stats,
 );
 
@@ -90,7 +79,7 @@ fn archived(call: &Call<'_>) -> Result<Vec<Forgotten>, ToolError> {
     Ok(archived)
 }
 
-/// What is archived of a namespace, or all, the last one first and of one moment by name.
+/// The archived memories of a namespace, or all: the last one first, those of one moment by name.
 pub(super) fn archived_of(
     call: &Call<'_>,
     namespace: Option<&str>,
@@ -103,6 +92,33 @@ pub(super) fn archived_of(
     Ok(archived)
 }
 
+/// A memory in the archive.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ArchivedMemory {
+    #[serde(flatten)]
+    memory: MemoryView,
+    archived_at: Moment,
+    archive_reason: String,
+}
+
+impl ArchivedMemory {
+    pub fn of(call: &Call<'_>, one: &Forgotten) -> ArchivedMemory {
+        ArchivedMemory {
+            memory: MemoryView::of(call.engine, &one.memory),
+            archived_at: one.at.into(),
+            archive_reason: reason(one),
+        }
+    }
+}
+
+/// A page of the archive.
+#[derive(Serialize)]
+struct ArchiveView {
+    count: usize,
+    archived: Vec<ArchivedMemory>,
+    total: usize,
+}
+
 fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let namespace = arguments.set_text("namespace")?;
     let limit = arguments.at_most("limit", MOST_LISTED)?.unwrap_or(USUAL) as usize;
@@ -110,18 +126,12 @@ fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let archived = archived_of(call, namespace.as_deref())?;
     let total = archived.len();
     let page = archived.into_iter().skip(offset).take(limit);
-    let shown: Vec<Value> = page.map(|one| entry(call, &one)).collect();
-    Ok(Reply::json(
-        json!({"count": shown.len(), "archived": shown, "total": total}),
-    ))
-}
-
-/// One of them, with its content.
-pub(super) fn entry(call: &Call<'_>, one: &Forgotten) -> Value {
-    let mut entry = shape::memory(call.engine, &one.memory);
-    entry.insert("archived_at".to_owned(), shape::moment(one.at));
-    entry.insert("archive_reason".to_owned(), json!(reason(one)));
-    Value::Object(entry)
+    let shown: Vec<ArchivedMemory> = page.map(|one| ArchivedMemory::of(call, &one)).collect();
+    Ok(Reply::of(&ArchiveView {
+        count: shown.len(),
+        archived: shown,
+        total,
+    }))
 }
 
 /// `gc` where its life had ended; else why it went, or what was done.
@@ -136,6 +146,14 @@ fn reason(one: &Forgotten) -> String {
     }
 }
 
+/// A memory that came back.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct RestoredView {
+    #[schemars(extend("enum" = [true]))]
+    restored: bool,
+    id: String,
+}
+
 fn restore(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
     let id = check::id(arguments, "id")?;
@@ -148,9 +166,27 @@ fn restore(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         _held = check_free(call, memory.title.as_deref(), namespace, &memory.user, &[])?;
     }
     ops::restore(engine, stem.as_str())?;
-    Ok(Reply::json(
-        json!({"restored": true, "id": engine.live.shown_id(&stem)}),
-    ))
+    Ok(Reply::of(&RestoredView {
+        restored: true,
+        id: engine.live.shown_id(&stem),
+    }))
+}
+
+/// Memories that were removed for good.
+#[derive(Default, Serialize, JsonSchema)]
+pub(super) struct PurgedView {
+    purged: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = [true]))]
+    dry_run: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    would_purge: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    still_in_history: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<usize>,
 }
 
 fn purge(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
@@ -170,43 +206,46 @@ fn purge(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     if dry_run {
         let stems: Vec<Stem> = wanted.into_iter().map(|(stem, _)| stem).collect();
         let ids = shape::shown_ids(engine, &stems);
-        let said = json!({"purged": 0, "dry_run": true, "would_purge": ids.len(), "ids": ids});
-        return Ok(Reply::json(said));
+        return Ok(Reply::of(&PurgedView {
+            dry_run: Some(true),
+            would_purge: Some(ids.len()),
+            ids: Some(ids),
+            ..PurgedView::default()
+        }));
     }
     let (purged, failed) = ops::purge_forgotten(engine, &wanted)?;
-    let mut reply = JsonObject::new();
-    let mut put = |key: &str, value: Value| drop(reply.insert(key.to_owned(), value));
-    put("purged", json!(purged.len()));
     let in_history = purged.iter().filter(|one| one.is_in_history).count();
-    if in_history > 0 {
-        put("still_in_history", json!(in_history));
-    }
-    if !failed.is_empty() {
-        put("failed", json!(failed.len()));
-    }
-    Ok(Reply::object(reply))
+    Ok(Reply::of(&PurgedView {
+        purged: purged.len(),
+        still_in_history: Some(in_history).filter(|count| *count > 0),
+        failed: Some(failed.len()).filter(|count| *count > 0),
+        ..PurgedView::default()
+    }))
+}
+
+/// The archive in numbers.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ArchiveStatsView {
+    archived_total: usize,
+    by_namespace: Vec<NamespaceCount>,
+    size_bytes: u64,
+    oldest_archived_at: Option<Moment>,
+    newest_archived_at: Option<Moment>,
 }
 
 fn stats(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let archived = archived(call)?;
-    let mut namespaces: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut namespaces: BTreeMap<String, usize> = BTreeMap::new();
     for one in &archived {
-        *namespaces
-            .entry(one.memory.namespace_or_global())
-            .or_default() += 1;
+        let of = one.memory.namespace_or_global().to_owned();
+        *namespaces.entry(of).or_default() += 1;
     }
-    let mut namespaces: Vec<(&str, usize)> = namespaces.into_iter().collect();
-    namespaces.sort_by_key(|(namespace, count)| (std::cmp::Reverse(*count), *namespace));
-    let by_namespace: Vec<Value> = namespaces
-        .into_iter()
-        .map(|(namespace, count)| json!({"namespace": namespace, "count": count}))
-        .collect();
-    let moment = |at: Option<DateTime<Utc>>| at.map_or(Value::Null, shape::moment);
-    Ok(Reply::json(json!({
-        "archived_total": archived.len(),
-        "by_namespace": by_namespace,
-        "size_bytes": archived.iter().map(|one| one.bytes).sum::<u64>(),
-        "oldest_archived_at": moment(archived.iter().map(|one| one.at).min()),
-        "newest_archived_at": moment(archived.iter().map(|one| one.at).max()),
-    })))
+    let moments = || archived.iter().map(|one| one.at);
+    Ok(Reply::of(&ArchiveStatsView {
+        archived_total: archived.len(),
+        by_namespace: shape::namespaces(namespaces),
+        size_bytes: archived.iter().map(|one| one.bytes).sum(),
+        oldest_archived_at: moments().min().map(Moment::from),
+        newest_archived_at: moments().max().map(Moment::from),
+    }))
 }

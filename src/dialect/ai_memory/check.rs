@@ -1,4 +1,4 @@
-//! What a value may be: the limits of this tool set, and the messages where one is not kept.
+//! Limits of this tool set's arguments, and the messages where one is not kept.
 
 use chrono::TimeDelta;
 use serde_json::Value;
@@ -7,15 +7,9 @@ use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
 use crate::dialect::json::JsonObject;
 use crate::dialect::metadata;
-use crate::dialect::reply::ToolError;
-use crate::dialect::reply::written;
-use crate::engine::BadEnd;
-use crate::engine::END_FORMS;
-use crate::engine::read_end;
-use crate::model::MetaValue;
-use crate::model::POSSIBLE_TIMES;
-use crate::model::Timestamp;
-use crate::model::is_possible_time;
+use crate::dialect::reply::{ToolError, written};
+use crate::engine::{BadEnd, END_FORMS, read_end};
+use crate::model::{MetaValue, POSSIBLE_TIMES, Timestamp, is_possible_time};
 
 pub(super) const MAX_TITLE: usize = 512;
 const MAX_CONTENT: usize = 65_536;
@@ -38,6 +32,11 @@ pub(super) const SOURCES: &[&str] = &[
     "system",
 ];
 pub(super) const RELATIONS: &[&str] = &["related_to", "supersedes", "contradicts", "derived_from"];
+
+/// The error for a text that must be given.
+pub(super) fn missing(name: &str) -> ToolError {
+    ToolError::refused(format!("`{name}` is missing: give a text"))
+}
 
 fn refused<T>(why: String) -> Result<T, ToolError> {
     Err(ToolError::Refused(why))

@@ -2,27 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::check;
-use super::shape;
 use super::tool::tool;
-use super::tool::writes;
 use super::write::check_free;
+use super::{check, shape};
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
-use crate::dialect::parameter::Literal;
-use crate::dialect::parameter::Parameter;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::reply::object;
-use crate::dialect::tool_set::Tool;
-use crate::engine::Proposed;
-use crate::engine::live;
-use crate::engine::ops;
-use crate::model::Memory;
-use crate::model::Stem;
-use crate::model::Tier;
+use crate::dialect::parameter::{Literal, Parameter};
+use crate::dialect::reply::{Reply, ToolError};
+use crate::dialect::tool_set::{Hints, Tool};
+use crate::engine::{Proposed, live, ops};
+use crate::model::{Memory, Stem, Tier};
 
 /// Maximum number of tags of a consolidated memory: as many as the format allows.
 const MOST_TAGS: usize = 100;
@@ -45,15 +37,29 @@ pub(super) const CONSOLIDATE: Tool = tool(
         Parameter::text("namespace", "Default: theirs, if it is one; else global"),
         Parameter::word("tier", check::TIERS, "").or(Literal::Text("long")),
     ],
-    writes("Consolidate memories"),
+    Hints::writes("Consolidate memories"),
     consolidate,
 );
+
+/// One memory in place of several.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ConsolidatedView {
+    #[schemars(required)]
+    id: Option<String>,
+    consolidated: usize,
+    archived: Vec<String>,
+    #[schemars(extend("enum" = ["caller", "model", "sentences"]))]
+    summary_by: &'static str,
+    undo: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
 
 fn consolidate(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
     let ids = check::ids(arguments)?;
     let title = check::title(arguments)?;
-    let title = title.ok_or_else(|| ToolError::refused("`title` is missing: give a text"))?;
+    let title = title.ok_or_else(|| check::missing("title"))?;
     let summary = check::content(arguments, "summary")?;
     let namespace = check::namespace(arguments)?;
     let tier: Tier = arguments.word("tier")?.unwrap_or(Tier::Long);
@@ -98,23 +104,19 @@ fn consolidate(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolErro
     let performed = ops::perform_plan(engine, &proposed)?;
     let performed = performed
         .ok_or_else(|| ToolError::Conflict("there is nothing to consolidate".to_owned()))?;
-    let id = performed
-        .created
-        .first()
-        .map(|stem| engine.live.shown_id(stem));
-    let mut reply = object(json!({
-        "id": id,
-        "consolidated": performed.archived.len(),
-        "archived": shape::shown_ids(engine, &performed.archived),
-        "summary_by": by,
-        "undo": performed.id,
-    }));
-    let screened = performed.screened.iter();
-    let warnings: Vec<String> = screened.flat_map(|one| one.warnings()).collect();
-    if !warnings.is_empty() {
-        reply.insert("warnings".to_owned(), json!(warnings));
-    }
-    Ok(Reply::object(reply))
+    let created = performed.created.first();
+    Ok(Reply::of(&ConsolidatedView {
+        id: created.map(|stem| engine.live.shown_id(stem)),
+        consolidated: performed.archived.len(),
+        archived: shape::shown_ids(engine, &performed.archived),
+        summary_by: by,
+        undo: performed.id,
+        warnings: performed
+            .screened
+            .iter()
+            .flat_map(|one| one.warnings())
+            .collect(),
+    }))
 }
 
 /// Has the model write the summary if there is one and it answers; who wrote it.

@@ -1,19 +1,14 @@
-//! How this tool set says what went wrong: a code of four, and a message.
+//! Errors of this tool set: one of four codes, and a message.
 //!
 //! Both stand as JSON in the text of a reply that is marked as an error. What is about this machine,
 //! such as a disk that is full, is in the server's log, and the caller gets a general message.
 
-use serde_json::json;
-
 use crate::dialect::endpoint::Refusal;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
+use crate::dialect::reply::{Reply, ToolError};
 
 /// The reply where a call failed.
 pub(super) fn refuse(error: &ToolError) -> Reply {
-    let Refusal { code, message } = Refusal::of(error);
-    let said = json!({"code": code, "message": message});
-    Reply::text(said.to_string()).failed()
+    Reply::text(Reply::of(&Refusal::of(error)).text).failed()
 }
 
 #[cfg(test)]

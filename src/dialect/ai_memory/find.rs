@@ -1,38 +1,20 @@
 //! `memory_recall`, `memory_search`, `memory_list` and `memory_session_start`: which memories there
 //! are for something.
 
-use serde_json::Value;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::check;
-use super::shape;
-use super::shape::FORMAT;
-use super::titles::Titles;
-use super::titles::add_notes;
-use super::tool::at_hand;
-use super::tool::reads;
+use super::shape::{FORMAT, MemoryView};
+use super::titles::{ListedMemory, Titles};
 use super::tool::tool;
+use super::{check, shape};
 use crate::dialect::arguments::Arguments;
-use crate::dialect::call::Call;
-use crate::dialect::call::FeatureTier;
-use crate::dialect::json::JsonObject;
-use crate::dialect::parameter::Literal;
-use crate::dialect::parameter::Parameter;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::tool_set::Tool;
-use crate::engine::Hit;
-use crate::engine::Method;
-use crate::engine::Query;
-use crate::engine::Ranking;
-use crate::engine::Recalled;
-use crate::engine::SearchResults;
-use crate::engine::Toward;
-use crate::engine::meaning;
-use crate::engine::ops;
-use crate::model::Filter;
-use crate::model::Memory;
-use crate::model::Tier;
+use crate::dialect::call::{Call, FeatureTier};
+use crate::dialect::parameter::{Literal, Parameter};
+use crate::dialect::reply::{Reply, ToolError};
+use crate::dialect::tool_set::{Hints, Tool};
+use crate::engine::{Hit, Method, Query, Ranking, Recalled, SearchResults, Toward, meaning, ops};
+use crate::model::{Filter, Tier};
 
 pub(super) const NAMESPACE: Parameter =
     Parameter::text("namespace", "Only of this one, and what lies in it");
@@ -63,7 +45,7 @@ pub(super) const RECALL: Tool = tool(
         MIN_PRIORITY,
         FORMAT,
     ],
-    at_hand(reads("Recall memories")),
+    Hints::reads("Recall memories").at_hand(),
     recall,
 );
 
@@ -81,7 +63,7 @@ pub(super) const SEARCH: Tool = tool(
         MIN_PRIORITY,
         FORMAT,
     ],
-    reads("Search memories"),
+    Hints::reads("Search memories"),
     search,
 );
 
@@ -99,7 +81,7 @@ pub(super) const LIST: Tool = tool(
         MIN_PRIORITY,
         FORMAT,
     ],
-    reads("List memories"),
+    Hints::reads("List memories"),
     list,
 );
 
@@ -111,7 +93,7 @@ pub(super) const SESSION_START: Tool = tool(
         Parameter::whole("limit", 1, MOST_RECALLED, "Without the standards").or(Literal::Whole(10)),
         FORMAT,
     ],
-    reads("Start a session"),
+    Hints::reads("Start a session"),
     session_start,
 );
 
@@ -134,7 +116,7 @@ pub(super) fn filter(call: &Call<'_>, arguments: &Arguments) -> Result<Filter, T
     })
 }
 
-/// How this tool set ranks, unless the user has set another ranking.
+/// The ranking of this tool set, unless the user has set another.
 fn ranking(call: &Call<'_>, method: Method) -> Ranking {
     call.preferences.ranking.unwrap_or(Ranking {
         method,
@@ -143,11 +125,58 @@ fn ranking(call: &Call<'_>, method: Method) -> Ranking {
 }
 
 fn recall(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
-    shape::listed(arguments, recalled(call, arguments)?)
+    shape::listed(arguments, &recalled(call, arguments)?)
 }
 
-/// What is remembered for a context, which counts as its use.
-pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<JsonObject, ToolError> {
+/// A memory that was searched for.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct FoundMemory {
+    #[serde(flatten)]
+    memory: MemoryView,
+    /// Absent of a standard that was not found by the search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found_by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    same_title: Option<Vec<String>>,
+}
+
+impl FoundMemory {
+    fn of(call: &Call<'_>, titles: &Titles, hit: &Hit) -> FoundMemory {
+        FoundMemory {
+            score: Some(shape::rounded(hit.score)),
+            found_by: hit.found_only_by(),
+            ..FoundMemory::standard(titles.listed(call.engine, &hit.memory))
+        }
+    }
+
+    fn standard(listed: ListedMemory) -> FoundMemory {
+        FoundMemory {
+            memory: listed.memory,
+            score: None,
+            found_by: None,
+            same_title: listed.same_title,
+        }
+    }
+}
+
+/// The memories for a context.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct RecallView {
+    count: usize,
+    memories: Vec<FoundMemory>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1))]
+    standards: Option<usize>,
+    #[schemars(extend("enum" = ["hybrid", "keyword"]))]
+    mode: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+/// Recalls the memories for a context, which counts as a use of each.
+pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<RecallView, ToolError> {
     let context = arguments.required_text("context")?;
     if context.trim().is_empty() {
         return Err(ToolError::refused("context cannot be empty"));
@@ -165,9 +194,8 @@ pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<JsonObj
         ..Query::text(context, filter, limit(arguments, 10, MOST_RECALLED)?)
     };
     let results = ops::think(call.engine, &query)?;
-    let note = results.note();
-    let hits = results.hits;
-    let used: Vec<Recalled> = hits
+    let used: Vec<Recalled> = results
+        .hits
         .iter()
         .map(|hit| Recalled::Found {
             memory: Box::new((*hit.memory).clone()),
@@ -176,37 +204,52 @@ pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<JsonObj
         .collect();
     call.engine.writer.count_uses(&used);
     let standards = match arguments.set_text("namespace")? {
-        Some(namespace) => standards(call, &namespace)?,
+        Some(namespace) => standards(call, &titles, &namespace)?,
         None => Vec::new(),
     };
+    let standard_count = standards.len();
     let by_meaning =
         ranking.method.uses_meaning() && meaning::meaning_status(&call.engine.meaning)?.is_some();
-    let mode = if by_meaning { "hybrid" } else { "keyword" };
-    let mut rows = standards.clone();
-    add_hits(call, &mut rows, &hits);
-    let named = titles.name_others(call.engine, &mut rows);
-    let mut answer = JsonObject::new();
-    answer.insert("count".to_owned(), json!(rows.len()));
-    answer.insert("memories".to_owned(), json!(rows));
-    if !standards.is_empty() {
-        answer.insert("standards".to_owned(), json!(standards.len()));
+    // Each memory once, the standards first.
+    let mut memories: Vec<FoundMemory> = standards.into_iter().map(FoundMemory::standard).collect();
+    for hit in &results.hits {
+        let hit = FoundMemory::of(call, &titles, hit);
+        let mut standards = memories[..standard_count].iter_mut();
+        match standards.find(|row| row.memory.id == hit.memory.id) {
+            Some(row) => *row = hit,
+            None => memories.push(hit),
+        }
     }
-    answer.insert("mode".to_owned(), json!(mode));
-    add_notes(&mut answer, [note, named]);
-    Ok(answer)
+    Ok(RecallView {
+        count: memories.len(),
+        standards: Some(standard_count).filter(|count| *count > 0),
+        mode: if by_meaning { "hybrid" } else { "keyword" },
+        note: note(&titles, results.note(), &memories),
+        memories,
+    })
 }
 
 fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let query = arguments.required_text("query")?;
-    shape::listed(arguments, found(call, arguments, query)?)
+    shape::listed(arguments, &found(call, arguments, query)?)
 }
 
-/// What holds every word of the query.
+/// The memories that hold every word of a query.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct FoundView {
+    count: usize,
+    results: Vec<FoundMemory>,
+    query: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+/// Searches the memories that hold every word of the query.
 pub(super) fn found(
     call: &Call<'_>,
     arguments: &Arguments,
     text: String,
-) -> Result<JsonObject, ToolError> {
+) -> Result<FoundView, ToolError> {
     if text.trim().is_empty() {
         return Err(ToolError::refused("query cannot be empty"));
     }
@@ -220,14 +263,51 @@ pub(super) fn found(
         ..Query::text(&text, filter, limit(arguments, 20, MOST_FOUND)?)
     };
     let results = ops::think(call.engine, &query)?;
-    let mut rows: Vec<Value> = results.hits.iter().map(|hit| scored(call, hit)).collect();
-    let named = titles.name_others(call.engine, &mut rows);
-    let mut answer = JsonObject::new();
-    answer.insert("count".to_owned(), json!(rows.len()));
-    answer.insert("results".to_owned(), json!(rows));
-    answer.insert("query".to_owned(), json!(text));
-    add_notes(&mut answer, [results.note(), named]);
-    Ok(answer)
+    let hits = results.hits.iter();
+    let rows: Vec<FoundMemory> = hits
+        .map(|hit| FoundMemory::of(call, &titles, hit))
+        .collect();
+    Ok(FoundView {
+        count: rows.len(),
+        note: note(&titles, results.note(), &rows),
+        results: rows,
+        query: text,
+    })
+}
+
+/// The note beside the memories that a search found.
+fn note(titles: &Titles, ranked: Option<String>, rows: &[FoundMemory]) -> Option<String> {
+    let titles = titles.note(rows.iter().map(|row| row.memory.id.as_str()));
+    let notes: Vec<String> = ranked.into_iter().chain(titles).collect();
+    (!notes.is_empty()).then(|| notes.join(". "))
+}
+
+/// Memories that were listed.
+#[derive(Serialize)]
+struct ListView {
+    count: usize,
+    memories: Vec<ListedMemory>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    standards: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+impl ListView {
+    fn of(titles: &Titles, memories: Vec<ListedMemory>) -> ListView {
+        ListView {
+            count: memories.len(),
+            total: None,
+            standards: None,
+            mode: None,
+            note: titles.note(memories.iter().map(|row| row.memory.id.as_str())),
+            memories,
+        }
+    }
 }
 
 fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
@@ -235,40 +315,38 @@ fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let offset = arguments.number("offset")?.unwrap_or(0);
     let titles = Titles::of(call)?;
     let filter = titles.narrow(filter(call, arguments)?);
-    let results = newest(call, filter, limit, offset as usize)?;
-    let mut rows = rows(call, &results);
-    let named = titles.name_others(call.engine, &mut rows);
-    let mut answer = JsonObject::new();
-    answer.insert("count".to_owned(), json!(rows.len()));
-    answer.insert("memories".to_owned(), json!(rows));
-    answer.insert("total".to_owned(), json!(results.total));
-    add_notes(&mut answer, [named]);
-    shape::listed(arguments, answer)
+    let page = newest(call, filter, limit, offset as usize)?;
+    let answer = ListView {
+        total: Some(page.total),
+        ..ListView::of(&titles, rows(call, &titles, &page))
+    };
+    shape::listed(arguments, &answer)
 }
 
 fn session_start(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let namespace = arguments.set_text("namespace")?;
-    let standards = standards(call, namespace.as_deref().unwrap_or("global"))?;
     let titles = Titles::of(call)?;
+    let mut memories = standards(call, &titles, namespace.as_deref().unwrap_or("global"))?;
+    let standards = memories.len();
     let filter = titles.narrow(Filter {
         namespaces: namespace.into_iter().collect(),
         ..Filter::default()
     });
     let limit = limit(arguments, 10, MOST_RECALLED)?;
     // Those that stand first are not shown again.
-    let newest = newest(call, filter, limit + standards.len(), 0)?;
-    let is_other = |row: &Value| !standards.iter().any(|standard| standard["id"] == row["id"]);
-    let others = rows(call, &newest).into_iter().filter(is_other).take(limit);
-    let mut rows = standards.clone();
-    rows.extend(others);
-    let named = titles.name_others(call.engine, &mut rows);
-    let mut answer = JsonObject::new();
-    answer.insert("count".to_owned(), json!(rows.len()));
-    answer.insert("memories".to_owned(), json!(rows));
-    answer.insert("standards".to_owned(), json!(standards.len()));
-    answer.insert("mode".to_owned(), json!("session_start"));
-    add_notes(&mut answer, [named]);
-    shape::listed(arguments, answer)
+    let newest = newest(call, filter, limit + standards, 0)?;
+    for row in rows(call, &titles, &newest) {
+        let is_other = |standard: &ListedMemory| standard.memory.id != row.memory.id;
+        if memories.len() < standards + limit && memories[..standards].iter().all(is_other) {
+            memories.push(row);
+        }
+    }
+    let answer = ListView {
+        standards: Some(standards),
+        mode: Some("session_start"),
+        ..ListView::of(&titles, memories)
+    };
+    shape::listed(arguments, &answer)
 }
 
 pub(super) fn limit(arguments: &Arguments, usual: u64, most: u64) -> Result<usize, ToolError> {
@@ -290,39 +368,21 @@ pub(super) fn newest(
     Ok(ops::search(call.engine, &query)?)
 }
 
-/// Memories as this tool set shows them.
-pub(super) fn rows(call: &Call<'_>, results: &SearchResults) -> Vec<Value> {
-    let hits = results.hits.iter();
-    hits.map(|hit| shown(call, &hit.memory)).collect()
+/// Memories as this tool set lists them.
+pub(super) fn rows(call: &Call<'_>, titles: &Titles, page: &SearchResults) -> Vec<ListedMemory> {
+    let hits = page.hits.iter();
+    hits.map(|hit| titles.listed(call.engine, &hit.memory))
+        .collect()
 }
 
 /// The standards that hold in a namespace, the most general first.
-fn standards(call: &Call<'_>, namespace: &str) -> Result<Vec<Value>, ToolError> {
+fn standards(
+    call: &Call<'_>,
+    titles: &Titles,
+    namespace: &str,
+) -> Result<Vec<ListedMemory>, ToolError> {
     let standards = ops::standards_in(call.engine, namespace)?.into_iter();
-    Ok(standards.map(|(_, memory)| shown(call, &memory)).collect())
-}
-
-/// Adds hits to standards, each memory once.
-fn add_hits(call: &Call<'_>, rows: &mut Vec<Value>, hits: &[Hit]) {
-    let count = rows.len();
-    for hit in hits {
-        let hit = scored(call, hit);
-        match rows[..count].iter_mut().find(|row| row["id"] == hit["id"]) {
-            Some(row) => *row = hit,
-            None => rows.push(hit),
-        }
-    }
-}
-
-pub(super) fn shown(call: &Call<'_>, memory: &Memory) -> Value {
-    Value::Object(shape::memory(call.engine, memory))
-}
-
-fn scored(call: &Call<'_>, hit: &Hit) -> Value {
-    let mut row = shape::memory(call.engine, &hit.memory);
-    row.insert("score".to_owned(), shape::rounded(hit.score));
-    if let Some(by) = hit.found_only_by() {
-        row.insert("found_by".to_owned(), json!(by));
-    }
-    Value::Object(row)
+    Ok(standards
+        .map(|(_, memory)| titles.listed(call.engine, &memory))
+        .collect())
 }

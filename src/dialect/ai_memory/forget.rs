@@ -1,27 +1,18 @@
 //! `memory_forget` and `memory_gc`: many memories at once to the archive.
 
-use serde_json::Value;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::check;
-use super::shape;
 use super::titles::Titles;
-use super::tool::takes_away;
 use super::tool::tool;
-use super::tool::writes;
+use super::{check, shape};
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
-use crate::dialect::json::JsonObject;
-use crate::dialect::parameter::Literal;
-use crate::dialect::parameter::Parameter;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::tool_set::Tool;
-use crate::engine::Archived;
-use crate::engine::ops;
-use crate::model::Filter;
-use crate::model::Stem;
-use crate::model::Tier;
+use crate::dialect::parameter::{Literal, Parameter};
+use crate::dialect::reply::{Reply, ToolError};
+use crate::dialect::tool_set::{Hints, Tool};
+use crate::engine::{Archived, ops};
+use crate::model::{Filter, Stem, Tier};
 
 const DRY_RUN: Parameter = Parameter::flag("dry_run", "Only say which").or(Literal::Flag(false));
 
@@ -37,7 +28,7 @@ pub(super) const FORGET: Tool = tool(
         Parameter::word("tier", check::TIERS, ""),
         DRY_RUN,
     ],
-    takes_away("Forget memories"),
+    Hints::takes_away("Forget memories"),
     forget,
 );
 
@@ -45,7 +36,7 @@ pub(super) const GC: Tool = tool(
     "memory_gc",
     "Move the memories whose life has ended to the archive. A server does that by itself; nothing that still lives is touched.",
     &[DRY_RUN],
-    writes("Collect expired memories"),
+    Hints::writes("Collect expired memories"),
     gc,
 );
 
@@ -65,31 +56,73 @@ fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let dry_run = arguments.flag("dry_run")?.unwrap_or(false);
     let titles = Titles::of(call)?;
     let archived = ops::forget_all(call.engine, &filter, None, dry_run)?;
-    Ok(reply(call, "deleted", archived, &titles, dry_run))
+    let taken = Taken::of(call, archived, &titles, dry_run);
+    Ok(Reply::of(&ForgottenView {
+        deleted: taken.done(),
+        taken,
+    }))
 }
 
 fn gc(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let dry_run = arguments.flag("dry_run")?.unwrap_or(false);
     let archived = ops::expire(call.engine, dry_run)?;
-    let titles = Titles::default();
-    Ok(reply(call, "expired_deleted", archived, &titles, dry_run))
+    let taken = Taken::of(call, archived, &Titles::default(), dry_run);
+    Ok(Reply::of(&ExpiredView {
+        expired_deleted: taken.done(),
+        taken,
+    }))
 }
 
-/// What was archived, or would be, a title counted once. What could not be is said, without where
-/// it lies.
-fn reply(call: &Call<'_>, done: &str, archived: Archived, titles: &Titles, dry_run: bool) -> Reply {
-    let stems: Vec<Stem> = archived.moved.into_iter().map(|moved| moved.stem).collect();
-    let mut reply = JsonObject::new();
-    let mut put = |key: &str, value: Value| drop(reply.insert(key.to_owned(), value));
-    let count = titles.count(&stems);
-    put(done, json!(if dry_run { 0 } else { count }));
-    if dry_run {
-        put("dry_run", json!(true));
-        put("would_delete", json!(count));
+/// Memories that were forgotten.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ForgottenView {
+    deleted: usize,
+    #[serde(flatten)]
+    taken: Taken,
+}
+
+/// Memories whose life had ended.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ExpiredView {
+    expired_deleted: usize,
+    #[serde(flatten)]
+    taken: Taken,
+}
+
+/// Memories that were archived, or would be; those of one title count once.
+#[derive(Serialize, JsonSchema)]
+struct Taken {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = [true]))]
+    dry_run: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    would_delete: Option<usize>,
+    ids: Vec<String>,
+    /// Number of memories that could not be moved, without where they lie.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<usize>,
+    #[serde(skip)]
+    count: usize,
+}
+
+impl Taken {
+    fn of(call: &Call<'_>, archived: Archived, titles: &Titles, dry_run: bool) -> Taken {
+        let stems: Vec<Stem> = archived.moved.into_iter().map(|moved| moved.stem).collect();
+        let count = titles.count(&stems);
+        Taken {
+            dry_run: dry_run.then_some(true),
+            would_delete: dry_run.then_some(count),
+            ids: shape::shown_ids(call.engine, &stems),
+            failed: Some(archived.failed.len()).filter(|failed| *failed > 0),
+            count,
+        }
     }
-    put("ids", json!(shape::shown_ids(call.engine, &stems)));
-    if !archived.failed.is_empty() {
-        put("failed", json!(archived.failed.len()));
+
+    /// Number of memories that were moved.
+    fn done(&self) -> usize {
+        match self.dry_run {
+            Some(_) => 0,
+            None => self.count,
+        }
     }
-    Reply::object(reply)
 }

@@ -1,21 +1,17 @@
 //! `memory_link` and `memory_get_links`.
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::check;
-use super::shape;
-use super::tool::reads;
+use super::shape::LinkView;
 use super::tool::tool;
-use super::tool::writes;
+use super::{check, shape};
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
-use crate::dialect::parameter::Literal;
-use crate::dialect::parameter::Parameter;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::tool_set::Tool;
-use crate::engine::live;
-use crate::engine::ops;
+use crate::dialect::parameter::{Literal, Parameter};
+use crate::dialect::reply::{Reply, ToolError};
+use crate::dialect::tool_set::{Hints, Tool};
+use crate::engine::{live, ops};
 
 pub(super) const LINK: Tool = tool(
     "memory_link",
@@ -30,7 +26,7 @@ pub(super) const LINK: Tool = tool(
         )
         .or(Literal::Text("related_to")),
     ],
-    writes("Link memories"),
+    Hints::writes("Link memories"),
     link,
 );
 
@@ -38,9 +34,21 @@ pub(super) const GET_LINKS: Tool = tool(
     "memory_get_links",
     "The links of one memory, in both directions.",
     &[Parameter::text("id", "").required()],
-    reads("Links of a memory"),
+    Hints::reads("Links of a memory"),
     get_links,
 );
+
+/// A link that is there now.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct LinkedView {
+    #[schemars(extend("enum" = [true]))]
+    linked: bool,
+    source_id: String,
+    target_id: String,
+    #[schemars(extend("enum" = check::RELATIONS))]
+    relation: String,
+    existed: bool,
+}
 
 fn link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
@@ -53,17 +61,27 @@ fn link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let relation = relation.unwrap_or_else(|| "related_to".to_owned());
     let stored = shape::stored_relation(&relation);
     let is_new = ops::link(engine, &from, &to, &stored)?;
-    Ok(Reply::json(json!({
-        "linked": true,
-        "source_id": engine.live.shown_id(&source),
-        "target_id": engine.live.shown_id(&target),
-        "relation": relation,
-        "existed": !is_new,
-    })))
+    Ok(Reply::of(&LinkedView {
+        linked: true,
+        source_id: engine.live.shown_id(&source),
+        target_id: engine.live.shown_id(&target),
+        relation,
+        existed: !is_new,
+    }))
+}
+
+/// The links of one memory.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct LinksView {
+    count: usize,
+    links: Vec<LinkView>,
 }
 
 fn get_links(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let (_, name) = live::resolve(&call.engine.live, &check::id(arguments, "id")?)?;
     let links = shape::links(call.engine, &name)?;
-    Ok(Reply::json(json!({"count": links.len(), "links": links})))
+    Ok(Reply::of(&LinksView {
+        count: links.len(),
+        links,
+    }))
 }

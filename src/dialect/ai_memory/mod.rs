@@ -24,10 +24,7 @@ mod write;
 
 pub(super) use rest::ENDPOINTS;
 
-use super::tool_set::About;
-use super::tool_set::Dialect;
-use super::tool_set::Prompt;
-use super::tool_set::Tool;
+use super::tool_set::{About, Dialect, Prompt, Tool};
 
 /// The prefixed tool set.
 pub struct AiMemory;

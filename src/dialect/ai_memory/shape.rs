@@ -1,29 +1,24 @@
-//! How a memory, a relation and an answer with memories look in this tool set.
+//! Views of a memory, a relation and a list of memories in this tool set.
 
-use chrono::DateTime;
-use chrono::SecondsFormat;
-use chrono::SubsecRound;
-use chrono::Utc;
-use serde_json::Value;
+use std::cmp::Reverse;
+use std::fmt;
+
+use chrono::{DateTime, SecondsFormat, SubsecRound, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
-use super::check::MAX_TITLE;
+use super::check::{MAX_TITLE, TIERS};
 use crate::dialect::arguments::Arguments;
-use crate::dialect::json::JsonObject;
-use crate::dialect::metadata;
+use crate::dialect::json::{JsonObject, object, to_object};
 use crate::dialect::parameter::Parameter;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::toon;
+use crate::dialect::reply::{Reply, ToolError};
 use crate::dialect::toon::toon;
-use crate::engine::Engine;
-use crate::engine::Relation;
-use crate::engine::live;
-use crate::engine::ops;
-use crate::model::Memory;
-use crate::model::Stem;
+use crate::dialect::{metadata, toon};
+use crate::engine::{Engine, Relation, live, ops};
+use crate::model::{Memory, Stem};
 
-/// What a memory counts as that states none.
+/// Importance of a memory that states none.
 pub(super) const USUAL_IMPORTANCE: u8 = 5;
 const USUAL_CONFIDENCE: f64 = 1.0;
 const USUAL_TIER: &str = "long";
@@ -31,43 +26,76 @@ const USUAL_SOURCE: &str = "api";
 const UNTITLED: &str = "(untitled)";
 
 const FORMATS: &[&str] = &["json", "toon", "toon_compact"];
-/// How an answer with memories is written.
+/// The argument for the format of a reply with memories.
 pub(super) const FORMAT: Parameter = Parameter::word(
     "format",
     FORMATS,
     "toon_compact (default): titles; toon: more columns; json: contents, too",
 );
 
-/// The fifteen fields of a memory, as it is now.
-pub(super) fn memory(engine: &Engine, memory: &Memory) -> JsonObject {
-    let (state, usage) = live::state_of(&engine.live, memory);
-    let created = memory.timestamp.utc();
-    let mut object = JsonObject::new();
-    let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
-    put("id", json!(engine.live.shown_id(&memory.stem)));
-    put(
-        "tier",
-        json!(state.tier.map_or(USUAL_TIER, |tier| tier.as_str())),
-    );
-    put("namespace", json!(memory.namespace_or_global()));
-    put("title", json!(title(memory)));
-    put("content", json!(memory.content));
-    put("tags", json!(memory.topics));
-    put("priority", json!(state.importance));
-    // Here confidence is what was said; that it is asked for often counts as uses, once.
-    let confidence = memory.confidence.unwrap_or(USUAL_CONFIDENCE);
-    put("confidence", rounded(confidence));
-    put(
-        "source",
-        json!(memory.source.as_deref().unwrap_or(USUAL_SOURCE)),
-    );
-    put("access_count", json!(usage.count()));
-    put("created_at", moment(created));
-    put("updated_at", moment(state.changed));
-    put("last_accessed_at", usage.last().map_or(Value::Null, moment));
-    put("expires_at", state.expires.map_or(Value::Null, moment));
-    put("metadata", metadata::to_json(&memory.metadata));
-    object
+/// A moment as this tool set writes it: RFC3339, to the microsecond.
+#[derive(Serialize, JsonSchema)]
+#[schemars(extend("format" = "date-time"))]
+pub(super) struct Moment(String);
+
+impl From<DateTime<Utc>> for Moment {
+    fn from(at: DateTime<Utc>) -> Moment {
+        let at = at.trunc_subsecs(6);
+        Moment(at.to_rfc3339_opts(SecondsFormat::AutoSi, false))
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A memory with its fifteen fields, as it is now.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct MemoryView {
+    pub id: String,
+    #[schemars(extend("enum" = TIERS))]
+    pub tier: &'static str,
+    pub namespace: String,
+    pub title: String,
+    content: String,
+    pub tags: Vec<String>,
+    #[schemars(range(min = 1, max = 10))]
+    pub priority: u8,
+    #[schemars(range(min = 0, max = 1))]
+    confidence: f64,
+    source: String,
+    access_count: u32,
+    created_at: Moment,
+    updated_at: Moment,
+    last_accessed_at: Option<Moment>,
+    expires_at: Option<Moment>,
+    metadata: JsonObject,
+}
+
+impl MemoryView {
+    pub fn of(engine: &Engine, memory: &Memory) -> MemoryView {
+        let (state, usage) = live::state_of(&engine.live, memory);
+        MemoryView {
+            id: engine.live.shown_id(&memory.stem),
+            tier: state.tier.map_or(USUAL_TIER, |tier| tier.as_str()),
+            namespace: memory.namespace_or_global().to_owned(),
+            title: title(memory),
+            content: memory.content.clone(),
+            tags: memory.topics.clone(),
+            priority: state.importance,
+            // Here confidence is what was said; that it is asked for often counts as uses, once.
+            confidence: rounded(memory.confidence.unwrap_or(USUAL_CONFIDENCE)),
+            source: memory.source.as_deref().unwrap_or(USUAL_SOURCE).to_owned(),
+            access_count: usage.count(),
+            created_at: memory.timestamp.utc().into(),
+            updated_at: state.changed.into(),
+            last_accessed_at: usage.last().map(Moment::from),
+            expires_at: state.expires.map(Moment::from),
+            metadata: object(metadata::to_json(&memory.metadata)),
+        }
+    }
 }
 
 /// The title, else what it begins with, at most as long as a title may be.
@@ -83,16 +111,9 @@ pub(super) fn title(memory: &Memory) -> String {
     }
 }
 
-pub(super) fn moment(at: DateTime<Utc>) -> Value {
-    json!(
-        at.trunc_subsecs(6)
-            .to_rfc3339_opts(SecondsFormat::AutoSi, false)
-    )
-}
-
 /// To three digits, as scores are shown.
-pub(super) fn rounded(number: f64) -> Value {
-    json!((number * 1000.0).round() / 1000.0)
+pub(super) fn rounded(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
 }
 
 pub(super) fn shown_ids(engine: &Engine, stems: &[Stem]) -> Vec<String> {
@@ -107,40 +128,67 @@ pub(super) fn stored_relation(relation: &str) -> String {
     relation.replace('_', "-")
 }
 
-/// One relation, with the words of this tool set. A file does not say when it was made: at the
-/// earliest when both memories were there, which is what is shown.
-pub(super) fn link(engine: &Engine, relation: &Relation) -> Value {
-    let ends = [Some(&relation.from), relation.to.as_ref()];
-    let made = ends.into_iter().flatten().filter_map(Stem::time).max();
-    let target = match &relation.to {
-        Some(stem) => engine.live.shown_id(stem),
-        None => relation.written.clone(),
-    };
-    json!({
-        "source_id": engine.live.shown_id(&relation.from),
-        "target_id": target,
-        "relation": relation.relation.replace('-', "_"),
-        "created_at": made.map_or(Value::Null, moment),
-    })
+/// One relation, in the words of this tool set.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct LinkView {
+    source_id: String,
+    target_id: String,
+    relation: String,
+    /// A file does not say when it was made: at the earliest when both memories were there, which is
+    /// what is shown.
+    created_at: Option<Moment>,
+}
+
+impl LinkView {
+    pub fn of(engine: &Engine, relation: &Relation) -> LinkView {
+        let ends = [Some(&relation.from), relation.to.as_ref()];
+        let made = ends.into_iter().flatten().filter_map(Stem::time).max();
+        LinkView {
+            source_id: engine.live.shown_id(&relation.from),
+            target_id: match &relation.to {
+                Some(stem) => engine.live.shown_id(stem),
+                None => relation.written.clone(),
+            },
+            relation: relation.relation.replace('-', "_"),
+            created_at: made.map(Moment::from),
+        }
+    }
 }
 
 /// The relations of a memory, from it and then to it.
-pub(super) fn links(engine: &Engine, id: &str) -> Result<Vec<Value>, ToolError> {
+pub(super) fn links(engine: &Engine, id: &str) -> Result<Vec<LinkView>, ToolError> {
     let relations = ops::relations_of(engine, id)?;
     let all = relations.to.iter().chain(&relations.from);
-    Ok(all.map(|relation| link(engine, relation)).collect())
+    Ok(all.map(|relation| LinkView::of(engine, relation)).collect())
+}
+
+/// A namespace with its number of memories.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct NamespaceCount {
+    pub namespace: String,
+    pub count: usize,
+}
+
+/// Namespaces with their numbers of memories, the largest first; equal ones keep their order.
+pub(super) fn namespaces(counts: impl IntoIterator<Item = (String, usize)>) -> Vec<NamespaceCount> {
+    let counts = counts.into_iter();
+    let mut counts: Vec<NamespaceCount> = counts
+        .map(|(namespace, count)| NamespaceCount { namespace, count })
+        .collect();
+    counts.sort_by_key(|one| Reverse(one.count));
+    counts
 }
 
 /// An answer that holds memories in the format that was asked for.
-pub(super) fn listed(arguments: &Arguments, mut answer: JsonObject) -> Result<Reply, ToolError> {
+pub(super) fn listed(arguments: &Arguments, answer: &impl Serialize) -> Result<Reply, ToolError> {
     let format = super::check::one_of(arguments, "format", FORMATS)?;
     let columns: &[&str] = match format.as_deref() {
-        Some("json") => return Ok(Reply::object(answer)),
+        Some("json") => return Ok(Reply::of(answer)),
         Some("toon") => &toon::FULL,
         _ => &toon::COMPACT,
     };
-    let is_empty = answer.get("count").is_none_or(|count| *count == json!(0));
-    if !is_empty {
+    let mut answer = to_object(answer);
+    if answer["count"] != 0 {
         // The columns are titles; who takes them for the memories has not read any.
         let hint = "memory_get ID, or format json";
         answer.insert("contents".to_owned(), json!(hint));

@@ -1,28 +1,17 @@
 //! `memory_expand_query`, `memory_auto_tag` and `memory_detect_contradiction`: by a language model
 //! where the user has named one, else from the memories that are there. The reply says which.
 
-use serde_json::Value;
-use serde_json::json;
+use serde::Serialize;
 
-use super::check;
-use super::shape;
-use super::tool::reads;
 use super::tool::tool;
-use super::tool::writes;
-use super::write::found;
-use super::write::found_in;
+use super::{check, shape};
 use crate::dialect::arguments::Arguments;
-use crate::dialect::call::Call;
-use crate::dialect::json::JsonObject;
+use crate::dialect::call::{Assistant, Call};
 use crate::dialect::parameter::Parameter;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::tool_set::Tool;
-use crate::engine::EngineError;
-use crate::engine::ops;
-use crate::model::Change;
-use crate::model::Filter;
-use crate::model::Memory;
+use crate::dialect::reply::{Reply, ToolError};
+use crate::dialect::tool_set::{Hints, Tool};
+use crate::engine::{EngineError, ops};
+use crate::model::{Change, Filter, Memory};
 
 /// Maximum number of terms and tags.
 const MOST_TERMS: usize = 10;
@@ -34,7 +23,7 @@ pub(super) const EXPAND_QUERY: Tool = tool(
     "memory_expand_query",
     "Further words to search for. By a language model where there is one, else words that stand in the memories which the query finds; the reply says which.",
     &[Parameter::text("query", "").required()],
-    reads("Expand a query"),
+    Hints::reads("Expand a query"),
     expand_query,
 );
 
@@ -42,7 +31,7 @@ pub(super) const AUTO_TAG: Tool = tool(
     "memory_auto_tag",
     "Give tags to one memory, beside those it has. By a language model where there is one; else tags that fit are proposed and not stored. The reply says which.",
     &[Parameter::text("id", "").required()],
-    writes("Tag a memory"),
+    Hints::writes("Tag a memory"),
     auto_tag,
 );
 
@@ -53,27 +42,39 @@ pub(super) const DETECT_CONTRADICTION: Tool = tool(
         Parameter::text("id_a", "").required(),
         Parameter::text("id_b", "").required(),
     ],
-    reads("Detect a contradiction"),
+    Hints::reads("Detect a contradiction"),
     detect_contradiction,
 );
 
-/// What the model says, else what is at hand; who says it, and why the model does not.
-struct Suggestion<T> {
+/// An answer of the language model, else one from the memories: which of them, and why.
+#[derive(Serialize)]
+struct Assisted<T> {
+    #[serde(flatten)]
     what: T,
     by: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
+}
+
+impl<T> Assisted<T> {
+    /// A reply with `what`, by the same source.
+    fn reply(&self, what: impl Serialize) -> Reply {
+        let (by, note) = (self.by, self.note);
+        Reply::of(&Assisted { what, by, note })
+    }
 }
 
 const BY_MODEL: &str = "model";
 
-fn said<T>(
+/// Asks the language model; answers from the memories where there is none or it fails.
+fn assist<T>(
     call: &Call<'_>,
-    ask: impl FnOnce(&dyn crate::dialect::call::Assistant) -> Result<T, String>,
+    ask: impl FnOnce(&dyn Assistant) -> Result<T, String>,
     at_hand: impl FnOnce() -> Result<T, ToolError>,
-) -> Result<Suggestion<T>, ToolError> {
+) -> Result<Assisted<T>, ToolError> {
     let note = match call.assistant().map(ask) {
         Some(Ok(what)) => {
-            return Ok(Suggestion {
+            return Ok(Assisted {
                 what,
                 by: BY_MODEL,
                 note: None,
@@ -86,21 +87,18 @@ fn said<T>(
         }
         None => "there is no language model: told from the memories that are there",
     };
-    Ok(Suggestion {
+    Ok(Assisted {
         what: at_hand()?,
         by: "index",
         note: Some(note),
     })
 }
 
-/// The reply with who says it.
-fn reply<T>(said: &Suggestion<T>, fields: Value) -> Reply {
-    let mut object: JsonObject = crate::dialect::reply::object(fields);
-    object.insert("by".to_owned(), json!(said.by));
-    if let Some(note) = said.note {
-        object.insert("note".to_owned(), json!(note));
-    }
-    Reply::object(object)
+/// Further words to search for.
+#[derive(Serialize)]
+struct ExpandedView<'a> {
+    original: &'a str,
+    expanded_terms: Vec<&'a String>,
 }
 
 fn expand_query(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
@@ -116,12 +114,21 @@ fn expand_query(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolErr
             MOST_TERMS,
         )?)
     };
-    let said = said(call, |assistant| assistant.expand(&query), related)?;
-    let terms: Vec<&String> = said.what.iter().take(MOST_TERMS).collect();
-    Ok(reply(
-        &said,
-        json!({"original": query, "expanded_terms": terms}),
-    ))
+    let assisted = assist(call, |assistant| assistant.expand(&query), related)?;
+    Ok(assisted.reply(ExpandedView {
+        original: &query,
+        expanded_terms: assisted.what.iter().take(MOST_TERMS).collect(),
+    }))
+}
+
+/// The tags of a memory.
+#[derive(Serialize)]
+struct TaggedView {
+    id: String,
+    new_tags: Vec<String>,
+    tags: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proposed_tags: Option<Vec<String>>,
 }
 
 fn auto_tag(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
@@ -129,31 +136,32 @@ fn auto_tag(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> 
     if call.engine.live.is_read_only() {
         return Err(EngineError::ReadOnly(call.engine.live.root().to_owned()).into());
     }
-    let (memory, name) = found_in(call, &check::id(arguments, "id")?)?;
+    let (memory, name) = ops::recall_one(call.engine, &check::id(arguments, "id")?)?;
     let title = shape::title(&memory);
     let fitting = || Ok(ops::fitting_topics(call.engine, &memory, MOST_TAGS)?);
-    let said = said(
+    let assisted = assist(
         call,
         |assistant| assistant.tags(&title, &memory.content),
         fitting,
     )?;
     let mut tags = memory.topics.clone();
     let mut new_tags = Vec::new();
-    for tag in said.what.iter().take(MOST_TAGS) {
+    for tag in assisted.what.iter().take(MOST_TAGS) {
         let is_known = tags.iter().any(|known| known.eq_ignore_ascii_case(tag));
         if !is_known && tags.len() < MOST_TAGS_IN_ALL {
             tags.push(tag.clone());
             new_tags.push(tag.clone());
         }
     }
+    let id = call.engine.live.shown_id(&memory.stem);
     // What only follows from words is proposed: whoever asks knows which of them are of use.
-    let is_proposed = said.by != BY_MODEL;
-    if is_proposed {
-        let id = call.engine.live.shown_id(&memory.stem);
-        let fields = json!({
-            "id": id, "new_tags": [], "tags": memory.topics, "proposed_tags": new_tags,
-        });
-        return Ok(reply(&said, fields));
+    if assisted.by != BY_MODEL {
+        return Ok(assisted.reply(TaggedView {
+            id,
+            new_tags: Vec::new(),
+            tags: memory.topics,
+            proposed_tags: Some(new_tags),
+        }));
     }
     if !new_tags.is_empty() {
         let change = Change {
@@ -162,33 +170,51 @@ fn auto_tag(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> 
         };
         ops::update(call.engine, &name, &change)?;
     }
-    let id = call.engine.live.shown_id(&memory.stem);
-    Ok(reply(
-        &said,
-        json!({"id": id, "new_tags": new_tags, "tags": tags}),
-    ))
+    Ok(assisted.reply(TaggedView {
+        id,
+        new_tags,
+        tags,
+        proposed_tags: None,
+    }))
+}
+
+/// Whether two memories contradict each other, and why.
+#[derive(Serialize)]
+struct ContradictionView<'a> {
+    contradicts: bool,
+    explanation: &'a str,
+    memory_a: NamedMemory,
+    memory_b: NamedMemory,
+}
+
+#[derive(Serialize)]
+struct NamedMemory {
+    id: String,
+    title: String,
 }
 
 fn detect_contradiction(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
-    let one = found(call, &check::id(arguments, "id_a")?)?;
-    let other = found(call, &check::id(arguments, "id_b")?)?;
+    let one = ops::recall_one(call.engine, &check::id(arguments, "id_a")?)?.0;
+    let other = ops::recall_one(call.engine, &check::id(arguments, "id_b")?)?.0;
     if one.stem == other.stem {
         return Err(ToolError::refused("cannot compare a memory with itself"));
     }
-    let said = said(
+    let assisted = assist(
         call,
         |assistant| assistant.contradict(&text(&one), &text(&other)),
         || Ok(at_hand(call, &one, &other)),
     )?;
-    let (contradicts, why) = &said.what;
-    let named = |memory: &Memory| json!({"id": call.engine.live.shown_id(&memory.stem), "title": shape::title(memory)});
-    let fields = json!({
-        "contradicts": contradicts,
-        "explanation": why,
-        "memory_a": named(&one),
-        "memory_b": named(&other),
-    });
-    Ok(reply(&said, fields))
+    let (contradicts, why) = &assisted.what;
+    let named = |memory: &Memory| NamedMemory {
+        id: call.engine.live.shown_id(&memory.stem),
+        title: shape::title(memory),
+    };
+    Ok(assisted.reply(ContradictionView {
+        contradicts: *contradicts,
+        explanation: why,
+        memory_a: named(&one),
+        memory_b: named(&other),
+    }))
 }
 
 fn text(memory: &Memory) -> String {

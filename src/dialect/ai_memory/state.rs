@@ -1,35 +1,29 @@
 //! `memory_stats` and `memory_capabilities`: the store and the server in numbers and words.
 
-use std::cmp::Reverse;
-
 use chrono::TimeDelta;
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
+use super::shape::NamespaceCount;
 use super::titles::Titles;
-use super::tool::reads;
 use super::tool::tool;
+use super::{check, shape};
 use crate::dialect::arguments::Arguments;
-use crate::dialect::call::Call;
-use crate::dialect::call::FeatureTier;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::tool_set::Tool;
-use crate::engine::Query;
-use crate::engine::meaning;
-use crate::engine::ops;
-use crate::model::Filter;
-use crate::model::Tier;
-use crate::model::Visibility;
+use crate::dialect::call::{Call, FeatureTier};
+use crate::dialect::reply::{Reply, ToolError};
+use crate::dialect::tool_set::{Hints, Tool};
+use crate::engine::{meaning, ops};
+use crate::model::{Filter, Tier, Visibility};
 
-/// What ends so soon is counted as expiring.
+/// Memories that end within this time count as expiring.
 const SOON: TimeDelta = TimeDelta::hours(1);
 
 pub(super) const STATS: Tool = tool(
     "memory_stats",
     "The store in numbers: memories by tier and namespace, how many end within the hour, links, size.",
     &[],
-    reads("Statistics"),
+    Hints::reads("Statistics"),
     stats,
 );
 
@@ -37,54 +31,69 @@ pub(super) const CAPABILITIES: Tool = tool(
     "memory_capabilities",
     "Which features this server has: its tier, its models, and what answers where there is none.",
     &[],
-    reads("Capabilities"),
+    Hints::reads("Capabilities"),
     capabilities,
 );
+
+/// The store in numbers.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct StatsView {
+    total: usize,
+    by_tier: Vec<TierCount>,
+    by_namespace: Vec<NamespaceCount>,
+    expiring_soon: usize,
+    links_count: usize,
+    db_size_bytes: u64,
+    archived: usize,
+}
+
+/// A tier with its number of memories.
+#[derive(Serialize, JsonSchema)]
+struct TierCount {
+    #[schemars(extend("enum" = check::TIERS))]
+    tier: &'static str,
+    count: usize,
+}
 
 fn stats(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
     let titles = Titles::of(call)?;
     let shown = titles.narrow(Filter::default());
     let stats = ops::stats(engine, &shown)?;
-    let mut by_tier = Vec::new();
-    for tier in [Tier::Long, Tier::Mid, Tier::Short] {
-        let count = of_tier(call, &shown, tier)?;
-        by_tier.push(json!({"tier": tier.as_str(), "count": count}));
-    }
-    let by_namespace = namespaces(call, &titles)?;
-    Ok(Reply::json(json!({
-        "total": stats.memories,
-        "by_tier": by_tier,
-        "by_namespace": by_namespace,
-        "expiring_soon": ops::ending_by(engine, &shown, engine.live.now() + SOON)?,
-        "links_count": ops::count_stated_relations(engine)?,
-        "db_size_bytes": stats.bytes,
-        "archived": stats.archived,
-    })))
+    let of_tier = |tier: Tier| -> Result<TierCount, ToolError> {
+        let of_tier = Filter {
+            tiers: vec![tier],
+            untiered: tier == Tier::Long,
+            visibility: Visibility::Everything,
+            ..shown.clone()
+        };
+        Ok(TierCount {
+            tier: tier.as_str(),
+            count: ops::count(engine, of_tier)?,
+        })
+    };
+    let tiers = [Tier::Long, Tier::Mid, Tier::Short].into_iter();
+    Ok(Reply::of(&StatsView {
+        total: stats.memories,
+        by_tier: tiers.map(of_tier).collect::<Result<_, _>>()?,
+        by_namespace: namespaces(call, &titles)?,
+        expiring_soon: ops::ending_by(engine, &shown, engine.live.now() + SOON)?,
+        links_count: ops::count_stated_relations(engine)?,
+        db_size_bytes: stats.bytes,
+        archived: stats.archived,
+    }))
 }
 
 /// Every namespace with its number of memories, the largest first.
-pub(super) fn namespaces(call: &Call<'_>, titles: &Titles) -> Result<Vec<Value>, ToolError> {
-    let mut namespaces = ops::facet(call.engine, "namespace")?;
-    for (namespace, count) in &mut namespaces {
-        *count = count.saturating_sub(titles.not_shown_in(namespace));
-    }
-    namespaces.sort_by_key(|(_, count)| Reverse(*count));
-    Ok(namespaces
-        .into_iter()
-        .map(|(namespace, count)| json!({"namespace": namespace, "count": count}))
-        .collect())
-}
-
-/// How many live memories that pass `shown` are of the tier as of now.
-fn of_tier(call: &Call<'_>, shown: &Filter, tier: Tier) -> Result<usize, ToolError> {
-    let filter = Filter {
-        tiers: vec![tier],
-        untiered: tier == Tier::Long,
-        visibility: Visibility::Everything,
-        ..shown.clone()
-    };
-    Ok(ops::search(call.engine, &Query::everything(filter, 0))?.total)
+pub(super) fn namespaces(
+    call: &Call<'_>,
+    titles: &Titles,
+) -> Result<Vec<NamespaceCount>, ToolError> {
+    let namespaces = ops::facet(call.engine, "namespace")?.into_iter();
+    Ok(shape::namespaces(namespaces.map(|(namespace, count)| {
+        let shown = count.saturating_sub(titles.not_shown_in(&namespace));
+        (namespace, shown)
+    })))
 }
 
 fn capabilities(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {

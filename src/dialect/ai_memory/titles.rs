@@ -1,31 +1,49 @@
-//! One title in one namespace is one memory in this tool set. Of several that came in another way (a
-//! merge, an import, an editor), the one that was changed last is shown, and the others are named.
+//! Titles name memories in this tool set: one title in one namespace is one memory. Of several that
+//! came in another way (a merge, an import, an editor), the one that was changed last is shown, and
+//! it names the others.
 
-use serde_json::Value;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::shape;
+use super::shape::MemoryView;
 use crate::dialect::call::Call;
-use crate::dialect::json::JsonObject;
 use crate::dialect::reply::ToolError;
-use crate::dialect::reply::add_note;
-use crate::engine::Contender;
-use crate::engine::Engine;
-use crate::engine::ops;
-use crate::model::Filter;
-use crate::model::Memory;
-use crate::model::Stem;
+use crate::engine::{Contender, Engine, ops};
+use crate::model::{Filter, Memory, Stem};
 
 /// The key of a memory's field that names the others of its title.
 pub(super) const OTHERS: &str = "same_title";
 
+/// A memory that stands for others of its title.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ListedMemory {
+    #[serde(flatten)]
+    pub memory: MemoryView,
+    /// Ids of the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same_title: Option<Vec<String>>,
+}
+
 /// The memories that share a title with another one, in groups.
 #[derive(Default)]
-pub(super) struct Titles(Vec<Vec<Contender>>);
+pub(super) struct Titles {
+    groups: Vec<Vec<Contender>>,
+    /// Their ids as they are shown.
+    ids: Vec<Vec<String>>,
+}
 
 impl Titles {
     pub fn of(call: &Call<'_>) -> Result<Titles, ToolError> {
-        Ok(Titles(ops::same_titles(call.engine)?))
+        let groups = ops::same_titles(call.engine)?;
+        let stems = |group: &Vec<Contender>| {
+            let stems: Vec<Stem> = group.iter().map(|one| one.memory.stem.clone()).collect();
+            shape::shown_ids(call.engine, &stems)
+        };
+        Ok(Titles {
+            ids: groups.iter().map(stems).collect(),
+            groups,
+        })
     }
 
     /// The filter, which of each group lets only the one pass that is shown.
@@ -37,15 +55,15 @@ impl Titles {
         filter
     }
 
-    /// How many memories of `namespace` are not shown.
+    /// Number of memories of `namespace` that are not shown.
     pub fn not_shown_in(&self, namespace: &str) -> usize {
         let theirs = |memory: &&Memory| memory.namespace_or_global() == namespace;
         self.not_shown().filter(theirs).count()
     }
 
-    /// How many memories `stems` are in this tool set.
+    /// Number of memories that `stems` count as in this tool set.
     pub fn count(&self, stems: &[Stem]) -> usize {
-        let repeated = self.0.iter().map(|group| {
+        let repeated = self.groups.iter().map(|group| {
             let files = stems.iter().filter(|stem| {
                 let mut group = group.iter();
                 group.any(|one| one.memory.stem == **stem)
@@ -57,7 +75,7 @@ impl Titles {
 
     /// The memories for which another one of their title is shown.
     fn not_shown(&self) -> impl Iterator<Item = &Memory> {
-        self.0.iter().flat_map(|group| {
+        self.groups.iter().flat_map(|group| {
             let shown = group[0].memory.stem.short();
             let others = group[1..].iter().map(|one| &one.memory);
             // By their ids: of two files of one id the one that is shown has to pass a filter.
@@ -65,28 +83,28 @@ impl Titles {
         })
     }
 
-    /// Names in each of `rows`, memories as they are shown, the others of its title. Returns what is to
-    /// be said of that beside them, if any stands for others.
-    pub fn name_others(&self, engine: &Engine, rows: &mut [Value]) -> Option<String> {
-        let groups = self.0.iter().map(|group| {
-            let stems: Vec<Stem> = group.iter().map(|one| one.memory.stem.clone()).collect();
-            shape::shown_ids(engine, &stems)
-        });
-        let groups: Vec<Vec<String>> = groups.collect();
-        let mut named = Vec::new();
-        for row in rows {
-            let is_it = |id: &&String| row["id"] == id.as_str();
-            let Some(group) = groups
-                .iter()
-                .find(|group| group.iter().any(|id| is_it(&id)))
-            else {
-                continue;
-            };
-            let others: Vec<&String> = group.iter().filter(|id| !is_it(id)).collect();
-            let texts: Vec<&str> = others.iter().map(|id| id.as_str()).collect();
-            named.push(format!("{} beside {}", row["id"], texts.join(", ")).replace('"', ""));
-            row[OTHERS] = json!(others);
+    /// The memory with the ids of the others of its title.
+    pub fn listed(&self, engine: &Engine, memory: &Memory) -> ListedMemory {
+        let memory = MemoryView::of(engine, memory);
+        ListedMemory {
+            same_title: self.others(&memory.id),
+            memory,
         }
+    }
+
+    /// The other memories that have the title of the one called `id`, if there are any.
+    pub fn others(&self, id: &str) -> Option<Vec<String>> {
+        let mut groups = self.ids.iter();
+        let group = groups.find(|group| group.iter().any(|one| one == id))?;
+        let others = group.iter().filter(|one| *one != id);
+        Some(others.cloned().collect())
+    }
+
+    /// The note beside memories, if one of `ids` stands for others of its title.
+    pub fn note<'a>(&self, ids: impl Iterator<Item = &'a str>) -> Option<String> {
+        let named =
+            ids.filter_map(|id| Some(format!("{id} beside {}", self.others(id)?.join(", "))));
+        let named: Vec<String> = named.collect();
         (!named.is_empty()).then(|| {
             format!(
                 "several memories have one title in one namespace, and the one that was changed last \
@@ -95,10 +113,4 @@ impl Titles {
             )
         })
     }
-}
-
-/// Says beside an answer all that is to be said.
-pub(super) fn add_notes<const N: usize>(answer: &mut JsonObject, notes: [Option<String>; N]) {
-    let notes: Vec<String> = notes.into_iter().flatten().collect();
-    add_note(answer, (!notes.is_empty()).then(|| notes.join(". ")));
 }

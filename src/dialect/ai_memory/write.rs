@@ -2,42 +2,22 @@
 
 use std::cmp::Ordering;
 
-use serde_json::Value;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::check;
-use super::shape;
-use super::tool::at_hand;
+use super::shape::{MemoryView, Moment};
 use super::tool::tool;
-use super::tool::writes;
 use crate::dialect::arguments::Arguments;
-use crate::dialect::call::Call;
-use crate::dialect::call::FeatureTier;
-use crate::dialect::json::JsonObject;
-use crate::dialect::parameter::Literal;
-use crate::dialect::parameter::Parameter;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::tool_set::Tool;
-use crate::engine::DuplicatePolicy;
-use crate::engine::Query;
-use crate::engine::Recalled;
-use crate::engine::Stored;
-use crate::engine::TitleLock;
-use crate::engine::WriteOutcome;
-use crate::engine::WritePolicy;
-use crate::engine::live;
-use crate::engine::ops;
-use crate::engine::tier_rank;
-use crate::engine::write;
-use crate::model::Change;
-use crate::model::Filter;
-use crate::model::Memory;
-use crate::model::MetaValue;
-use crate::model::NewMemory;
-use crate::model::Patch;
-use crate::model::Stem;
-use crate::model::Tier;
+use crate::dialect::call::{Call, FeatureTier};
+use crate::dialect::parameter::{Literal, Parameter};
+use crate::dialect::reply::{Reply, ToolError};
+use crate::dialect::tool_set::{Hints, Tool};
+use crate::engine::{
+    DuplicatePolicy, Query, Stored, TitleLock, WriteOutcome, WritePolicy, live, ops, tier_rank,
+    write,
+};
+use crate::model::{Change, Filter, Memory, MetaValue, NewMemory, Patch, Stem, Tier};
 
 /// Maximum number of tags that a model gives to a memory without tags.
 const TAGS_GIVEN: usize = 5;
@@ -64,7 +44,7 @@ pub(super) const STORE: Tool = tool(
         ),
         Parameter::object("metadata", "What else is to be kept, at most 64 KiB"),
     ],
-    at_hand(writes("Store a memory")),
+    Hints::writes("Store a memory").at_hand(),
     store,
 );
 
@@ -83,7 +63,7 @@ pub(super) const UPDATE: Tool = tool(
         Parameter::text("expires_at", "RFC3339"),
         Parameter::object("metadata", "Entries to set; null takes one away"),
     ],
-    writes("Update a memory"),
+    Hints::writes("Update a memory"),
     update,
 );
 
@@ -92,9 +72,8 @@ pub(super) fn given(
     call: &Call<'_>,
     arguments: &Arguments,
 ) -> Result<(NewMemory, bool), ToolError> {
-    let missing = |name: &str| ToolError::refused(format!("`{name}` is missing: give a text"));
-    let title = check::title(arguments)?.ok_or_else(|| missing("title"))?;
-    let content = check::content(arguments, "content")?.ok_or_else(|| missing("content"))?;
+    let title = check::title(arguments)?.ok_or_else(|| check::missing("title"))?;
+    let content = check::content(arguments, "content")?.ok_or_else(|| check::missing("content"))?;
     let mut memory = NewMemory {
         agent: call.agent(),
         user: call.preferences.user.clone(),
@@ -114,13 +93,40 @@ pub(super) fn given(
     Ok((memory, were_given))
 }
 
-/// What is done about titles that are there.
+/// The write policy of this tool set: a title that exists is updated.
 pub(super) fn policy(call: &Call<'_>) -> WritePolicy {
     WritePolicy {
         duplicates: DuplicatePolicy::SameTitle,
         keeps_importance: true,
         ..call.engine.writer.write_policy().clone()
     }
+}
+
+/// A memory that was stored.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct StoredView {
+    id: String,
+    #[schemars(extend("enum" = check::TIERS))]
+    tier: &'static str,
+    namespace: String,
+    title: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["updated", "unchanged"]))]
+    action: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tags: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    potential_contradictions: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    same_text_as: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    life: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
@@ -134,52 +140,41 @@ fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
             ));
         }
     };
-    let mut reply = JsonObject::new();
-    let mut put = |key: &str, value: Value| drop(reply.insert(key.to_owned(), value));
-    put("id", json!(engine.live.shown_id(&remembered.stem)));
-    let stored = read(call, remembered.stem.as_str())?;
-    put("tier", stored["tier"].clone());
-    put("namespace", stored["namespace"].clone());
-    put("title", stored["title"].clone());
-    match &remembered.became {
-        WriteOutcome::Added | WriteOutcome::Repeated => {}
+    let stored = MemoryView::of(
+        engine,
+        &ops::recall_one(engine, remembered.stem.as_str())?.0,
+    );
+    let (action, earlier) = match &remembered.became {
+        WriteOutcome::Added | WriteOutcome::Repeated => (None, None),
         WriteOutcome::Known | WriteOutcome::Updated { earlier: None } => {
             let is_changed = !remembered.changed.is_empty();
-            put(
-                "action",
-                json!(if is_changed { "updated" } else { "unchanged" }),
-            );
+            (Some(if is_changed { "updated" } else { "unchanged" }), None)
         }
-        WriteOutcome::Updated {
-            earlier: Some(earlier),
-        } => {
-            put("action", json!("updated"));
-            put("earlier_id", json!(engine.live.shown_id(earlier)));
-            put(
-                "note",
-                json!("the earlier content is in the archive: memory_archive_list shows it"),
-            );
-        }
-    }
-    if were_given {
-        put("tags", stored["tags"].clone());
-    }
-    if !remembered.contradicted.is_empty() {
-        let others = remembered.contradicted.iter();
-        let others: Vec<String> = others.map(|one| engine.live.shown_id(&one.stem)).collect();
-        put("potential_contradictions", json!(others));
-    }
-    if let Some(same) = &remembered.same_text {
-        put("same_text_as", json!(engine.live.shown_id(same)));
-    }
-    if remembered.lives_on {
-        put("life", json!("it lives longer than that, and goes on so"));
-    }
-    let warnings = remembered.screened.warnings();
-    if !warnings.is_empty() {
-        put("warnings", json!(warnings));
-    }
-    Ok(Reply::object(reply))
+        WriteOutcome::Updated { earlier } => (Some("updated"), earlier.as_ref()),
+    };
+    let contradicted = remembered.contradicted.iter();
+    Ok(Reply::of(&StoredView {
+        id: stored.id,
+        tier: stored.tier,
+        namespace: stored.namespace,
+        title: stored.title,
+        action,
+        earlier_id: earlier.map(|earlier| engine.live.shown_id(earlier)),
+        note: earlier
+            .map(|_| "the earlier content is in the archive: memory_archive_list shows it"),
+        tags: were_given.then_some(stored.tags),
+        potential_contradictions: contradicted
+            .map(|one| engine.live.shown_id(&one.stem))
+            .collect(),
+        same_text_as: remembered
+            .same_text
+            .as_ref()
+            .map(|same| engine.live.shown_id(same)),
+        life: remembered
+            .lives_on
+            .then_some("it lives longer than that, and goes on so"),
+        warnings: remembered.screened.warnings(),
+    }))
 }
 
 /// With the tier `autonomous`, the model gives tags to what has none; whether it did. A model that
@@ -197,10 +192,24 @@ fn give_tags(call: &Call<'_>, memory: &mut NewMemory) -> bool {
     !memory.topics.is_empty()
 }
 
+/// A memory after a change of it.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct UpdatedView {
+    #[serde(flatten)]
+    memory: MemoryView,
+    updated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
 fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
     let id = check::id(arguments, "id")?;
-    let (memory, name) = found_in(call, &id)?;
+    let (memory, name) = ops::recall_one(engine, &id)?;
     let title = check::title(arguments)?;
     let namespace = check::namespace(arguments)?;
     let mut _held = None;
@@ -246,25 +255,16 @@ fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         .tier
         .unwrap_or(Tier::Long);
     let (edited, earlier) = ops::update_keeping(engine, &name, &change)?;
-    let mut reply = read(call, &name)?;
-    reply.insert("updated".to_owned(), json!(edited.changed));
-    if let Some(earlier) = earlier {
-        reply.insert(
-            "earlier_id".to_owned(),
-            json!(engine.live.shown_id(&earlier)),
-        );
-    }
-    if let Some(note) = wanted.and_then(|tier| retiered(call, before, tier, &edited.memory)) {
-        reply.insert("note".to_owned(), json!(note));
-    }
-    let warnings = edited.screened.warnings();
-    if !warnings.is_empty() {
-        reply.insert("warnings".to_owned(), json!(warnings));
-    }
-    Ok(Reply::object(reply))
+    Ok(Reply::of(&UpdatedView {
+        memory: MemoryView::of(engine, &ops::recall_one(engine, &name)?.0),
+        updated: edited.changed,
+        earlier_id: earlier.map(|earlier| engine.live.shown_id(&earlier)),
+        note: wanted.and_then(|tier| retiered(call, before, tier, &edited.memory)),
+        warnings: edited.screened.warnings(),
+    }))
 }
 
-/// What is said of a memory that is of another tier than `before`.
+/// The note about a memory that is of another tier than `before`.
 fn retiered(call: &Call<'_>, before: Tier, wanted: Tier, memory: &Memory) -> Option<String> {
     let way = match tier_rank(wanted).cmp(&tier_rank(before)) {
         Ordering::Less => "lowered",
@@ -272,7 +272,7 @@ fn retiered(call: &Call<'_>, before: Tier, wanted: Tier, memory: &Memory) -> Opt
         Ordering::Greater => "raised",
     };
     let end = match live::state_of(&call.engine.live, memory).0.expires {
-        Some(end) => format!("ends at {}", shape::moment(end)).replace('"', ""),
+        Some(end) => format!("ends at {}", Moment::from(end)),
         None => "does not end".to_owned(),
     };
     Some(format!("it is {way} to {wanted}, and {end}"))
@@ -301,27 +301,6 @@ fn merged(
     }
 }
 
-/// The live memory called `id`.
-pub(super) fn found(call: &Call<'_>, id: &str) -> Result<Memory, ToolError> {
-    Ok(*found_in(call, id)?.0)
-}
-
-/// The same, with its file.
-pub(super) fn found_in(call: &Call<'_>, id: &str) -> Result<(Box<Memory>, String), ToolError> {
-    let mut recalled = ops::recall(call.engine, &[id.to_owned()]);
-    match recalled.pop() {
-        Some(Recalled::Found { memory, name }) => Ok((memory, name)),
-        Some(Recalled::Failed { error, .. }) => Err(error.into()),
-        None => Err(ToolError::refused("no id was given")),
-    }
-}
-
-/// The memory called `id` as this tool set shows it.
-pub(super) fn read(call: &Call<'_>, id: &str) -> Result<JsonObject, ToolError> {
-    let memory = found(call, id)?;
-    Ok(shape::memory(call.engine, &memory))
-}
-
 /// Makes sure that no current memory of the user but `except` has the title in the namespace, nor
 /// gets it while what is returned is held.
 pub(super) fn check_free(
@@ -335,7 +314,7 @@ pub(super) fn check_free(
         return Ok(None);
     };
     let held = write::hold_title(&call.engine.writer, title)?;
-    let filter = Filter {
+    let named = Filter {
         users: vec![user.to_owned()],
         equals: vec![
             ("title".to_owned(), title.to_owned()),
@@ -343,7 +322,7 @@ pub(super) fn check_free(
         ],
         ..Filter::default()
     };
-    let query = Query::everything(filter, except.len() + 1);
+    let query = Query::everything(named, except.len() + 1);
     let hits = ops::search(call.engine, &query)?.hits.into_iter();
     let mut others = hits.filter(|hit| !except.contains(&hit.memory.stem));
     match others.next() {

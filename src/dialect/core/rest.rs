@@ -2,12 +2,11 @@
 
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
-use crate::dialect::endpoint::Answer;
 use crate::dialect::endpoint::Endpoint;
-use crate::dialect::endpoint::ParameterLocation;
 use crate::dialect::endpoint::Verb;
 use crate::dialect::parameter::Literal;
 use crate::dialect::parameter::Parameter;
+use crate::dialect::reply::Reply;
 use crate::dialect::reply::ToolError;
 use crate::dialect::views::ChangeView;
 use crate::dialect::views::DiffView;
@@ -29,89 +28,83 @@ pub(in crate::dialect) const ENDPOINTS: &[Endpoint] = &[TOPICS, HISTORY, DIFF, S
 const MOST_CHANGES: u64 = 1000;
 const ID: Parameter = Parameter::text("id", "Its id, or the beginning of it, if unique").required();
 
-/// An address that reads, to be filled in.
-const READS: Endpoint = Endpoint {
-    verb: Verb::Get,
-    path: "/topics",
-    name: "list_topics",
-    summary: "The topics of the live memories, the commonest first.",
-    parameters: &[],
-    place: ParameterLocation::Query,
-    writes: false,
-    is_large: false,
-    ignored: &[],
-    wrapper: None,
-    statuses: &[200],
-    reply: schema_of::<TopicsView>,
-    run: topics,
-};
-
-const TOPICS: Endpoint = READS;
+const TOPICS: Endpoint = Endpoint::new(
+    Verb::Get,
+    "/topics",
+    "list_topics",
+    "The topics of the live memories, the commonest first.",
+    topics,
+    schema_of::<TopicsView>,
+);
 
 const HISTORY: Endpoint = Endpoint {
-    path: "/memories/{id}/history",
-    name: "memory_history",
-    summary: "The changes of one memory, the newest first, as git has them; also of one that was forgotten.",
     parameters: &[
         ID,
         Parameter::whole("limit", 1, MOST_CHANGES, "").or(Literal::Whole(50)),
     ],
-    reply: schema_of::<HistoryView<'_>>,
-    run: history,
-    ..READS
+    ..Endpoint::new(
+        Verb::Get,
+        "/memories/{id}/history",
+        "memory_history",
+        "The changes of one memory, the newest first, as git has them; also of one that was forgotten.",
+        history,
+        schema_of::<HistoryView<'_>>,
+    )
 };
 
 const DIFF: Endpoint = Endpoint {
-    path: "/memories/{id}/diff",
-    name: "memory_diff",
-    summary: "What one memory says now, and said before: by the last change, or as of a commit or a time.",
     parameters: &[
         ID,
         Parameter::text("revision", "A commit, or a time in RFC3339"),
     ],
-    reply: schema_of::<DiffView<'_>>,
-    run: diff,
-    ..READS
+    ..Endpoint::new(
+        Verb::Get,
+        "/memories/{id}/diff",
+        "memory_diff",
+        "What one memory says now, and said before: by the last change, or as of a commit or a time.",
+        diff,
+        schema_of::<DiffView<'_>>,
+    )
 };
 
-const STATUS: Endpoint = Endpoint {
-    path: "/status",
-    name: "status",
-    summary: "The store in numbers: files, what the index holds, what waits, what cannot be read.",
-    reply: schema_of::<StatusView<'_>>,
-    run: status,
-    ..READS
-};
+const STATUS: Endpoint = Endpoint::new(
+    Verb::Get,
+    "/status",
+    "status",
+    "The store in numbers: files, what the index holds, what waits, what cannot be read.",
+    status,
+    schema_of::<StatusView<'_>>,
+);
 
-const VERIFY: Endpoint = Endpoint {
-    path: "/verify",
-    name: "verify",
-    summary: "Compares every file with the index, and reads the history: slow in large stores.",
-    reply: schema_of::<VerificationView<'_>>,
-    run: verify,
-    ..READS
-};
+const VERIFY: Endpoint = Endpoint::new(
+    Verb::Get,
+    "/verify",
+    "verify",
+    "Compares every file with the index, and reads the history: slow in large stores.",
+    verify,
+    schema_of::<VerificationView<'_>>,
+);
 
-fn topics(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
+fn topics(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let topics = ops::facet(call.engine, "topics")?.into_iter();
     let topics = topics.map(|(topic, count)| TopicCount { topic, count });
-    Ok(Answer::of(&TopicsView {
+    Ok(Reply::of(&TopicsView {
         topics: topics.collect(),
     }))
 }
 
-fn history(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
+fn history(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let id = arguments.required_text("id")?;
     let limit = arguments.at_most("limit", MOST_CHANGES)?.unwrap_or(50);
     let log = ops::log(call.engine, Some(&id), limit as usize)?;
-    Ok(Answer::of(&HistoryView {
+    Ok(Reply::of(&HistoryView {
         id: log.stem.map_or(id, |stem| call.engine.live.shown_id(&stem)),
         changes: log.changes.iter().map(ChangeView::from).collect(),
         more: log.has_more,
     }))
 }
 
-fn diff(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
+fn diff(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let id = arguments.required_text("id")?;
     let revision = arguments.set_text("revision")?.map(|text| Revision {
         at: read_moment(&text, call.engine.live.now(), Toward::Past),
@@ -120,7 +113,7 @@ fn diff(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
     let versions = ops::versions(call.engine, &id, revision.as_ref())?;
     let (before, now) = (&versions.before, &versions.now);
     let is_other = |before: &PastText| before.bytes != now.bytes || now.file.is_none();
-    Ok(Answer::of(&DiffView {
+    Ok(Reply::of(&DiffView {
         id: call.engine.live.shown_id(&versions.stem),
         different: before.as_ref().is_some_and(is_other),
         before: before.as_ref().map(TextView::from),
@@ -128,11 +121,11 @@ fn diff(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
     }))
 }
 
-fn status(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
-    Ok(Answer::of(&StatusView::from(&ops::status(call.engine)?)))
+fn status(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
+    Ok(Reply::of(&StatusView::from(&ops::status(call.engine)?)))
 }
 
-fn verify(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
+fn verify(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let proof = ops::verify(call.engine)?;
-    Ok(Answer::of(&VerificationView::from(&proof)))
+    Ok(Reply::of(&VerificationView::from(&proof)))
 }

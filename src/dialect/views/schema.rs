@@ -33,10 +33,15 @@ pub fn object_schema<T: JsonSchema>() -> JsonObject {
 
 /// The schema of the reply of a tool of ours: `T`, or an object with an `error`.
 ///
-/// Nothing is required, as it would not be there beside an error.
+/// Nothing is required, as it would not be there beside an error. That counts are not negative goes
+/// without saying there: each word costs every conversation of an agent.
 pub fn reply_schema<T: JsonSchema>() -> JsonObject {
     let mut schema = Schema::try_from(schema_of::<T>()).unwrap_or_default();
-    RecursiveTransform(|schema: &mut Schema| remove(schema, "required")).transform(&mut schema);
+    let shorten = |schema: &mut Schema| {
+        remove(schema, "required");
+        remove(schema, "minimum");
+    };
+    RecursiveTransform(shorten).transform(&mut schema);
     let mut schema = schema.to_value();
     schema["properties"]["error"] = json!({"type": "string"});
     object(schema)
@@ -56,14 +61,12 @@ pub fn list_schema<T: JsonSchema>() -> JsonObject {
 fn reduce(schema: &mut Schema) {
     remove(schema, "title");
     remove(schema, "description");
-    if let Some(Value::String(format)) = schema.get("format") {
-        let is_unsigned = format.starts_with("uint");
-        if is_unsigned || format.starts_with("int") || ["double", "float"].contains(&&**format) {
-            remove(schema, "format");
-        }
-        if is_unsigned {
-            remove(schema, "minimum");
-        }
+    if let Some(Value::String(format)) = schema.get("format")
+        && ["uint", "int", "double", "float"]
+            .iter()
+            .any(|kind| format.starts_with(kind))
+    {
+        remove(schema, "format");
     }
     if schema.get("additionalProperties") == Some(&Value::Bool(true)) {
         remove(schema, "additionalProperties");

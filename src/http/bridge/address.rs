@@ -1,19 +1,16 @@
-//! Where a server is: an address that was given, or the note that it left in its store.
+//! The address of a server: one that was given, or one in the note that the server left in its store.
 
-use std::fmt;
-use std::fs;
 use std::net::IpAddr;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::{fmt, fs};
 
 use ::http::Uri;
 
 use crate::files::is_held;
-use crate::http::is_loopback;
-use crate::http::lock_of;
+use crate::http::{is_loopback, lock_of};
 
-/// Where MCP is answered, below an address.
+/// Path of MCP below an address.
 const MCP: &str = "/mcp";
 
 /// The address of a server.
@@ -29,7 +26,7 @@ pub enum ServerAddress {
     Socket(PathBuf),
 }
 
-/// What is no address of a server.
+/// A text that is no address of a server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no address of a server: give http://HOST:PORT, https://HOST:PORT or unix:/PATH, without a name, password or question in it"
@@ -122,7 +119,7 @@ impl ServerAddress {
         ) || self.is_local()
     }
 
-    /// What the header `Host` says.
+    /// The value of the header `Host`.
     pub fn host(&self) -> String {
         match self {
             ServerAddress::Network { host, port, .. } => format!("{host}:{port}"),
@@ -146,7 +143,7 @@ impl ServerAddress {
     }
 }
 
-/// How the server is found.
+/// The way to find the server.
 #[derive(Debug, Clone)]
 pub enum Whereabouts {
     At(ServerAddress),
@@ -155,7 +152,7 @@ pub enum Whereabouts {
 }
 
 impl Whereabouts {
-    /// Where the server may be as of now, the simplest way first.
+    /// The addresses to try now, the cheapest first.
     pub fn places(&self) -> Vec<ServerAddress> {
         match self {
             Whereabouts::At(place) => vec![place.clone()],

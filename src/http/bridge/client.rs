@@ -9,8 +9,7 @@
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ::http::HeaderMap;
@@ -22,32 +21,24 @@ use ::http::StatusCode;
 use ::http::header;
 use blake3::Hash;
 use bytes::Bytes;
-use http_body_util::BodyExt;
-use http_body_util::Full;
-use http_body_util::Limited;
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper::client::conn::http1::SendRequest;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use tokio::io::AsyncRead;
-use tokio::io::AsyncWrite;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::address::ServerAddress;
-use super::address::Whereabouts;
+use super::address::{ServerAddress, Whereabouts};
 use super::connection::Open;
 use super::events::Messages;
-use super::failure::Refused;
-use super::failure::RequestFailure;
-use super::timeouts::CONNECTING;
-use super::timeouts::SILENCE;
+use super::failure::{Refused, RequestFailure};
+use super::timeouts::{CONNECTING, SILENCE};
 use super::tls;
-use crate::http::proof;
-use crate::http::proof::Handshake;
-use crate::http::proof::Key;
-use crate::http::tokens;
+use crate::http::proof::{Handshake, Key};
+use crate::http::{proof, tokens};
 
 /// Maximum time a server may take to prove itself: it only computes, and a session waits for it.
 const PROVING: Duration = Duration::from_secs(10);
@@ -61,7 +52,7 @@ const MOST_REFUSAL: usize = 256 * 1024;
 /// Maximum number of characters of it that are shown, if it is no JSON.
 const SHOWN: usize = 200;
 
-/// Where the token comes from.
+/// Source of the token.
 #[derive(Clone)]
 pub enum Token {
     /// None is shown.
@@ -71,7 +62,7 @@ pub enum Token {
     File(PathBuf),
 }
 
-/// What a request carries of the token.
+/// Credentials of a request.
 enum Shown {
     Nothing,
     Secret(String),
@@ -83,7 +74,7 @@ enum Shown {
     },
 }
 
-/// What finds the server and speaks to it.
+/// Client of a server: connects, proves, sends.
 pub struct HttpClient {
     whereabouts: Whereabouts,
     /// Whether the user's own settings name the address.
@@ -95,7 +86,7 @@ pub struct HttpClient {
 }
 
 /// An answer that is a success.
-pub struct Answer {
+pub struct SuccessResponse {
     pub headers: HeaderMap,
     pub messages: Messages,
 }
@@ -105,7 +96,7 @@ type Sender = SendRequest<Full<Bytes>>;
 /// A connection on which nothing was sent yet.
 struct Connected {
     place: ServerAddress,
-    /// What a proof calls the place; `None` of a socket.
+    /// Name of the place in a proof; `None` of a socket.
     proof_place: Option<String>,
     sender: Sender,
     open: Open,
@@ -142,7 +133,7 @@ impl HttpClient {
         method: Method,
         headers: HeaderMap,
         body: Bytes,
-    ) -> Result<Answer, RequestFailure> {
+    ) -> Result<SuccessResponse, RequestFailure> {
         let mut connected = self.connect().await?;
         let token = self.authorization(&mut connected).await?;
         let showed_token = token.is_some();
@@ -167,13 +158,13 @@ impl HttpClient {
             return Err(refused(&place, showed_token, response).await);
         }
         let (parts, body) = response.into_parts();
-        Ok(Answer {
+        Ok(SuccessResponse {
             messages: Messages::of(&parts.headers, body, open),
             headers: parts.headers,
         })
     }
 
-    /// What is to be shown to who listens at `place`.
+    /// The credentials for the server at `place`.
     fn shown(&self, place: &ServerAddress) -> Result<Shown, RequestFailure> {
         Ok(match (&self.token, place) {
             (Token::None, _) | (_, ServerAddress::Socket(_)) => Shown::Nothing,
@@ -215,7 +206,7 @@ impl HttpClient {
                     *connected = self.connect().await?;
                     return Ok(None);
                 }
-                Err(trouble) => return Err(trouble),
+                Err(failure) => return Err(failure),
             },
         };
         let mut value = HeaderValue::from_str(&value).map_err(|_| {
@@ -226,15 +217,15 @@ impl HttpClient {
     }
 
     async fn connect(&self) -> Result<Connected, RequestFailure> {
-        let mut trouble = RequestFailure::Nowhere;
+        let mut failure = RequestFailure::Nowhere;
         for place in self.whereabouts.places() {
             match tokio::time::timeout(CONNECTING, self.connect_to(&place)).await {
                 Ok(Ok(connected)) => return Ok(connected),
-                Ok(Err(why)) => trouble = unreachable(&place, &why),
-                Err(_) => trouble = unreachable(&place, &"it takes no connection"),
+                Ok(Err(why)) => failure = unreachable(&place, &why),
+                Err(_) => failure = unreachable(&place, &"it takes no connection"),
             }
         }
-        Err(trouble)
+        Err(failure)
     }
 
     async fn connect_to(&self, place: &ServerAddress) -> io::Result<Connected> {

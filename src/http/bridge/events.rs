@@ -13,7 +13,7 @@ use super::timeouts::SILENCE;
 pub struct Messages {
     body: Incoming,
     is_stream: bool,
-    events: Events,
+    parser: EventParser,
     /// The connection, for as long as something is read from it.
     _open: Open,
 }
@@ -25,7 +25,7 @@ impl Messages {
         Messages {
             body,
             is_stream: kind.starts_with("text/event-stream"),
-            events: Events::default(),
+            parser: EventParser::default(),
             _open: open,
         }
     }
@@ -38,7 +38,7 @@ impl Messages {
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, RequestFailure> {
         loop {
             if self.is_stream
-                && let Some(data) = self.events.take()
+                && let Some(data) = self.parser.take()
             {
                 return Ok(Some(data));
             }
@@ -50,12 +50,12 @@ impl Messages {
             {
                 Some(frame) => {
                     if let Ok(data) = frame.into_data() {
-                        self.events.put(&data);
+                        self.parser.put(&data);
                     }
                 }
                 None if self.is_stream => return Ok(None),
                 None => {
-                    let whole = std::mem::take(&mut self.events.bytes);
+                    let whole = std::mem::take(&mut self.parser.bytes);
                     return Ok(Some(whole).filter(|whole| !whole.is_empty()));
                 }
             }
@@ -65,14 +65,14 @@ impl Messages {
 
 /// Bytes as they come, cut into events.
 #[derive(Default)]
-struct Events {
+struct EventParser {
     bytes: Vec<u8>,
     /// Up to here there is no line feed.
     searched: usize,
     data: Option<Vec<u8>>,
 }
 
-impl Events {
+impl EventParser {
     fn put(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -120,7 +120,7 @@ mod tests {
     const EXPECTED: [&str; 3] = ["{\"a\":1}", "{\n}", "{\"é\":2}"];
 
     fn all(portions: &mut dyn Iterator<Item = &[u8]>) -> Vec<String> {
-        let mut events = Events::default();
+        let mut events = EventParser::default();
         let mut found = Vec::new();
         for portion in portions {
             events.put(portion);

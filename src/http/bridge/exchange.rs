@@ -8,8 +8,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::client::Answer;
-use super::client::HttpClient;
+use super::client::{HttpClient, SuccessResponse};
 use super::events::Messages;
 use super::failure::RequestFailure;
 use super::message::Message;
@@ -20,10 +19,10 @@ const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
 
-/// What was agreed on with a server.
+/// The session and revision agreed on with a server.
 #[derive(Debug, Clone, Default)]
 pub struct NegotiatedSession {
-    /// How often something was agreed on before.
+    /// Number of sessions before this one.
     pub generation: u64,
     pub session: Option<HeaderValue>,
     pub version: Option<HeaderValue>,
@@ -31,13 +30,13 @@ pub struct NegotiatedSession {
 
 /// The two sides: the server, and what writes lines to the client.
 pub struct Exchange {
-    pub wire: HttpClient,
+    pub client: HttpClient,
     pub outgoing: mpsc::Sender<String>,
 }
 
 /// The answer to a request.
 pub struct Answered {
-    /// As JSON-RPC has it: a result or an error.
+    /// The JSON-RPC response: a result or an error.
     pub answer: Value,
     /// The session that began with it.
     pub session: Option<HeaderValue>,
@@ -94,7 +93,7 @@ impl Exchange {
         &self,
         message: &Message,
         known: &NegotiatedSession,
-    ) -> Result<Answer, RequestFailure> {
+    ) -> Result<SuccessResponse, RequestFailure> {
         if message.bytes.len() > MOST_BYTES {
             // It would be cut off while it is sent, and the reason be lost.
             return Err(RequestFailure::TooLong(message.bytes.len()));
@@ -118,7 +117,7 @@ impl Exchange {
             }
         }
         let body = message.bytes.clone();
-        self.wire.send(Method::POST, headers, body).await
+        self.client.send(Method::POST, headers, body).await
     }
 
     /// Opens the stream of what the server says unasked.
@@ -130,7 +129,7 @@ impl Exchange {
         let mut headers = headers(known);
         let events = HeaderValue::from_static("text/event-stream");
         headers.insert(header::ACCEPT, events);
-        let begun = self.wire.send(Method::GET, headers, Bytes::new()).await?;
+        let begun = self.client.send(Method::GET, headers, Bytes::new()).await?;
         Ok(begun.messages)
     }
 
@@ -140,7 +139,9 @@ impl Exchange {
     ///
     /// Fails if the server does not hear of it.
     pub async fn end(&self, known: &NegotiatedSession) -> Result<(), RequestFailure> {
-        let ended = self.wire.send(Method::DELETE, headers(known), Bytes::new());
+        let ended = self
+            .client
+            .send(Method::DELETE, headers(known), Bytes::new());
         ended.await.map(drop)
     }
 }

@@ -1,10 +1,9 @@
-//! What a client is told when its request came to no answer: what happened, and what to do now.
+//! Errors for requests without an answer: what happened, and what to do now.
 
 use std::error::Error;
 
 use ::http::StatusCode;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::timeouts::SILENCE;
 use crate::http::reading::MOST_BYTES;
@@ -45,7 +44,7 @@ pub struct Refused {
     pub showed_token: bool,
     /// The body, if it is JSON.
     pub said: Option<Value>,
-    /// Else how it begins.
+    /// The beginning of a body that is no JSON.
     pub text: String,
 }
 
@@ -89,7 +88,7 @@ impl RequestFailure {
         json!({"jsonrpc": "2.0", "id": id, "error": error})
     }
 
-    /// What happened and what to do, for a person or a model.
+    /// The reason and the remedy, for a person or a model.
     pub fn sentence(&self) -> String {
         match self {
             RequestFailure::Unreachable { place, why } => format!(

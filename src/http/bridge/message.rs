@@ -1,4 +1,4 @@
-//! What of a client's message stands in the headers of its request.
+//! Headers of the request that carries a client's message.
 //!
 //! Revision 2026-07-28 wants the method, and the name of what is meant, in headers, so that what
 //! lies between need not read the message. A name that a header cannot hold is written in Base64.
@@ -21,13 +21,13 @@ pub struct Message {
     /// `None` of a notification.
     pub id: Option<Value>,
     pub method: String,
-    /// What the headers call the tool, the prompt or the resource that is meant.
+    /// Name of the tool, prompt or resource, for the header.
     pub name: Option<HeaderValue>,
     /// The revision that the message itself states.
     pub version: Option<String>,
     /// The resource that is meant.
     pub uri: Option<String>,
-    /// Of a cancellation: the request that is meant.
+    /// Id of the request that a cancellation names.
     pub cancels: Option<Value>,
 }
 
@@ -73,7 +73,7 @@ impl Message {
     }
 }
 
-/// How a header says `text`.
+/// Encodes `text` as the value of a header.
 fn header(text: &str) -> Option<HeaderValue> {
     let is_wrapped = text.starts_with("=?base64?") && text.ends_with("?=");
     let is_plain = text.chars().all(|c| (' '..='~').contains(&c))

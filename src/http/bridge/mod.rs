@@ -22,19 +22,13 @@ mod tls;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
-use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
-use tokio::task::JoinSet;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::{AbortHandle, JoinSet};
 
-pub use address::BadPlace;
-pub use address::ServerAddress;
-pub use address::Whereabouts;
+pub use address::{BadPlace, ServerAddress, Whereabouts};
 pub use client::Token;
 pub use tls::TrustError;
 
@@ -44,8 +38,7 @@ use self::failure::RequestFailure;
 use self::message::Message;
 use self::session::Session;
 use crate::dialect::JsonObject;
-use crate::mcp::Lines;
-use crate::mcp::ServeError;
+use crate::mcp::{Lines, ServeError};
 
 /// Maximum number of concurrent requests, as many as a server on standard input and output runs
 /// itself.
@@ -61,10 +54,10 @@ const MOST_LISTENING: usize = 16;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Maximum time after that to end the session, and to write what is left.
-const FAREWELL: Duration = Duration::from_millis(400);
+const END_TIMEOUT: Duration = Duration::from_millis(400);
 const FLUSH: Duration = Duration::from_millis(400);
 
-/// How a server is used.
+/// Settings of the bridge.
 pub struct Settings {
     pub whereabouts: Whereabouts,
     /// Whether the user's own settings name the address: then the token itself may go there.
@@ -109,7 +102,7 @@ pub fn bridge(settings: Settings) -> Result<(), BridgeError> {
         Whereabouts::At(ServerAddress::Socket(_)) => true,
         Whereabouts::Noted(_) => false,
     };
-    let wire = HttpClient::new(
+    let client = HttpClient::new(
         settings.whereabouts,
         settings.is_trusted,
         settings.token,
@@ -120,14 +113,14 @@ pub fn bridge(settings: Settings) -> Result<(), BridgeError> {
         .build()
         .map_err(BridgeError::Start)?;
     if !is_named {
-        match runtime.block_on(wire.reach()) {
+        match runtime.block_on(client.reach()) {
             Ok(place) => tracing::info!("using the server at {place}"),
             Err(RequestFailure::Unreachable { place, why }) => {
                 tracing::debug!("nobody answers at {place}: {why}");
                 return Err(BridgeError::NoServer);
             }
             Err(RequestFailure::Nowhere) => return Err(BridgeError::NoServer),
-            Err(trouble) => return Err(BridgeError::Unreachable(trouble.sentence())),
+            Err(failure) => return Err(BridgeError::Unreachable(failure.sentence())),
         }
     }
     let Lines {
@@ -136,34 +129,34 @@ pub fn bridge(settings: Settings) -> Result<(), BridgeError> {
         streams,
     } = crate::mcp::stdio_messages()?;
     let client_is_gone = outgoing.clone();
-    let session = Arc::new(Session::new(Exchange { wire, outgoing }));
-    let desk = Arc::new(RequestDispatcher::new(Arc::clone(&session)));
+    let session = Arc::new(Session::new(Exchange { client, outgoing }));
+    let dispatcher = Arc::new(RequestDispatcher::new(Arc::clone(&session)));
     runtime.block_on(async {
         let over = async {
             streams.ended.notified().await;
             tokio::time::sleep(GRACE).await;
         };
         tokio::select! {
-            () = desk.take(incoming) => {}
+            () = dispatcher.take(incoming) => {}
             () = over => {}
             () = client_is_gone.closed() => {}
         }
         // Late: then the server ends it by itself, some time.
-        let _ = tokio::time::timeout(FAREWELL, session.end()).await;
+        let _ = tokio::time::timeout(END_TIMEOUT, session.end()).await;
     });
     // Frees all that could write, and with it the writer.
     runtime.shutdown_background();
-    drop((client_is_gone, session, desk));
+    drop((client_is_gone, session, dispatcher));
     Ok(streams.finish(FLUSH)?)
 }
 
-/// Where the client's messages are taken.
+/// Dispatches the client's messages.
 struct RequestDispatcher {
     session: Arc<Session>,
     turns: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
     listening: Arc<Semaphore>,
-    /// What runs, by the request's id as JSON.
+    /// Running requests, by their id as JSON.
     running: Mutex<HashMap<String, AbortHandle>>,
 }
 
@@ -210,14 +203,14 @@ impl RequestDispatcher {
     /// Begins a request, in the order of its coming.
     async fn begin(self: &Arc<Self>, message: Message, running: &mut JoinSet<()>) {
         let place = Arc::clone(&self.waiting).acquire_owned().await;
-        let desk = Arc::clone(self);
+        let dispatcher = Arc::clone(self);
         let key = key(&message);
         let started = running.spawn(async move {
             let _place = place;
             // Turns are given in the order in which they were asked for.
-            let _turn = desk.turns.acquire().await;
-            desk.session.answer(&message).await;
-            desk.forget(&message);
+            let _turn = dispatcher.turns.acquire().await;
+            dispatcher.session.answer(&message).await;
+            dispatcher.forget(&message);
         });
         self.remember(key, started);
     }
@@ -230,12 +223,12 @@ impl RequestDispatcher {
             self.session.exchange.say(&answer).await;
             return;
         };
-        let desk = Arc::clone(self);
+        let dispatcher = Arc::clone(self);
         let key = key(&message);
         let started = listening.spawn(async move {
             let _turn = turn;
-            desk.session.answer(&message).await;
-            desk.forget(&message);
+            dispatcher.session.answer(&message).await;
+            dispatcher.forget(&message);
         });
         self.remember(key, started);
     }

@@ -9,22 +9,14 @@
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use ::http::HeaderValue;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::exchange::Answered;
-use super::exchange::Exchange;
-use super::exchange::NegotiatedSession;
-use super::exchange::next;
+use super::exchange::{Answered, Exchange, NegotiatedSession, next};
 use super::failure::RequestFailure;
 use super::message::Message;
 
@@ -50,9 +42,9 @@ pub struct Session {
 #[derive(Default)]
 struct State {
     known: NegotiatedSession,
-    /// As the client sent it.
+    /// The client's `initialize`.
     opening: Option<Message>,
-    /// What the client subscribed to.
+    /// Resources the client subscribed to.
     followed: BTreeSet<String>,
 }
 
@@ -82,9 +74,9 @@ impl Session {
         };
         let answer = match self.try_answer(message).await {
             Ok(answered) => answered.answer,
-            Err(trouble) => {
-                tracing::debug!("no answer to a request: {}", trouble.sentence());
-                trouble.answer(id)
+            Err(failure) => {
+                tracing::debug!("no answer to a request: {}", failure.sentence());
+                failure.answer(id)
             }
         };
         self.exchange.say(&answer).await;
@@ -99,7 +91,7 @@ impl Session {
         }
         let known = self.known();
         let answered = match self.exchange.ask(message, &known).await {
-            Err(trouble) if known.session.is_some() && trouble.is_lost_session() => {
+            Err(failure) if known.session.is_some() && failure.is_lost_session() => {
                 self.renew(known.generation).await?;
                 self.exchange.ask(message, &self.known()).await?
             }
@@ -125,8 +117,8 @@ impl Session {
 
     /// Sends a notification of the client.
     pub async fn tell(&self, message: &Message) {
-        if let Err(trouble) = self.exchange.tell(message, &self.known()).await {
-            tracing::debug!("a notification was not taken: {}", trouble.sentence());
+        if let Err(failure) = self.exchange.tell(message, &self.known()).await {
+            tracing::debug!("a notification was not taken: {}", failure.sentence());
         }
     }
 
@@ -159,12 +151,12 @@ impl Session {
                 }
                 answered.answer
             }
-            Err(trouble) => trouble.answer(id),
+            Err(failure) => failure.answer(id),
         };
         self.exchange.say(&answer).await;
     }
 
-    /// What the answer to an `initialize` agrees on.
+    /// Session and revision in the response to an `initialize`.
     fn agreed(&self, answered: &Answered) -> Option<NegotiatedSession> {
         let version = answered.answer.get("result")?.get("protocolVersion")?;
         Some(NegotiatedSession {
@@ -207,8 +199,8 @@ impl Session {
                 "method": "resources/subscribe",
                 "params": {"uri": uri},
             });
-            if let Err(trouble) = self.exchange.ask(&message(subscribe), &known).await {
-                tracing::warn!("no news of {uri} any more: {}", trouble.sentence());
+            if let Err(failure) = self.exchange.ask(&message(subscribe), &known).await {
+                tracing::warn!("no news of {uri} any more: {}", failure.sentence());
             }
         }
         self.say_all_may_have_changed().await;
@@ -250,7 +242,7 @@ impl Session {
         let mut pause = PAUSE;
         while self.known().generation == known.generation {
             let since = Instant::now();
-            let trouble = match self.exchange.listen(known).await {
+            let failure = match self.exchange.listen(known).await {
                 Ok(mut messages) => {
                     match begun.take() {
                         Some(begun) => drop(begun.send(())),
@@ -261,19 +253,19 @@ impl Session {
                         match next(&mut messages).await {
                             Ok(Some(message)) => self.exchange.say(&message).await,
                             Ok(None) => break None,
-                            Err(trouble) => break Some(trouble),
+                            Err(failure) => break Some(failure),
                         }
                     }
                 }
-                Err(trouble) => Some(trouble),
+                Err(failure) => Some(failure),
             };
-            if let Some(trouble) = &trouble {
-                tracing::debug!("no news from the server: {}", trouble.sentence());
+            if let Some(failure) = &failure {
+                tracing::debug!("no news from the server: {}", failure.sentence());
             }
-            let is_lost = trouble
+            let is_lost = failure
                 .as_ref()
                 .is_some_and(RequestFailure::is_lost_session);
-            let is_final = trouble.as_ref().is_some_and(RequestFailure::is_final);
+            let is_final = failure.as_ref().is_some_and(RequestFailure::is_final);
             let has_followed = !self.state().followed.is_empty();
             match is_lost {
                 true if !has_followed => return, // The next request opens the session again.
@@ -297,9 +289,9 @@ impl Session {
     pub async fn end(&self) {
         let known = self.known();
         if known.session.is_some()
-            && let Err(trouble) = self.exchange.end(&known).await
+            && let Err(failure) = self.exchange.end(&known).await
         {
-            tracing::debug!("the session was not ended: {}", trouble.sentence());
+            tracing::debug!("the session was not ended: {}", failure.sentence());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How long the bridge waits for the server.
+//! Timeouts of the bridge.
 
 use std::time::Duration;
 

@@ -1,33 +1,25 @@
-//! What makes connections to a server secret, and shows that it is the one that is meant.
+//! TLS to a server: encryption, and verification of its certificate.
 //!
 //! Trusted are the authorities in a PEM file: one that is named, or the system's. A certificate that
 //! stands in that file itself is trusted, too, also one that signs itself as an authority, which is
 //! what most commands make that people know.
 
-use std::fmt;
-use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fmt, io};
 
-use rustls::CertificateError;
-use rustls::ClientConfig;
-use rustls::DigitallySignedStruct;
-use rustls::RootCertStore;
-use rustls::SignatureScheme;
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::HandshakeSignatureValid;
-use rustls::client::danger::ServerCertVerified;
-use rustls::client::danger::ServerCertVerifier;
-use rustls::client::verify_server_name;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::ServerName;
-use rustls::pki_types::UnixTime;
-use rustls::pki_types::pem::PemObject;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
 use tokio_rustls::TlsConnector;
 
-/// Where systems keep the authorities that they trust.
+use crate::http::listen::read_certificates;
+
+/// Files of trusted authorities on common systems.
 const SYSTEM: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -48,23 +40,16 @@ pub enum TrustError {
     Unusable { path: PathBuf, why: String },
 }
 
-/// What connects to servers that the certificates in `authorities`, else the system's, vouch for.
+/// A connector that trusts the certificates in `authorities`, else the system's.
 pub fn connector(authorities: Option<&Path>) -> Result<TlsConnector, TrustError> {
     let system = || SYSTEM.iter().map(Path::new).find(|path| path.exists());
     let path = authorities
         .or_else(system)
         .ok_or(TrustError::NoAuthorities)?;
-    let bad = |why: &dyn fmt::Display| TrustError::Authorities {
+    let certificates = read_certificates(path).map_err(|why| TrustError::Authorities {
         path: path.to_owned(),
-        why: why.to_string(),
-    };
-    let certificates = CertificateDer::pem_file_iter(path).map_err(|error| bad(&error))?;
-    let certificates: Vec<_> = certificates
-        .collect::<Result<_, _>>()
-        .map_err(|error| bad(&error))?;
-    if certificates.is_empty() {
-        return Err(bad(&"it holds none"));
-    }
+        why,
+    })?;
     let unusable = |why: &dyn fmt::Display| TrustError::Unusable {
         path: path.to_owned(),
         why: why.to_string(),

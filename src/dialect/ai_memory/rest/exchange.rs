@@ -1,53 +1,33 @@
 //! `/export` and `/import`: all memories and links at once.
 
-use serde_json::Value;
-use serde_json::json;
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::memories::MOST_AT_ONCE;
-use super::row::reads;
-use super::row::writes;
-use super::schema;
-use crate::dialect::ai_memory::check;
-use crate::dialect::ai_memory::shape;
-use crate::dialect::arguments::Arguments;
-use crate::dialect::arguments::BadArgument;
+use crate::dialect::ai_memory::shape::{LinkView, MemoryView, Moment};
+use crate::dialect::ai_memory::{check, shape};
+use crate::dialect::arguments::{Arguments, BadArgument};
 use crate::dialect::call::Call;
-use crate::dialect::endpoint::Answer;
-use crate::dialect::endpoint::Endpoint;
-use crate::dialect::endpoint::Verb;
+use crate::dialect::endpoint::{Endpoint, Verb};
 use crate::dialect::json::JsonObject;
-use crate::dialect::parameter::Form;
-use crate::dialect::parameter::Parameter;
-use crate::dialect::reply::ToolError;
-use crate::engine::Import;
-use crate::engine::ImportDefaults;
-use crate::engine::Imported;
-use crate::engine::ai_memory_objects;
-use crate::engine::ops;
-use crate::model::Filter;
-use crate::model::Handle;
-use crate::model::Memory;
-use crate::model::Stem;
+use crate::dialect::parameter::{Form, Parameter};
+use crate::dialect::reply::{Reply, ToolError};
+use crate::dialect::views::schema_of;
+use crate::engine::{Import, ImportDefaults, Imported, ai_memory_objects, ops};
+use crate::model::{Filter, Handle, Memory, Stem};
 
 /// Maximum number of links in one import.
 const MOST_LINKS: usize = 100_000;
 
-pub(super) const EXPORT: Endpoint = reads(
+pub(super) const EXPORT: Endpoint = Endpoint::new(
+    Verb::Get,
     "/export",
     "export",
     "All memories and links.",
     export,
-    || {
-        schema::object(
-            [
-                ("memories", schema::list(&schema::memory())),
-                ("links", schema::list(&schema::link())),
-                ("count", schema::count()),
-                ("exported_at", schema::moment()),
-            ],
-            [],
-        )
-    },
+    schema_of::<ExportView>,
 );
 
 pub(super) const IMPORT: Endpoint = Endpoint {
@@ -73,29 +53,13 @@ pub(super) const IMPORT: Endpoint = Endpoint {
         Parameter::REST,
     ],
     is_large: true,
-    ..writes(
+    ..Endpoint::new(
         Verb::Post,
         "/import",
         "import",
         "Bring in the memories and links of an export; what was imported before stays as it is, and one that cannot be taken costs only itself.",
         import,
-        || {
-            schema::object(
-                [
-                    ("imported", schema::count()),
-                    ("errors", schema::texts()),
-                    ("known", schema::count()),
-                    ("linked", schema::count()),
-                ],
-                [
-                    (
-                        "not_carried",
-                        json!({"type": "object", "additionalProperties": schema::count()}),
-                    ),
-                    ("warnings", schema::texts()),
-                ],
-            )
-        },
+        schema_of::<ImportView>,
     )
 };
 
@@ -122,15 +86,23 @@ const LINK: &[Parameter] = &[
     Parameter::REST,
 ];
 
-fn export(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
+/// All memories and links.
+#[derive(Serialize, JsonSchema)]
+struct ExportView {
+    count: usize,
+    memories: Vec<MemoryView>,
+    links: Vec<LinkView>,
+    exported_at: Moment,
+}
+
+fn export(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
     let (mut memories, mut shown) = (Vec::new(), Vec::new());
     ops::export(engine, &Filter::default(), &mut |memory, _| {
-        let mut stated = shape::memory(engine, &memory);
+        let mut view = MemoryView::of(engine, &memory);
         // What uses have added comes with the uses: who takes both in would count them twice.
-        let priority = memory.importance.unwrap_or(shape::USUAL_IMPORTANCE);
-        stated.insert("priority".to_owned(), json!(priority));
-        shown.push(Value::Object(stated));
+        view.priority = memory.importance.unwrap_or(shape::USUAL_IMPORTANCE);
+        shown.push(view);
         // Of the texts one copy is enough.
         memories.push(Memory {
             content: String::new(),
@@ -138,16 +110,31 @@ fn export(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
         });
     })?;
     let links = ops::stated_relations(engine, &memories)?;
-    let links: Vec<Value> = links.iter().map(|link| shape::link(engine, link)).collect();
-    Ok(Answer::json(json!({
-        "count": shown.len(),
-        "memories": shown,
-        "links": links,
-        "exported_at": shape::moment(engine.live.now()),
-    })))
+    Ok(Reply::of(&ExportView {
+        count: shown.len(),
+        memories: shown,
+        links: links
+            .iter()
+            .map(|link| LinkView::of(engine, link))
+            .collect(),
+        exported_at: engine.live.now().into(),
+    }))
 }
 
-fn import(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
+/// The outcome of an import.
+#[derive(Serialize, JsonSchema)]
+struct ImportView {
+    imported: usize,
+    errors: Vec<String>,
+    known: usize,
+    linked: usize,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    not_carried: BTreeMap<&'static str, usize>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+fn import(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
     let mut errors = Vec::new();
     let mut of = |list: &str, checked: fn(JsonObject) -> Result<JsonObject, ToolError>| {
@@ -210,19 +197,14 @@ fn import(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
     if let Some(error) = fault.filter(|_| imported == 0) {
         return Err(error.into());
     }
-    let mut reply = crate::dialect::reply::object(json!({
-        "imported": imported,
-        "errors": errors,
-        "known": known,
-        "linked": report.linked,
-    }));
-    if !report.not_carried.is_empty() {
-        reply.insert("not_carried".to_owned(), json!(report.not_carried));
-    }
-    if !warnings.is_empty() {
-        reply.insert("warnings".to_owned(), json!(warnings));
-    }
-    Ok(Answer::object(reply))
+    Ok(Reply::of(&ImportView {
+        imported,
+        errors,
+        known,
+        linked: report.linked,
+        not_carried: report.not_carried,
+        warnings,
+    }))
 }
 
 /// The memory as it is, if it keeps to the limits of this tool set. What this program exported may
@@ -236,9 +218,8 @@ fn memory(item: JsonObject) -> Result<JsonObject, ToolError> {
             return Ok(arguments.values().clone());
         }
     }
-    let missing = |name: &str| ToolError::refused(format!("`{name}` is missing: give a text"));
-    check::title(&arguments)?.ok_or_else(|| missing("title"))?;
-    check::content(&arguments, "content")?.ok_or_else(|| missing("content"))?;
+    check::title(&arguments)?.ok_or_else(|| check::missing("title"))?;
+    check::content(&arguments, "content")?.ok_or_else(|| check::missing("content"))?;
     check::namespace(&arguments)?;
     check::tags(&arguments)?;
     check::one_of(&arguments, "tier", check::TIERS)?;

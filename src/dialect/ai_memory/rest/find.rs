@@ -1,19 +1,13 @@
 //! `/search` and `/recall`.
 
-use serde_json::json;
-
 use super::listing;
-use super::row::reads;
-use super::schema;
 use crate::dialect::ai_memory::find;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
-use crate::dialect::endpoint::Answer;
-use crate::dialect::endpoint::Endpoint;
-use crate::dialect::endpoint::ParameterLocation;
-use crate::dialect::endpoint::Verb;
+use crate::dialect::endpoint::{Endpoint, ParameterLocation, Verb};
 use crate::dialect::parameter::Parameter;
-use crate::dialect::reply::ToolError;
+use crate::dialect::reply::{Reply, ToolError};
+use crate::dialect::views::schema_of;
 
 pub(super) const SEARCH: Endpoint = Endpoint {
     parameters: &[
@@ -26,32 +20,25 @@ pub(super) const SEARCH: Endpoint = Endpoint {
         find::UNTIL,
         find::MIN_PRIORITY,
     ],
-    ..reads(
+    ..Endpoint::new(
+        Verb::Get,
         "/search",
         "search_memories",
         "The memories that hold every word, best first.",
         search,
-        || {
-            schema::object(
-                [
-                    ("results", schema::list(&schema::found())),
-                    ("count", schema::count()),
-                    ("query", schema::text()),
-                ],
-                [("note", schema::text())],
-            )
-        },
+        schema_of::<find::FoundView>,
     )
 };
 
 pub(super) const RECALL: Endpoint = Endpoint {
     parameters: RECALLED_BY,
-    ..reads(
+    ..Endpoint::new(
+        Verb::Get,
         "/recall",
         "recall_memories",
         "The memories for what is about to be done, best first; this is a use of each.",
         recall,
-        recalled,
+        schema_of::<find::RecallView>,
     )
 };
 
@@ -73,25 +60,11 @@ const RECALLED_BY: &[Parameter] = &[
     find::MIN_PRIORITY,
 ];
 
-fn recalled() -> serde_json::Value {
-    schema::object(
-        [
-            ("memories", schema::list(&schema::found())),
-            ("count", schema::count()),
-            ("mode", schema::word(&["hybrid", "keyword"])),
-        ],
-        [
-            ("standards", json!({"type": "integer", "minimum": 1})),
-            ("note", schema::text()),
-        ],
-    )
-}
-
-fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
+fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let query = arguments.required_text("q")?;
-    Ok(Answer::object(find::found(call, arguments, query)?))
+    Ok(Reply::of(&find::found(call, arguments, query)?))
 }
 
-fn recall(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
-    Ok(Answer::object(find::recalled(call, arguments)?))
+fn recall(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    Ok(Reply::of(&find::recalled(call, arguments)?))
 }

@@ -1,9 +1,8 @@
-//! What lists have in common: how many, from which place on, and how they go on.
+//! Paging of lists: limit, offset and cursor.
 
 use crate::dialect::arguments::Arguments;
 use crate::dialect::cursor;
-use crate::dialect::parameter::Literal;
-use crate::dialect::parameter::Parameter;
+use crate::dialect::parameter::{Literal, Parameter};
 use crate::dialect::reply::ToolError;
 use crate::model::Position;
 
@@ -14,12 +13,16 @@ pub(super) const CURSOR: Parameter = Parameter::text(
     "The `next_cursor` of an answer to the same filters, in place of `offset`: what is added or removed meanwhile makes no page skip or repeat a memory",
 );
 
+/// Description of the `next_cursor` of a response.
+pub(super) const NEXT_CURSOR: &str =
+    "What to send as `cursor` for what comes next; null at the end";
+
 /// How many are wanted. More than there may be is no error, and so the schema has no upper bound.
 pub(super) const fn limit(usual: u64, about: &'static str) -> Parameter {
     Parameter::whole("limit", 1, u64::MAX, about).or(Literal::Whole(usual))
 }
 
-/// Where a list begins.
+/// The place where a page of a list begins.
 pub(super) struct Listing {
     list: String,
     /// Only what is behind it.
@@ -29,7 +32,7 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    /// Of the list that `list` describes: its kind, and what it is filtered by.
+    /// Reads the place from the arguments; `list` describes the list: its kind and its filters.
     ///
     /// # Errors
     ///
@@ -49,7 +52,7 @@ impl Listing {
         })
     }
 
-    /// How it goes on behind `last`; `None` if that is the end.
+    /// The cursor of the page behind `last`; `None` at the end.
     pub fn next(&self, last: Option<Position>) -> Option<String> {
         last.map(|last| cursor::written(&self.list, &last))
     }

@@ -1,41 +1,27 @@
 //! `/memories`: to make, list, read, change and remove them.
 
-use serde_json::Value;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::listing;
 use super::listing::Listing;
-use super::row::from_tool;
-use super::row::reads;
-use super::row::writes;
-use super::schema;
-use crate::dialect::ai_memory::find;
-use crate::dialect::ai_memory::one;
-use crate::dialect::ai_memory::titles::OTHERS;
-use crate::dialect::ai_memory::titles::Titles;
-use crate::dialect::ai_memory::write;
+use crate::dialect::ai_memory::titles::{ListedMemory, OTHERS, Titles};
+use crate::dialect::ai_memory::{find, write};
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
-use crate::dialect::endpoint::Answer;
-use crate::dialect::endpoint::Endpoint;
-use crate::dialect::endpoint::ParameterLocation;
-use crate::dialect::endpoint::Refusal;
-use crate::dialect::endpoint::Verb;
-use crate::dialect::parameter::Form;
-use crate::dialect::parameter::Parameter;
-use crate::dialect::reply::ToolError;
-use crate::engine::EngineError;
-use crate::engine::ops;
-use crate::model::Filter;
-use crate::model::Position;
-use crate::model::Stem;
+use crate::dialect::endpoint::{Endpoint, ParameterLocation, Refusal, Verb};
+use crate::dialect::parameter::{Form, Parameter};
+use crate::dialect::reply::{Reply, ToolError};
+use crate::dialect::views::schema_of;
+use crate::engine::{EngineError, ops};
+use crate::model::{Filter, Position, Stem};
 
 /// Maximum number of memories in one request.
 pub(super) const MOST_AT_ONCE: usize = 1_000;
 
-/// What [`GET`] answers holds the memory in this member, and the other one beside it.
+/// The members of a response of `GET`: the memory, and those beside it.
 const WRAPPER: Option<(&str, &[&str])> = Some(("memory", &["links"]));
-/// What a memory is shown with and nobody sets.
+/// Fields of a memory that are shown and cannot be set.
 const OF_ITSELF: &[&str] = &[
     "id",
     "access_count",
@@ -46,38 +32,18 @@ const OF_ITSELF: &[&str] = &[
 ];
 
 pub(super) const CREATE: Endpoint = Endpoint {
-    parameters: write::STORE.parameters,
     ignored: OF_ITSELF,
     wrapper: WRAPPER,
     statuses: &[201],
-    ..writes(
+    ..Endpoint::of_tool(
         Verb::Post,
         "/memories",
         "create_memory",
         "Store a memory; the same title and namespace again replace its content. Without \
          `tier`, `expires_at` and `ttl_secs` it ends 7 days after it was made, later where it is \
          used; with `tier: long` it never ends.",
-        |call, arguments| from_tool(&write::STORE, call, arguments),
-        || {
-            schema::object(
-                [
-                    ("id", schema::text()),
-                    ("tier", schema::tier()),
-                    ("namespace", schema::text()),
-                    ("title", schema::text()),
-                ],
-                [
-                    ("action", schema::word(&["updated", "unchanged"])),
-                    ("earlier_id", schema::text()),
-                    ("note", schema::text()),
-                    ("tags", schema::texts()),
-                    ("potential_contradictions", schema::texts()),
-                    ("same_text_as", schema::text()),
-                    ("life", schema::text()),
-                    ("warnings", schema::texts()),
-                ],
-            )
-        },
+        &write::STORE,
+        schema_of::<write::StoredView>,
     )
 };
 
@@ -93,23 +59,14 @@ pub(super) const CREATE_MANY: Endpoint = Endpoint {
     .required()],
     place: ParameterLocation::List,
     is_large: true,
-    ..writes(
+    ..Endpoint::new(
         Verb::Post,
         "/memories/bulk",
         "create_memories",
         "Store many memories; one that cannot be stored costs only itself. They end as those of \
          `POST /memories` do: without a tier after 7 days.",
         create_many,
-        || {
-            schema::object(
-                [
-                    ("created", schema::count()),
-                    ("errors", schema::texts()),
-                    ("ids", schema::texts()),
-                ],
-                [],
-            )
-        },
+        schema_of::<CreatedView>,
     )
 };
 
@@ -125,46 +82,17 @@ pub(super) const LIST: Endpoint = Endpoint {
         find::UNTIL,
         find::MIN_PRIORITY,
     ],
-    ..reads(
+    ..Endpoint::new(
+        Verb::Get,
         "/memories",
         "list_memories",
         "The memories, the newest first, page by page.",
         list,
-        || {
-            schema::object(
-                [
-                    ("memories", schema::list(&schema::memory())),
-                    ("count", schema::count()),
-                    ("total", schema::count()),
-                    ("next_cursor", schema::next_cursor()),
-                ],
-                [],
-            )
-        },
-    )
-};
-
-pub(super) const GET: Endpoint = Endpoint {
-    parameters: one::GET.parameters,
-    ..reads(
-        "/memories/{id}",
-        "get_memory",
-        "One memory whole, with its links.",
-        |call, arguments| from_tool(&one::GET, call, arguments),
-        || {
-            schema::object(
-                [
-                    ("memory", schema::memory()),
-                    ("links", schema::list(&schema::link())),
-                ],
-                [],
-            )
-        },
+        schema_of::<MemoryPage>,
     )
 };
 
 pub(super) const UPDATE: Endpoint = Endpoint {
-    parameters: write::UPDATE.parameters,
     ignored: &[
         "id",
         "source",
@@ -175,70 +103,25 @@ pub(super) const UPDATE: Endpoint = Endpoint {
         OTHERS,
     ],
     wrapper: WRAPPER,
-    ..writes(
+    ..Endpoint::of_tool(
         Verb::Put,
         "/memories/{id}",
         "update_memory",
         "Change what is given of one memory; the rest stays.",
-        |call, arguments| from_tool(&write::UPDATE, call, arguments),
-        || {
-            let more = schema::object(
-                [("updated", schema::flag())],
-                [
-                    ("earlier_id", schema::text()),
-                    ("note", schema::text()),
-                    ("warnings", schema::texts()),
-                ],
-            );
-            schema::with(schema::memory(), &more)
-        },
+        &write::UPDATE,
+        schema_of::<write::UpdatedView>,
     )
 };
 
-pub(super) const DELETE: Endpoint = Endpoint {
-    parameters: one::DELETE.parameters,
-    place: ParameterLocation::Query,
-    ..writes(
-        Verb::Delete,
-        "/memories/{id}",
-        "delete_memory",
-        "Move one memory to the archive.",
-        |call, arguments| from_tool(&one::DELETE, call, arguments),
-        || {
-            schema::object(
-                [
-                    ("deleted", schema::yes()),
-                    ("id", schema::text()),
-                    ("archived", schema::yes()),
-                ],
-                [],
-            )
-        },
-    )
-};
+/// The outcome of storing many memories.
+#[derive(Serialize, JsonSchema)]
+struct CreatedView {
+    created: usize,
+    errors: Vec<String>,
+    ids: Vec<String>,
+}
 
-pub(super) const PROMOTE: Endpoint = Endpoint {
-    parameters: one::PROMOTE.parameters,
-    ..writes(
-        Verb::Post,
-        "/memories/{id}/promote",
-        "promote_memory",
-        "Let one memory live for ever.",
-        |call, arguments| from_tool(&one::PROMOTE, call, arguments),
-        || {
-            schema::object(
-                [
-                    ("promoted", schema::yes()),
-                    ("id", schema::text()),
-                    ("tier", schema::word(&["long"])),
-                ],
-                [],
-            )
-        },
-    )
-};
-
-fn create_many(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
+fn create_many(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     if call.engine.live.is_read_only() {
         return Err(EngineError::ReadOnly(call.engine.live.root().to_owned()).into());
     }
@@ -282,12 +165,24 @@ fn create_many(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolErr
             }
         }
     }
-    Ok(Answer::json(
-        json!({"created": ids.len(), "errors": errors, "ids": ids}),
-    ))
+    Ok(Reply::of(&CreatedView {
+        created: ids.len(),
+        errors,
+        ids,
+    }))
 }
 
-fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
+/// A page of the memories.
+#[derive(Serialize, JsonSchema)]
+struct MemoryPage {
+    count: usize,
+    memories: Vec<ListedMemory>,
+    total: usize,
+    #[schemars(extend("about" = listing::NEXT_CURSOR))]
+    next_cursor: Option<String>,
+}
+
+fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let limit = find::limit(arguments, 20, find::MOST_FOUND)?;
     let filter = find::filter(call, arguments)?;
     let listing = Listing::of(&format!("memories {filter:?}"), arguments)?;
@@ -308,12 +203,11 @@ fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Answer, ToolError> {
         name: hit.name.clone(),
     });
     let is_more = listing.offset.saturating_add(limit) < page.total;
-    let mut rows: Vec<Value> = find::rows(call, &page);
-    titles.name_others(call.engine, &mut rows);
-    Ok(Answer::json(json!({
-        "count": rows.len(),
-        "memories": rows,
-        "total": total,
-        "next_cursor": listing.next(last.filter(|_| is_more)),
-    })))
+    let memories = find::rows(call, &titles, &page);
+    Ok(Reply::of(&MemoryPage {
+        count: memories.len(),
+        memories,
+        total,
+        next_cursor: listing.next(last.filter(|_| is_more)),
+    }))
 }

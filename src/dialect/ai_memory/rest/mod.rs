@@ -1,45 +1,131 @@
 //! The HTTP interface of the prefixed tool set: its addresses, bodies, status codes and limits.
 //!
-//! What is done is what the tools do; only the shapes differ where the specification has them so.
+//! Endpoints do what the tools do; only the shapes differ where the specification has them so.
 
 mod archive;
 mod exchange;
 mod find;
-mod links;
 mod listing;
-mod many;
 mod memories;
-mod row;
-mod schema;
 mod state;
 
-use crate::dialect::endpoint::Endpoint;
+use super::archive as archive_tools;
+use super::state as state_tools;
+use super::{consolidate, forget, links, one};
+use crate::dialect::endpoint::{Endpoint, Verb};
+use crate::dialect::views::schema_of;
 
 pub(in crate::dialect) const ENDPOINTS: &[Endpoint] = &[
     state::HEALTH,
     memories::CREATE,
     memories::CREATE_MANY,
     memories::LIST,
-    memories::GET,
+    Endpoint::of_tool(
+        Verb::Get,
+        "/memories/{id}",
+        "get_memory",
+        "One memory whole, with its links.",
+        &one::GET,
+        schema_of::<one::GetView>,
+    ),
     memories::UPDATE,
-    memories::DELETE,
-    memories::PROMOTE,
+    Endpoint::of_tool(
+        Verb::Delete,
+        "/memories/{id}",
+        "delete_memory",
+        "Move one memory to the archive.",
+        &one::DELETE,
+        schema_of::<one::DeletedView>,
+    ),
+    Endpoint::of_tool(
+        Verb::Post,
+        "/memories/{id}/promote",
+        "promote_memory",
+        "Let one memory live for ever.",
+        &one::PROMOTE,
+        schema_of::<one::PromotedView>,
+    ),
     find::SEARCH,
     find::RECALL,
     find::RECALL_BY_BODY,
-    many::FORGET,
-    many::CONSOLIDATE,
-    links::CREATE,
-    links::GET,
+    Endpoint::of_tool(
+        Verb::Post,
+        "/forget",
+        "forget_memories",
+        "Move all memories to the archive that are in a namespace, hold every word of a pattern, and have a tier; one of the three must be given.",
+        &forget::FORGET,
+        schema_of::<forget::ForgottenView>,
+    ),
+    Endpoint::of_tool(
+        Verb::Post,
+        "/consolidate",
+        "consolidate_memories",
+        "Make one memory of 2 to 100, which go to the archive.",
+        &consolidate::CONSOLIDATE,
+        schema_of::<consolidate::ConsolidatedView>,
+    )
+    .answering(&[201]),
+    Endpoint::of_tool(
+        Verb::Post,
+        "/links",
+        "create_link",
+        "Link one memory to another.",
+        &links::LINK,
+        schema_of::<links::LinkedView>,
+    )
+    .answering(&[201]),
+    Endpoint::of_tool(
+        Verb::Get,
+        "/links/{id}",
+        "get_links",
+        "The links of one memory, in both directions.",
+        &links::GET_LINKS,
+        schema_of::<links::LinksView>,
+    ),
     state::NAMESPACES,
-    state::STATS,
-    many::GC,
+    Endpoint::of_tool(
+        Verb::Get,
+        "/stats",
+        "stats",
+        "The store in numbers.",
+        &state_tools::STATS,
+        schema_of::<state_tools::StatsView>,
+    ),
+    Endpoint::of_tool(
+        Verb::Post,
+        "/gc",
+        "collect_expired",
+        "Move the memories whose life has ended to the archive.",
+        &forget::GC,
+        schema_of::<forget::ExpiredView>,
+    ),
     exchange::EXPORT,
     exchange::IMPORT,
     archive::LIST,
-    archive::RESTORE,
-    archive::PURGE,
-    archive::STATS,
+    Endpoint::of_tool(
+        Verb::Post,
+        "/archive/{id}/restore",
+        "restore_memory",
+        "Bring an archived memory back, as it was.",
+        &archive_tools::RESTORE,
+        schema_of::<archive_tools::RestoredView>,
+    ),
+    Endpoint::of_tool(
+        Verb::Delete,
+        "/archive",
+        "purge_archive",
+        "Remove archived memories for good.",
+        &archive_tools::PURGE,
+        schema_of::<archive_tools::PurgedView>,
+    ),
+    Endpoint::of_tool(
+        Verb::Get,
+        "/archive/stats",
+        "archive_stats",
+        "The archive in numbers.",
+        &archive_tools::STATS,
+        schema_of::<archive_tools::ArchiveStatsView>,
+    ),
 ];
 
 #[cfg(test)]

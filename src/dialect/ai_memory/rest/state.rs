@@ -1,87 +1,69 @@
-//! `/health`, `/stats` and `/namespaces`: the store in words and numbers.
+//! `/health` and `/namespaces`: the store in words and numbers.
 
-use serde_json::Value;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::row::from_tool;
-use super::row::reads;
-use super::schema;
+use crate::dialect::ai_memory::shape::NamespaceCount;
 use crate::dialect::ai_memory::state;
 use crate::dialect::ai_memory::titles::Titles;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
-use crate::dialect::endpoint::Answer;
-use crate::dialect::endpoint::Endpoint;
-use crate::dialect::reply::ToolError;
+use crate::dialect::endpoint::{Endpoint, Verb};
+use crate::dialect::reply::{Reply, ToolError};
+use crate::dialect::views::schema_of;
 use crate::engine::ops;
 
-pub(super) const HEALTH: Endpoint = Endpoint {
-    statuses: &[200, 503],
-    ..reads(
-        "/health",
-        "health",
-        "Whether the store can be read and searched.",
-        health,
-        || {
-            schema::object(
-                [
-                    ("status", schema::word(&["ok", "error"])),
-                    ("service", schema::text()),
-                ],
-                [("server", schema::text()), ("version", schema::text())],
-            )
-        },
-    )
-};
+pub(super) const HEALTH: Endpoint = Endpoint::new(
+    Verb::Get,
+    "/health",
+    "health",
+    "Whether the store can be read and searched.",
+    health,
+    schema_of::<HealthView>,
+)
+.answering(&[200, 503]);
 
-pub(super) const STATS: Endpoint = reads(
-    "/stats",
-    "stats",
-    "The store in numbers.",
-    |call, arguments| from_tool(&state::STATS, call, arguments),
-    || {
-        let tier = schema::object([("tier", schema::tier()), ("count", schema::count())], []);
-        schema::object(
-            [
-                ("total", schema::count()),
-                ("by_tier", schema::list(&tier)),
-                ("by_namespace", schema::namespaces()),
-                ("expiring_soon", schema::count()),
-                ("links_count", schema::count()),
-                ("db_size_bytes", schema::count()),
-                ("archived", schema::count()),
-            ],
-            [],
-        )
-    },
-);
-
-pub(super) const NAMESPACES: Endpoint = reads(
+pub(super) const NAMESPACES: Endpoint = Endpoint::new(
+    Verb::Get,
     "/namespaces",
     "list_namespaces",
     "The namespaces with their numbers of memories, the largest first.",
     namespaces,
-    || schema::object([("namespaces", schema::namespaces())], []),
+    schema_of::<NamespacesView>,
 );
 
-fn namespaces(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
-    let namespaces = state::namespaces(call, &Titles::of(call)?)?;
-    Ok(Answer::json(json!({"namespaces": namespaces})))
+#[derive(Serialize, JsonSchema)]
+struct NamespacesView {
+    namespaces: Vec<NamespaceCount>,
 }
 
-fn health(call: &Call<'_>, _: &Arguments) -> Result<Answer, ToolError> {
-    let is_well = ops::facet(call.engine, "namespace").is_ok();
-    let answer = |status: &str| -> Value {
-        json!({
-            "status": status,
-            // What clients of this interface look for.
-            "service": "ai-memory",
-            "server": "memdir",
-            "version": env!("CARGO_PKG_VERSION"),
+fn namespaces(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
+    Ok(Reply::of(&NamespacesView {
+        namespaces: state::namespaces(call, &Titles::of(call)?)?,
+    }))
+}
+
+#[derive(Serialize, JsonSchema)]
+struct HealthView {
+    #[schemars(extend("enum" = ["ok", "error"]))]
+    status: &'static str,
+    /// The name that clients of this interface look for.
+    service: &'static str,
+    server: &'static str,
+    version: &'static str,
+}
+
+fn health(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
+    let health = |status| {
+        Reply::of(&HealthView {
+            status,
+            service: "ai-memory",
+            server: "memdir",
+            version: env!("CARGO_PKG_VERSION"),
         })
     };
-    Ok(match is_well {
-        true => Answer::json(answer("ok")),
-        false => Answer::json(answer("error")).with_status(503),
+    Ok(match ops::facet(call.engine, "namespace") {
+        Ok(_) => health("ok"),
+        Err(_) => health("error").failed(),
     })
 }
