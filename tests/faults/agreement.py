@@ -1,4 +1,4 @@
-"""What must hold when several machines have come into step: the checks of `convergence.py`."""
+"""The checks of `convergence.py` once all machines have synced."""
 import json
 import os
 import re

@@ -1,8 +1,8 @@
-"""The commands that are disturbed, and what must hold after each, however far it came.
+"""The commands that the sets interrupt, and the check of the store after each interruption.
 
-A deed lays out a store, names the words of its command, and judges a tree of files: old memories
-are whole, new ones are whole or absent, and what was acknowledged is there. It looks at bytes
-only, so that the same judgement serves real runs, states after a power cut, and toy programs.
+A deed prepares a store, names the arguments of its command, and checks a tree of files: old memories
+are whole, new memories are whole or absent, and every acknowledged memory is there. The check reads
+bytes only, so it serves real runs, states after a power cut, and toy programs alike.
 """
 import json
 import os

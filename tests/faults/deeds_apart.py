@@ -1,8 +1,7 @@
-"""What is done on machines that share memories: the steps of `convergence.py`, and its ledger.
+"""The random steps of `convergence.py` on machines that share memories, and the ledger of their tokens.
 
-Promises: a token is acknowledged only after whoever wrote it was told so, and taken out only by
-somebody who had it before their eyes, who then does not count it as lost. Whether what should be
-there is there is looked at elsewhere.
+Promises: a token counts as acknowledged only after its writer was told so, and as removed only if the
+user who removed it had read it. `agreement.py` checks whether the acknowledged tokens are there.
 """
 import collections
 import os

@@ -1,6 +1,6 @@
-"""Changes of a memory's text as people make them. Every line bears a token of its own, `qa17z`.
+"""Changes a memory's text as people do. Every line holds a token of its own, such as `qa17z`.
 
-Also a program for $EDITOR, which makes one change and notes which tokens it took out:
+Also a program for $EDITOR, which makes one change and records which tokens it removed:
 
 usage: editing.py KIND LINE AT RECORD FILE
 """

@@ -1,11 +1,11 @@
-"""Ends the MCP server's input in the midst of everything: it is gone two seconds later.
+"""Closes the MCP server's input while it works, and expects that it ends within two seconds.
 
-While it remembers, while it thinks, while it indexes thousands of files, and while another process
-holds the index and is stopped. What was acknowledged is there. The server starts no processes, and
-after hundreds of calls it has no more threads and descriptors than after the first few.
+It is closed during `remember`, during `think`, while thousands of files are indexed, and while a
+stopped process holds the index. Every acknowledged memory is there. The server starts no processes,
+and after hundreds of calls it has no more threads and descriptors than after the first few.
 
-This is the only set that judges times: two seconds, and what a start takes here and now, for the
-machine may be busy with other things.
+This is the only set that checks times: two seconds, plus the time that a start takes on this machine
+at that moment, because the machine may be busy with other things.
 """
 import os
 import time

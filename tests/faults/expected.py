@@ -1,4 +1,4 @@
-"""A store, and a dictionary of what must be in it: what the random walk of `model.py` stands on."""
+"""A store and a dictionary of the memories that must be in it, for the random steps of `model.py`."""
 import collections
 import glob
 import hashlib

@@ -1,8 +1,8 @@
 """Fills the disk: a small file system in memory, until nothing more can be written.
 
-Every acknowledged memory is whole, the refusal says what is missing, and while the disk is full,
-searching, listing and reading work, and forgetting frees nothing but works too. Once there is
-space, the same command works and the index catches up. Then the same with a running MCP server.
+Every acknowledged memory is whole, and the error says that the disk is full. Meanwhile searching,
+listing and reading work, and so does `forget`, which frees no space. Once there is space, the same
+command works and the index catches up. Then the same with a running MCP server.
 """
 import contextlib
 import os

@@ -1,6 +1,6 @@
-"""Somebody else listens where a server is expected: another user's program on a port, a relay to the real
-server, a socket in a folder that all may write. Whatever it answers, it must get no byte of the store's token,
-and none of what was asked."""
+"""Listens in place of a memdir server: another user's program on a port, a relay to the real server, a
+socket in a folder that all may write. Whatever the listener answers, it must receive no byte of the store's
+token, and none of the question."""
 import contextlib
 import json
 import os

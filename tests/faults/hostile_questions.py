@@ -1,9 +1,9 @@
-"""Endless questions: what a caller asks must cost what it weighs, whichever way it is asked.
+"""Asks very long questions: their cost must grow with their length, not with its square.
 
-Asks five memories for 1,000 to 100,000 words and keywords, by a command, an MCP server of each tool set and HTTP, and
-looks at the CPU time: ten times the words may cost twenty times the time, not a hundred times. Keyword counts must be
-exact, a long question must find what it asks for, and be told that not all of its words were ranked. Texts that are
-hard on somebody's matcher (one letter, one word, brackets, dates, a keyword as long as the text) come after that.
+Searches five memories for 1,000 to 100,000 words and keywords, by a command, by an MCP server of each tool set and over
+HTTP, and measures CPU time: ten times the words may cost at most twenty times the time. Keyword counts must be
+exact; a long question must find the memory that it asks for, and the answer must say that not all words were ranked.
+Then the same with texts on which matchers are slow: one letter, one word, brackets, dates, a keyword as long as the text.
 """
 import http.client
 import json

@@ -1,9 +1,9 @@
-"""Runs the program where the system gives it little, or something odd.
+"""Runs the program under low limits and in unusual environments.
 
-Few descriptors, small files, little memory, closed pipes, a clock that is years off, parts of the
-store on other file systems, folders where lock files should be, and other processes that are stopped
-while they hold a lock. A command may refuse, in words; nothing that was acknowledged is lost,
-nothing is overwritten, and afterwards everything works. None hangs.
+Few descriptors, small files, little memory, closed pipes, a clock that is wrong by years, parts of the
+store on other file systems, folders in the place of lock files, and processes that are stopped while
+they hold a lock. A command may fail with a message; no acknowledged memory is lost, no file is
+overwritten, no command hangs, and afterwards everything works.
 """
 import os
 import re

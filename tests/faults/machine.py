@@ -1,4 +1,4 @@
-"""One of several machines: a store, whatever runs on it, and what its user does by hand."""
+"""One of several machines: its store, the processes that run on it, and the changes its user makes by hand."""
 import dataclasses
 import json
 import os

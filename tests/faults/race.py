@@ -3,7 +3,7 @@
 Three races, each on a store of its own: many writers of new memories, with readers that look for
 torn files and one that searches; many writers of one memory; one memory that is forgotten and
 restored. Every acknowledged memory is there with its text, no reader sees a torn one, and the only
-error is that somebody else is busy. A fault is one command beside others.
+error is that another process holds the memory. A fault is one command that runs beside others.
 """
 import collections
 import os

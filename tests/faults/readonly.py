@@ -1,7 +1,7 @@
 """Opens stores that cannot be written: mounted read-only, or somebody else's.
 
-Searching, listing and reading work, with whatever index there is room for; `status` says once that
-the store is read-only; writing is refused in words, and nothing in the store changes. A server goes
+Searching, listing and reading work, with or without an index on disk; `status` says once that
+the store is read-only; writing fails with a message, and nothing in the store changes. A server goes
 on when its file system becomes read-only below it, and writes again when it is writable again.
 """
 import contextlib

@@ -1,4 +1,4 @@
-"""Looking at git repositories, and ending a program together with the gits that it started."""
+"""Inspects git repositories, and ends a program together with the git processes that it started."""
 import hashlib
 import os
 import signal

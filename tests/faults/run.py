@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does to a store what disks, kernels, editors and other processes do, and counts what is lost.
+"""Injects faults of disks, kernels, editors and other processes into a store, and counts losses.
 
 usage: tests/faults/run.py PROGRAM [--long] [--only NAME,…] [--seed N] [-v]
 

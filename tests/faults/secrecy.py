@@ -1,8 +1,8 @@
-"""Whether a credential of a run is anywhere but where its owner put it.
+"""Searches everything that a run left for its credentials, which may be only where their owner put them.
 
-Promises: everything below the run's folder is looked at, also what git has packed; the look proves itself, by what it
-has to find: the credentials where they are kept, and an acknowledged line in every history. Command lines are those
-that were seen, several times a second.
+Promises: the search covers every file below the run's folder, packed git objects too. It proves that it works: it must
+find the credentials where they are kept, and an acknowledged line in every history. Command lines of processes are read
+several times a second.
 """
 import os
 import re

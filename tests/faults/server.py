@@ -1,6 +1,6 @@
 """A client of the MCP server, and the server that it has started.
 
-Requests may be asked for without waiting for their answers, and answers taken in any order. One
+A caller may send several requests before it reads an answer, and read answers in any order. Only one
 thread at a time may use a client.
 """
 import json

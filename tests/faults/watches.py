@@ -1,8 +1,8 @@
-"""A watch that cannot be had, or that loses events: the server looks for itself, and says so.
+"""Takes the server's watch away, or lets it lose events: the server lists the folder instead, and says so.
 
-No watch instances or no watches left for the user, a queue that ran over while the server was
-stopped, a memory folder that was replaced. Each time a new file, an appended line and a deletion
-are found, and `status` names the way in which changes become known.
+The user has no watch instances or no watches left, the queue overflows while the server is stopped,
+the memory folder is replaced. Each time the server finds a new file, an appended line and a deletion,
+and `status` names the way in which it learns of changes.
 """
 import os
 import shutil

@@ -1,7 +1,7 @@
-"""The ways to a remote: a path, ssh and the web, each with what its server needs and what its users have set up.
+"""The transports to a remote (a path, ssh, http and https), each with its server and its users' settings.
 
-Promises: servers listen on loopback, or where they are told to, belong to the user who runs this, and know no key and
-no password but those of the run; all of it lies below the run's folder. What they say is in `server/said.log` there.
+Promises: servers listen on loopback, or at the address they are given, run as the user who runs this, and accept only
+keys and passwords of the run; all files lie below the run's folder. The servers' output is in `server/said.log` there.
 """
 import base64
 import getpass

@@ -1,4 +1,4 @@
-"""A web server that hands git repositories out, to be fetched from and pushed to, to whoever knows a password.
+"""A web server of git repositories, for fetch and push by users who know a password.
 
 usage: web.py FOLDER PASSWORDS [--host 127.0.0.1] [--port 0] [--certificate FILE]
 

@@ -1,8 +1,8 @@
-"""A cable between machines and a server that can be disturbed as cables and networks are.
+"""A proxy between machines and a server that fails as cables and networks do.
 
-Promises: whatever was sent arrives in order or the connection ends; in silence nothing passes in either
-direction, not even that somebody hung up, and all of it goes on where it was once it is let pass again; while it
-refuses, its port is nobody else's. One thread accepts, one serves each connection.
+Promises: bytes arrive in order or the connection ends. While the proxy is silent, nothing passes in either direction,
+the end of a connection neither; afterwards each connection continues where it stopped. While the proxy refuses
+connections, it keeps its port. One thread accepts, one thread serves each connection.
 """
 import collections
 import dataclasses
