@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::support::dialect::check_tools;
+use crate::support::dialect::done;
 use crate::support::dialect::listed;
 
 use crate::support::TestStore;
@@ -22,12 +23,7 @@ pub fn open(home: &Home) -> Session {
 /// What a tool answered, which is the same JSON twice.
 #[track_caller]
 pub fn json_of(session: &mut Session, tool: &str, arguments: Value) -> Value {
-    let result = session.tool(&format!("memory_{tool}"), arguments);
-    assert!(result["isError"].is_null(), "{result}");
-    let text = result["content"][0]["text"].as_str().unwrap();
-    let said: Value = serde_json::from_str(text).expect("the text is JSON");
-    assert_eq!(said, result["structuredContent"]);
-    said
+    done(session, &format!("memory_{tool}"), arguments)
 }
 
 /// What a tool answered, which is a text alone.

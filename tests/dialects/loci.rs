@@ -9,13 +9,14 @@ use crate::support::dialect::refused;
 use crate::support::program::Home;
 use crate::support::session::Session;
 
-fn loci(home: &Home) -> Session {
+/// A session of the typed set on the store of `home`.
+pub fn loci(home: &Home) -> Session {
     open(home, "loci", &[])
 }
 
 /// Stores a memory and returns its id.
 #[track_caller]
-fn store(session: &mut Session, kind: &str, content: &str, more: Value) -> String {
+pub fn store(session: &mut Session, kind: &str, content: &str, more: Value) -> String {
     let mut arguments = json!({"type": kind, "content": content});
     let entries = arguments.as_object_mut().unwrap();
     entries.extend(more.as_object().unwrap().clone());

@@ -3,14 +3,12 @@
 use serde_json::Value;
 use serde_json::json;
 
+use super::loci::loci;
+use super::loci::store;
 use crate::support::dialect::done;
 use crate::support::dialect::open;
 use crate::support::program::Home;
 use crate::support::session::Session;
-
-fn loci(home: &Home) -> Session {
-    open(home, "loci", &[])
-}
 
 #[track_caller]
 fn say(session: &mut Session, kind: &str, content: &str, more: Value) -> Value {
@@ -18,12 +16,6 @@ fn say(session: &mut Session, kind: &str, content: &str, more: Value) -> Value {
     let entries = arguments.as_object_mut().unwrap();
     entries.extend(more.as_object().unwrap().clone());
     done(session, "store_memory", arguments)
-}
-
-#[track_caller]
-fn store(session: &mut Session, kind: &str, content: &str, more: Value) -> String {
-    let said = say(session, kind, content, more);
-    said["id"].as_str().unwrap().to_owned()
 }
 
 #[track_caller]

@@ -3,16 +3,13 @@
 use serde_json::Value;
 use serde_json::json;
 
+use super::loci::loci;
 use crate::support::dialect::done;
 use crate::support::dialect::open;
 use crate::support::dialect::refused;
 use crate::support::program::Home;
 use crate::support::session::Session;
 use memdir::engine::ops;
-
-fn loci(home: &Home) -> Session {
-    open(home, "loci", &[])
-}
 
 #[track_caller]
 fn store(session: &mut Session, kind: &str, content: &str) -> String {

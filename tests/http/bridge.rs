@@ -10,6 +10,7 @@ use crate::support::TestStore;
 use crate::support::memdir_server::Server;
 use crate::support::memdir_server::memdir;
 use crate::support::session::Session;
+use crate::support::session::meta;
 
 /// A bridge to the server of its store.
 pub fn bridge(server: &Server, arguments: &[&str]) -> Command {
@@ -21,21 +22,6 @@ pub fn bridge(server: &Server, arguments: &[&str]) -> Command {
 /// Opens a session of the old era.
 fn open(server: &Server) -> Session {
     Session::open_on(bridge(server, &[]))
-}
-
-pub fn meta() -> Value {
-    json!({"_meta": {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "io.modelcontextprotocol/clientInfo": {"name": "new-client", "version": "3"},
-    }})
-}
-
-fn result(session: &mut Session, id: &str, method: &str, params: Value) -> Value {
-    session.request(id, method, params);
-    let mut answer = session.answer(id);
-    assert!(answer["error"].is_null(), "{answer}");
-    answer["result"].take()
 }
 
 fn remember(session: &mut Session, content: &str) -> String {
@@ -83,7 +69,7 @@ fn restarted(server: &mut Server, arguments: &[&str]) -> Server {
 fn an_old_client_uses_a_running_server() {
     let server = Server::start(&[]);
     let mut session = open(&server);
-    let listed = result(&mut session, "l", "tools/list", json!({}));
+    let listed = session.result("l", "tools/list", json!({}));
     let names = listed["tools"].as_array().unwrap().iter();
     let names: Vec<_> = names.map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["remember", "think", "recall"]);
@@ -127,17 +113,17 @@ fn a_new_client_needs_no_session() {
         params.as_object_mut().unwrap().extend(more);
         params
     };
-    let discovered = result(&mut session, "d", "server/discover", meta());
+    let discovered = session.result("d", "server/discover", meta());
     let versions = discovered["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")), "{discovered}");
-    let listed = result(&mut session, "l", "tools/list", meta());
+    let listed = session.result("l", "tools/list", meta());
     assert_eq!(listed["ttlMs"], 3_600_000);
     let memory = json!({"user": "mira", "topics": "era", "content": "Eine neue Ära 😀."});
     let call = with(json!({"name": "remember", "arguments": memory}));
-    let stored = result(&mut session, "r", "tools/call", call);
+    let stored = session.result("r", "tools/call", call);
     let id = stored["structuredContent"]["memory_id"].as_str().unwrap();
     let read = with(json!({"uri": format!("memory://{id}")}));
-    let read = result(&mut session, "m", "resources/read", read);
+    let read = session.result("m", "resources/read", read);
     let text = read["contents"][0]["text"].as_str().unwrap();
     // The client's name stands in for the agent's.
     assert!(
@@ -145,7 +131,7 @@ fn a_new_client_needs_no_session() {
         "{text}"
     );
     let prompt = with(json!({"name": "recall-context", "arguments": {"topic": "Ära"}}));
-    let prompted = result(&mut session, "p", "prompts/get", prompt);
+    let prompted = session.result("p", "prompts/get", prompt);
     assert_eq!(prompted["messages"][0]["role"], "user");
     // A name that no header can hold gets there, too.
     let odd = with(json!({"uri": "memory://Ä😀\n"}));
@@ -194,12 +180,12 @@ fn an_old_client_is_told_of_what_it_subscribed_to() {
     let server = Server::start(&[]);
     let mut session = open(&server);
     let topics = json!({"uri": "memory://topics"});
-    result(&mut session, "s", "resources/subscribe", topics.clone());
+    session.result("s", "resources/subscribe", topics.clone());
     let mut other = open(&server);
     look(&mut other);
     remember(&mut other, "The heron stands.");
     assert_eq!(told(&mut session), "memory://topics");
-    result(&mut session, "u", "resources/unsubscribe", topics);
+    session.result("u", "resources/unsubscribe", topics);
     remember(&mut other, "The heron flies.");
     session.is_alive_and_quiet();
     other.is_alive_and_quiet();
@@ -283,7 +269,7 @@ fn a_server_that_was_killed_and_started_again_is_used_as_if_nothing_had_happened
     let mut session = Session::open_on(bridge(&server, &[&format!("http://{address}")]));
     let id = remember(&mut session, "The heron stands.");
     let topics = json!({"uri": "memory://topics"});
-    result(&mut session, "s", "resources/subscribe", topics);
+    session.result("s", "resources/subscribe", topics);
     server.child.kill().unwrap();
     server.child.wait().unwrap();
     session.call("gone", "think", json!({"query": "heron"}));
@@ -310,7 +296,7 @@ fn news_go_on_after_a_restart_without_a_call() {
     let address = server.address.clone();
     let mut session = Session::open_on(bridge(&server, &[&format!("http://{address}")]));
     let topics = json!({"uri": "memory://topics"});
-    result(&mut session, "s", "resources/subscribe", topics);
+    session.result("s", "resources/subscribe", topics);
     assert_eq!(server.end(), Some(0));
     let server = restarted(&mut server, &["--listen", &address]);
     assert_eq!(told(&mut session), "memory://topics");

@@ -13,9 +13,9 @@ use std::sync::mpsc;
 use serde_json::Value;
 use serde_json::json;
 
-use super::bridge::meta;
 use crate::support::memdir_server::memdir;
 use crate::support::session::Session;
+use crate::support::session::meta;
 
 /// Listens, and hands out what comes, request by request.
 struct StandIn {

@@ -5,6 +5,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
+use crate::support::can_run;
 use crate::support::rest::Api;
 
 /// Where the documentation has the interface.
@@ -42,12 +43,6 @@ fn done(api: &Api, status: u16, command: &str) -> Value {
     body
 }
 
-fn has(program: &str) -> bool {
-    let mut command = Command::new(program);
-    let command = command.arg("--version").stdin(Stdio::null());
-    command.output().is_ok_and(|output| output.status.success())
-}
-
 /// The answer to a documented example in which `ID` and the like stand for these ids.
 #[track_caller]
 fn with(api: &Api, status: u16, ids: &[(&str, &str)], command: &str) -> Value {
@@ -59,13 +54,7 @@ fn with(api: &Api, status: u16, ids: &[(&str, &str)], command: &str) -> Value {
 
 #[test]
 fn the_documented_examples_work_as_they_are_typed() {
-    if !has("curl")
-        || !Command::new("sh")
-            .args(["-c", ":"])
-            .status()
-            .is_ok_and(|ended| ended.success())
-    {
-        eprintln!("skipped: there is no curl, or no shell");
+    if !can_run("curl", &["--version"]) || !can_run("sh", &["-c", ":"]) {
         return;
     }
     let api = Api::start();

@@ -21,6 +21,7 @@ use crate::support::TestStore;
 use crate::support::memdir_server::memdir;
 use crate::support::memdir_server::token;
 use crate::support::session::Session;
+use crate::support::session::meta;
 
 /// A server that says where it is by itself.
 struct Served {
@@ -144,7 +145,7 @@ mod sockets {
         let recalled = session.tool("recall", json!({"memory_ids": [id]}));
         let found = &recalled["structuredContent"]["results"][0]["content"];
         assert_eq!(found, "Über 日本 😀");
-        session.request("n", "tools/list", super::super::bridge::meta());
+        session.request("n", "tools/list", meta());
         assert!(session.answer("n")["result"]["tools"].is_array());
         assert_eq!(session.log(), "");
     }

@@ -1,7 +1,5 @@
 //! The server over HTTP, as clients, strangers and operators meet it.
 
-#![expect(clippy::print_stderr, reason = "tests say what they could not try")]
-
 mod bridge;
 mod bridge_faults;
 mod contract;

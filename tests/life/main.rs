@@ -1,7 +1,5 @@
 //! How long memories live, what replaces and resembles them, and what maintenance does.
 
-#![expect(clippy::print_stderr, reason = "tests say what they could not try")]
-
 mod contradictions;
 mod duplicates;
 mod life;

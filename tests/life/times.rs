@@ -4,6 +4,7 @@ use std::process::Command;
 
 use serde_json::json;
 
+use crate::support::can_run;
 use crate::support::program::Home;
 use crate::support::program::Ran;
 use crate::support::program::run;
@@ -217,11 +218,7 @@ fn while_it_is(home: &Home, zone: &str, moment: &str, arguments: &[&str]) -> Opt
     command.env("TZ", zone).env("MEMDIR_STORE", home.store());
     command.args(["-f", moment, env!("CARGO_BIN_EXE_memdir")]);
     command.args(arguments);
-    if Command::new("faketime").arg("--version").output().is_err() {
-        eprintln!("skipped: faketime is not installed");
-        return None;
-    }
-    Some(run(&mut command))
+    can_run("faketime", &["--version"]).then(|| run(&mut command))
 }
 
 #[test]

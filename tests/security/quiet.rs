@@ -10,17 +10,13 @@ use serde_json::json;
 use super::SETS;
 use super::home_of_one;
 use super::tools;
+use crate::support::can_run;
 use crate::support::program::Home;
 use crate::support::program::run;
 use crate::support::session::Session;
 
 fn has_strace() -> bool {
-    let traced = Command::new("strace").args(["-qq", "true"]).output();
-    let has = traced.is_ok_and(|out| out.status.success());
-    if !has {
-        eprintln!("system calls were not recorded: there is no `strace` that may trace");
-    }
-    has
+    can_run("strace", &["-qq", "true"])
 }
 
 /// The program under `strace`, which writes what each thread calls into a file of its own, `trace`

@@ -9,6 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::support::git::Git;
+use crate::support::has_terminal;
 use crate::support::program::Home;
 use crate::support::program::Ran;
 use crate::support::program::run;
@@ -123,9 +124,7 @@ fn commands_that_need_no_store_say_which_one_they_use() {
 
 #[test]
 fn on_a_terminal_the_user_is_asked() {
-    let has_script = Command::new("script").arg("--version").output();
-    if !has_script.is_ok_and(|out| out.status.success()) {
-        eprintln!("not tried on a terminal: there is no `script` of util-linux");
+    if !has_terminal() {
         return;
     }
     let (home, _, deep) = handed_over();

@@ -9,6 +9,7 @@ use crate::support::holding;
 use crate::support::memory_text;
 use crate::support::new_memory;
 use crate::support::noon;
+use crate::support::program::names;
 use crate::support::regular_files;
 use memdir::engine::EngineError;
 use memdir::engine::Recalled;
@@ -33,16 +34,6 @@ fn files_of(store: &TestStore) -> Store {
     Store::new(store.root(), &store.state())
 }
 
-/// What lies in a folder, hidden names too.
-fn names(folder: PathBuf) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
-
 #[test]
 fn a_replaced_file_has_the_new_text_and_leaves_nothing_else() {
     let store = TestStore::new();
@@ -54,7 +45,7 @@ fn a_replaced_file_has_the_new_text_and_leaves_nothing_else() {
         Replaced::Done
     );
     assert_eq!(store.read(NAME), b"new");
-    assert_eq!(names(store.files()), [NAME]);
+    assert_eq!(names(&store.files()), [NAME]);
 }
 
 #[test]
@@ -71,10 +62,10 @@ fn a_change_between_reading_and_replacing_keeps_both_texts() {
     assert_eq!(store.read(NAME), b"theirs");
     let copy = files.add_copy(NAME, b"ours").unwrap();
     assert_eq!(store.read(&copy), b"ours");
-    assert_eq!(names(store.files()), [copy.clone(), NAME.to_owned()]);
+    assert_eq!(names(&store.files()), [copy.clone(), NAME.to_owned()]);
     // The same text again is the same copy.
     assert_eq!(files.add_copy(NAME, b"ours").unwrap(), copy);
-    assert_eq!(names(store.files()).len(), 2);
+    assert_eq!(names(&store.files()).len(), 2);
     // A copy that somebody has changed since is another text.
     store.put(&copy, "edited");
     let other = files.add_copy(NAME, b"ours").unwrap();
@@ -110,7 +101,7 @@ fn changes_of_one_memory_from_many_sides_are_all_made() {
     for field in fields {
         assert!(text.contains(&format!("{field}: {field} 9\n")), "{text}");
     }
-    assert_eq!(names(store.files()), [NAME]);
+    assert_eq!(names(&store.files()), [NAME]);
 }
 
 #[test]
@@ -174,7 +165,7 @@ fn replacing_a_file_that_is_gone_makes_none() {
         matches!(replaced, Err(FilesError::Missing { .. })),
         "{replaced:?}"
     );
-    assert_eq!(names(store.files()), Vec::<String>::new());
+    assert_eq!(names(&store.files()), Vec::<String>::new());
 }
 
 #[test]
@@ -184,7 +175,7 @@ fn a_new_file_never_replaces_another() {
     let added = files_of(&store).add(Place::Files, NAME, b"ours");
     assert!(matches!(added, Err(FilesError::Taken { .. })), "{added:?}");
     assert_eq!(store.read(NAME), b"theirs");
-    assert_eq!(names(store.files()), [NAME]);
+    assert_eq!(names(&store.files()), [NAME]);
 }
 
 #[test]
@@ -271,10 +262,10 @@ fn what_an_interrupted_write_left_goes_and_what_a_live_writer_holds_stays() {
     writer.lock().unwrap();
     let engine = store.engine();
     assert_eq!(holding(&engine, "half"), Vec::<String>::new());
-    assert_eq!(names(store.files()), [".memdir-held.tmp"]);
+    assert_eq!(names(&store.files()), [".memdir-held.tmp"]);
     drop(writer);
     ops::status(&engine).unwrap();
-    assert_eq!(names(store.files()), Vec::<String>::new());
+    assert_eq!(names(&store.files()), Vec::<String>::new());
 }
 
 #[test]
@@ -290,7 +281,7 @@ fn a_process_that_may_only_read_leaves_even_leftovers() {
     };
     let engine = memdir::engine::Engine::open(options, crate::support::clock(noon())).unwrap();
     assert_eq!(holding(&engine, "half"), Vec::<String>::new());
-    assert_eq!(names(store.files()), [".memdir-abandoned.tmp"]);
+    assert_eq!(names(&store.files()), [".memdir-abandoned.tmp"]);
 }
 
 /// A store in which one handle names two memories.
@@ -471,7 +462,7 @@ fn a_memory_that_may_not_be_written_leaves_no_file() {
         ops::remember(&engine, memory, None),
         Err(EngineError::NotFound(_))
     ));
-    assert_eq!(names(store.files()), Vec::<String>::new());
+    assert_eq!(names(&store.files()), Vec::<String>::new());
 }
 
 #[cfg(unix)]

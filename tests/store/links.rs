@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
 
 use tempfile::TempDir;
 
@@ -12,6 +11,7 @@ use crate::support::holding;
 use crate::support::memory_text;
 use crate::support::new_memory;
 use crate::support::noon;
+use crate::support::program::names;
 use memdir::engine::Engine;
 use memdir::engine::EngineError;
 use memdir::engine::Finding;
@@ -41,13 +41,6 @@ fn scene() -> (TestStore, TempDir) {
 
 fn link(store: &TestStore, name: &str, foreign: &TempDir) {
     symlink(foreign.path(), store.root().join(name)).unwrap();
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap();
-    entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect()
 }
 
 fn is_refused<T>(done: Result<T, EngineError>) -> bool {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use crate::support::git::Git;
+use crate::support::has_terminal;
 use crate::support::machines::Machines;
 use crate::support::machines::texts;
 use crate::support::memory_text;
@@ -141,11 +142,7 @@ fn only_the_number_or_the_stores_name_is_a_yes() {
             .env("MEMDIR_STORE", home.store());
         crate::support::program::run_with(&mut command, format!("{answer}\n").as_bytes())
     };
-    let has_script = std::process::Command::new("script")
-        .arg("--version")
-        .output();
-    if !has_script.is_ok_and(|out| out.status.success()) {
-        eprintln!("not tried on a terminal: there is no `script` of util-linux");
+    if !has_terminal() {
         return;
     }
     let home = home();

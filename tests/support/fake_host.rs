@@ -6,17 +6,13 @@ use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Read;
 use std::io::Write;
-use std::net::SocketAddr;
-use std::net::TcpListener;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::thread;
-use std::thread::JoinHandle;
 
 use serde_json::Value;
+
+use super::listener::Listener;
 
 /// What somebody asked.
 #[derive(Clone, Debug)]
@@ -56,9 +52,8 @@ enum End {
 
 /// Serves until it is dropped.
 pub struct Server {
-    place: SocketAddr,
+    listener: Listener,
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
 }
 
 type Answer = dyn Fn(&Request) -> Reply + Send + Sync;
@@ -66,7 +61,6 @@ type Answer = dyn Fn(&Request) -> Reply + Send + Sync;
 struct Shared {
     answer: Box<Answer>,
     asked: Mutex<Vec<Request>>,
-    is_over: AtomicBool,
 }
 
 impl Request {
@@ -194,49 +188,24 @@ impl Reply {
 
 impl Server {
     pub fn start(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Server {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let place = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
             answer: Box::new(answer),
             asked: Mutex::new(Vec::new()),
-            is_over: AtomicBool::new(false),
         });
-        let for_thread = Arc::clone(&shared);
-        let thread = thread::spawn(move || {
-            for stream in listener.incoming() {
-                if for_thread.is_over.load(Ordering::SeqCst) {
-                    return;
-                }
-                let shared = Arc::clone(&for_thread);
-                thread::spawn(move || {
-                    // Clients break off, too.
-                    let _ = shared.serve(stream.unwrap());
-                });
-            }
-        });
-        Server {
-            place,
-            shared,
-            thread: Some(thread),
-        }
+        let serving = Arc::clone(&shared);
+        // A client may break off.
+        let listener = Listener::start(move |stream| drop(serving.serve(stream)));
+        Server { listener, shared }
     }
 
     /// The address of `path`.
     pub fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.place)
+        format!("http://{}{path}", self.listener.address)
     }
 
     /// Every request so far.
     pub fn asked(&self) -> Vec<Request> {
         self.shared.asked.lock().unwrap().clone()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.shared.is_over.store(true, Ordering::SeqCst);
-        let _ = TcpStream::connect(self.place);
-        self.thread.take().unwrap().join().unwrap();
     }
 }
 
@@ -277,7 +246,8 @@ impl Shared {
     }
 }
 
-fn read_line(reader: &mut BufReader<TcpStream>) -> io::Result<String> {
+/// A line without its end.
+pub fn read_line(reader: &mut BufReader<TcpStream>) -> io::Result<String> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());

@@ -9,6 +9,7 @@
 pub mod dialect;
 pub mod fake_host;
 pub mod git;
+pub mod listener;
 pub mod machines;
 pub mod memdir_server;
 pub mod program;
@@ -21,6 +22,7 @@ use std::fs;
 use std::fs::File;
 use std::path::Path;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 use std::time::Instant;
 use std::time::SystemTime;
@@ -225,6 +227,34 @@ pub fn found(engine: &Engine, search: &Query) -> Vec<String> {
 #[track_caller]
 pub fn holding(engine: &Engine, word: &str) -> Vec<String> {
     found(engine, &keywords(&[word]))
+}
+
+/// Says that a test, or a part of it, cannot run on this machine. Where `MEMDIR_SKIP_NO_TEST` is set,
+/// as `.ci/run` does once it has found every program that tests need, that is a failure.
+#[track_caller]
+pub fn skip(why: &str) {
+    assert!(
+        std::env::var_os("MEMDIR_SKIP_NO_TEST").is_none(),
+        "skipped: {why}"
+    );
+    eprintln!("skipped: {why}");
+}
+
+/// Whether `program` can be run with `arguments`; where it cannot, the test is skipped.
+#[track_caller]
+pub fn can_run(program: &str, arguments: &[&str]) -> bool {
+    let ran = Command::new(program).args(arguments).output();
+    let can_run = ran.is_ok_and(|output| output.status.success());
+    if !can_run {
+        skip(&format!("`{program}` is not installed, or cannot run here"));
+    }
+    can_run
+}
+
+/// Whether there is the `script` of util-linux, which gives a program a terminal.
+#[track_caller]
+pub fn has_terminal() -> bool {
+    can_run("script", &["--version"])
 }
 
 /// `cases` random cases, the same on every run; `PROPTEST_RNG_SEED` and `PROPTEST_CASES` in the

@@ -62,6 +62,15 @@ pub fn memdir(home: &Home) -> Command {
     home.command(&["mcp"])
 }
 
+/// What a request of revision 2026-07-28 has in its parameters.
+pub fn meta() -> Value {
+    json!({"_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "new-client", "version": "3"},
+    }})
+}
+
 impl Session {
     /// Starts the server with the noisiest log there is: none of it may get out.
     pub fn start(server: fn(&Home) -> Command) -> Session {
@@ -180,6 +189,15 @@ impl Session {
             "tools/call",
             json!({"name": tool, "arguments": arguments}),
         );
+    }
+
+    /// Sends a request and waits for its result.
+    #[track_caller]
+    pub fn result(&mut self, id: &str, method: &str, params: Value) -> Value {
+        self.request(id, method, params);
+        let mut answer = self.answer(id);
+        assert!(answer["error"].is_null(), "{answer}");
+        answer["result"].take()
     }
 
     /// Calls a tool and waits for its result.

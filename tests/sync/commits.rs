@@ -5,18 +5,14 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::one_memory::NAME;
+use super::one_memory::text;
 use crate::support::git::Git;
 use crate::support::memory_text;
 use crate::support::program::Home;
 use crate::support::program::run;
 use crate::support::session::Session;
 use crate::support::until;
-
-const NAME: &str = "20260101_000000_aaaaaaaa.md";
-
-fn text(content: &str) -> String {
-    memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", content)
-}
 
 #[test]
 fn every_change_is_a_commit_that_says_what_it_is() {

@@ -1,8 +1,6 @@
 //! Git: what is committed, what is left alone, and how several machines come into step; looked at with
 //! git itself.
 
-#![expect(clippy::print_stderr, reason = "tests say what they could not try")]
-
 mod beside;
 mod bytes;
 mod commits;
@@ -12,6 +10,7 @@ mod exchange;
 mod git_network;
 mod journals;
 mod layout;
+mod one_memory;
 mod others;
 mod past;
 mod purging;

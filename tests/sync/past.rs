@@ -2,16 +2,11 @@
 
 use std::fs;
 
+use super::one_memory::NAME;
+use super::one_memory::text;
 use crate::support::git::Git;
-use crate::support::memory_text;
 use crate::support::program::Home;
 use crate::support::program::run;
-
-const NAME: &str = "20260101_000000_aaaaaaaa.md";
-
-fn text(content: &str) -> String {
-    memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", content)
-}
 
 /// What each line of `log` says happened.
 fn deeds(home: &Home, arguments: &[&str]) -> Vec<String> {

@@ -4,26 +4,14 @@ use std::fs;
 
 use serde_json::json;
 
+use super::one_memory::NAME;
+use super::one_memory::home_with;
+use super::one_memory::text;
 use crate::support::git::Git;
-use crate::support::memory_text;
 use crate::support::program::Home;
 use crate::support::program::names;
 use crate::support::session::Session;
 use crate::support::until;
-
-const NAME: &str = "20260101_000000_aaaaaaaa.md";
-
-fn text(content: &str) -> String {
-    memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", content)
-}
-
-/// A store with one committed memory.
-fn home_with(content: &str) -> Home {
-    let home = Home::new();
-    home.put(NAME, text(content));
-    home.run(&["sync"]).done();
-    home
-}
 
 fn says(home: &Home) -> String {
     fs::read_to_string(home.files().join(NAME)).unwrap()

@@ -4,6 +4,10 @@ use std::fs;
 
 use serde_json::json;
 
+use super::one_memory::NAME;
+use super::one_memory::home_with;
+use super::one_memory::text;
+use super::one_memory::write;
 use crate::support::git::Git;
 use crate::support::machines;
 use crate::support::machines::Machines;
@@ -11,26 +15,6 @@ use crate::support::memory_text;
 use crate::support::program::Home;
 use crate::support::program::names;
 use crate::support::session::Session;
-
-const NAME: &str = "20260101_000000_aaaaaaaa.md";
-
-fn text(content: &str) -> String {
-    memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", content)
-}
-
-/// A store with one committed memory.
-fn home_with(content: &str) -> Home {
-    let home = Home::new();
-    home.put(NAME, text(content));
-    home.run(&["sync"]).done();
-    home
-}
-
-/// Changes the memory as an editor does.
-fn write(home: &Home, content: &str) {
-    home.put(NAME, text(content));
-    home.run(&["sync"]).done();
-}
 
 #[track_caller]
 fn assert_says(home: &Home, content: &str) {

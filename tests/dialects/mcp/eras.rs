@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::support::session::Session;
 use crate::support::session::memdir;
+use crate::support::session::meta;
 use crate::support::session::probe;
 
 #[test]
@@ -250,13 +251,4 @@ fn what_the_new_era_has_no_more_is_unknown_to_it_however_it_is_asked() {
     }
     session.request(9, "resources/read", meta());
     assert_eq!(session.answer(9)["error"]["code"], -32602);
-}
-
-/// Parameters of the new era.
-pub(super) fn meta() -> Value {
-    json!({"_meta": {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "io.modelcontextprotocol/clientInfo": {"name": "new-client", "version": "3"},
-    }})
 }

@@ -5,17 +5,10 @@ use std::fs;
 use serde_json::Value;
 use serde_json::json;
 
-use super::eras::meta;
 use crate::support::program::Home;
 use crate::support::session::Session;
 use crate::support::session::memdir;
-
-fn result(session: &mut Session, id: &str, method: &str, params: Value) -> Value {
-    session.request(id, method, params);
-    let mut answer = session.answer(id);
-    assert!(answer["error"].is_null(), "{answer}");
-    answer["result"].take()
-}
+use crate::support::session::meta;
 
 fn error(session: &mut Session, id: &str, method: &str, params: Value) -> Value {
     session.request(id, method, params);
@@ -32,7 +25,7 @@ fn remember(session: &mut Session, content: &str, topics: &str) -> String {
 }
 
 fn read(session: &mut Session, uri: &str) -> String {
-    let read = result(session, uri, "resources/read", json!({"uri": uri}));
+    let read = session.result(uri, "resources/read", json!({"uri": uri}));
     let contents = &read["contents"][0];
     assert_eq!(contents["uri"], uri);
     assert_eq!(contents["mimeType"], "text/markdown");
@@ -52,11 +45,11 @@ fn news(session: &mut Session) -> Value {
 #[test]
 fn resources_are_listed_and_read() {
     let mut session = Session::alone();
-    let listed = result(&mut session, "l", "resources/list", json!({}));
+    let listed = session.result("l", "resources/list", json!({}));
     let uris = listed["resources"].as_array().unwrap().iter();
     let uris: Vec<_> = uris.map(|one| one["uri"].as_str().unwrap()).collect();
     assert_eq!(uris, ["memory://recent", "memory://topics"]);
-    let templates = result(&mut session, "t", "resources/templates/list", json!({}));
+    let templates = session.result("t", "resources/templates/list", json!({}));
     assert_eq!(
         templates["resourceTemplates"][0]["uriTemplate"],
         "memory://{id}"
@@ -108,26 +101,21 @@ fn the_new_era_is_told_how_long_a_text_may_be_kept() {
     let mut session = Session::alone();
     let mut params = meta();
     params["uri"] = json!("memory://recent");
-    let read = result(&mut session, "r", "resources/read", params);
+    let read = session.result("r", "resources/read", params);
     assert_eq!(
         (&read["ttlMs"], &read["cacheScope"]),
         (&json!(0), &json!("private"))
     );
-    let listed = result(&mut session, "l", "resources/list", meta());
+    let listed = session.result("l", "resources/list", meta());
     assert_eq!(listed["ttlMs"], 3_600_000);
-    let old = result(
-        &mut session,
-        "o",
-        "resources/read",
-        json!({"uri": "memory://recent"}),
-    );
+    let old = session.result("o", "resources/read", json!({"uri": "memory://recent"}));
     assert!(old.get("ttlMs").is_none() && old.get("cacheScope").is_none());
 }
 
 #[test]
 fn prompts_are_listed_and_hold_memories_as_data() {
     let mut session = Session::alone();
-    let listed = result(&mut session, "l", "prompts/list", json!({}));
+    let listed = session.result("l", "prompts/list", json!({}));
     let names = listed["prompts"].as_array().unwrap().iter();
     let names: Vec<_> = names.map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(
@@ -136,7 +124,7 @@ fn prompts_are_listed_and_hold_memories_as_data() {
     );
     let get = |session: &mut Session, name: &str, arguments: Value| {
         let params = json!({"name": name, "arguments": arguments});
-        let got = result(session, name, "prompts/get", params);
+        let got = session.result(name, "prompts/get", params);
         assert_eq!(got["messages"][0]["role"], "user");
         let text = got["messages"][0]["content"]["text"].as_str();
         text.unwrap().to_owned()
@@ -179,12 +167,7 @@ fn an_old_client_is_told_of_what_it_subscribed_to() {
     let crane = remember(&mut session, "The crane dances.", "birds");
     let uri = format!("memory://{heron}");
     for uri in [uri.as_str(), "memory://topics"] {
-        result(
-            &mut session,
-            uri,
-            "resources/subscribe",
-            json!({"uri": uri}),
-        );
+        session.result(uri, "resources/subscribe", json!({"uri": uri}));
     }
     // By an editor, from outside.
     let edit = |id: &str, to: &str| {
@@ -198,8 +181,7 @@ fn an_old_client_is_told_of_what_it_subscribed_to() {
     told.sort();
     assert_eq!(told, [uri.clone(), "memory://topics".to_owned()]);
     // What nobody asked for is not told, and what was ended neither.
-    result(
-        &mut session,
+    session.result(
         "u",
         "resources/unsubscribe",
         json!({"uri": "memory://topics"}),
@@ -266,7 +248,7 @@ fn tools_of_our_own_are_added_where_they_are_wanted() {
     let home = Home::new();
     let mut session =
         Session::open_on(home.command(&["mcp", "--tools", "forget,link,list,status"]));
-    let listed = result(&mut session, "l", "tools/list", json!({}));
+    let listed = session.result("l", "tools/list", json!({}));
     let names = listed["tools"].as_array().unwrap().iter();
     let names: Vec<_> = names.map(|tool| tool["name"].as_str().unwrap()).collect();
     let all = [
@@ -345,7 +327,7 @@ fn a_prompt_keeps_to_its_size() {
     let mut session = Session::alone();
     remember(&mut session, &"heron ".repeat(100_000), "birds");
     let params = json!({"name": "recall-context", "arguments": {"topic": "heron"}});
-    let got = result(&mut session, "p", "prompts/get", params);
+    let got = session.result("p", "prompts/get", params);
     let text = got["messages"][0]["content"]["text"].as_str().unwrap();
     assert!(
         text.len() < 4_000 && text.contains("`recall` reads the rest"),
@@ -363,7 +345,7 @@ fn a_client_without_a_proper_name_can_write() {
         call["_meta"]["io.modelcontextprotocol/clientInfo"]["name"] = json!(name);
         call["name"] = json!("store_memory");
         call["arguments"] = json!({"content": "A fact.", "type": "semantic"});
-        let stored = result(&mut session, "call", "tools/call", call);
+        let stored = session.result("call", "tools/call", call);
         assert!(stored["isError"].is_null(), "{stored}");
         let id = stored["structuredContent"]["id"].as_str().unwrap();
         assert!(home.text_of(id).contains(&format!("agent: {agent}\n")));

@@ -2,12 +2,9 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Read;
 use std::io::Write;
-use std::net::SocketAddr;
-use std::net::TcpListener;
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Command;
@@ -15,12 +12,11 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::Condvar;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
 use std::thread;
-use std::thread::JoinHandle;
 
 use crate::git_network::scene::Scene;
+use crate::support::fake_host::read_line;
+use crate::support::listener::Listener;
 
 /// What the server does.
 #[derive(Clone)]
@@ -53,9 +49,8 @@ pub struct Asked {
 
 /// Serves the repositories below a folder until it is dropped.
 pub struct HttpServer {
-    place: SocketAddr,
+    listener: Listener,
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
 }
 
 struct Shared {
@@ -64,48 +59,30 @@ struct Shared {
     manner: Mutex<Manner>,
     asked: Mutex<Vec<Asked>>,
     has_asked: Condvar,
-    is_over: AtomicBool,
 }
 
 impl HttpServer {
     pub fn start(scene: &Scene, manner: Manner) -> HttpServer {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let place = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
             root: scene.root(),
             environment: scene.base(),
             manner: Mutex::new(manner),
             asked: Mutex::new(Vec::new()),
             has_asked: Condvar::new(),
-            is_over: AtomicBool::new(false),
         });
-        let for_thread = Arc::clone(&shared);
-        let thread = thread::spawn(move || {
-            for stream in listener.incoming() {
-                if for_thread.is_over.load(Ordering::SeqCst) {
-                    return;
-                }
-                let shared = Arc::clone(&for_thread);
-                thread::spawn(move || {
-                    // Clients break off, too.
-                    let _ = shared.serve(stream.unwrap());
-                });
-            }
-        });
-        HttpServer {
-            place,
-            shared,
-            thread: Some(thread),
-        }
+        let serving = Arc::clone(&shared);
+        // A client may break off.
+        let listener = Listener::start(move |stream| drop(serving.serve(stream)));
+        HttpServer { listener, shared }
     }
 
     /// The address of a repository.
     pub fn url(&self, name: &str) -> String {
-        format!("http://{}/{name}", self.place)
+        format!("http://{}/{name}", self.listener.address)
     }
 
     pub fn host(&self) -> String {
-        self.place.to_string()
+        self.listener.address.to_string()
     }
 
     pub fn becomes(&self, manner: Manner) {
@@ -125,14 +102,6 @@ impl HttpServer {
                 .has_asked
                 .wait_while(asked, |asked| asked.is_empty()),
         );
-    }
-}
-
-impl Drop for HttpServer {
-    fn drop(&mut self) {
-        self.shared.is_over.store(true, Ordering::SeqCst);
-        let _ = TcpStream::connect(self.place);
-        self.thread.take().unwrap().join().unwrap();
     }
 }
 
@@ -311,12 +280,4 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> io::Result<Request> {
         headers,
         body,
     })
-}
-
-fn read_line(reader: &mut BufReader<TcpStream>) -> io::Result<String> {
-    let mut line = String::new();
-    if reader.read_line(&mut line)? == 0 {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    Ok(line.trim_end().to_owned())
 }

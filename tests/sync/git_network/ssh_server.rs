@@ -1,28 +1,20 @@
 //! An ssh server with keys of its own, that hands repositories out to whoever runs the tests.
 
 use std::fs;
-use std::net::SocketAddr;
-use std::net::TcpListener;
-use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::thread;
-use std::thread::JoinHandle;
 
 use crate::git_network::scene::Scene;
+use crate::support::listener::Listener;
+use crate::support::skip;
 
 /// Starts one `sshd` for each connection, as inetd would: nothing stays, and no port is guessed.
 pub struct SshServer {
-    place: SocketAddr,
+    listener: Listener,
     folder: PathBuf,
-    is_over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl SshServer {
@@ -32,7 +24,7 @@ impl SshServer {
             .iter()
             .find(|path| Path::new(path).exists());
         let Some(program) = program else {
-            eprintln!("skipped: git over ssh: sshd is not installed");
+            skip("git over ssh: sshd is not installed");
             return None;
         };
         let folder = scene.root().join("ssh");
@@ -67,37 +59,23 @@ impl SshServer {
             .unwrap();
         if !checked.status.success() {
             let said = String::from_utf8_lossy(&checked.stderr);
-            eprintln!("skipped: git over ssh: {}", said.trim());
+            skip(&format!("git over ssh: {}", said.trim()));
             return None;
         }
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let place = listener.local_addr().unwrap();
-        let is_over = Arc::new(AtomicBool::new(false));
-        let for_thread = Arc::clone(&is_over);
         let config = folder.join("sshd_config");
-        let thread = thread::spawn(move || {
-            for stream in listener.incoming() {
-                if for_thread.load(Ordering::SeqCst) {
-                    return;
-                }
-                let socket = OwnedFd::from(stream.unwrap());
-                let mut child = Command::new(program)
-                    .args(["-i", "-e", "-f"])
-                    .arg(&config)
-                    .stdin(socket.try_clone().unwrap())
-                    .stdout(socket)
-                    .stderr(Stdio::null())
-                    .spawn()
-                    .unwrap();
-                thread::spawn(move || child.wait());
-            }
+        let listener = Listener::start(move |stream| {
+            let socket = OwnedFd::from(stream);
+            let mut child = Command::new(program)
+                .args(["-i", "-e", "-f"])
+                .arg(&config)
+                .stdin(socket.try_clone().unwrap())
+                .stdout(socket)
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            child.wait().unwrap();
         });
-        Some(SshServer {
-            place,
-            folder,
-            is_over,
-            thread: Some(thread),
-        })
+        Some(SshServer { listener, folder })
     }
 
     /// The address of a repository for the user that runs the tests.
@@ -107,7 +85,7 @@ impl SshServer {
         format!(
             "ssh://{}@{}{}",
             user.trim(),
-            self.place,
+            self.listener.address,
             repository.display()
         )
     }
@@ -115,7 +93,7 @@ impl SshServer {
     /// Lets `ssh_command` know the server.
     pub fn is_known(&self) {
         let key = fs::read_to_string(self.folder.join("host.pub")).unwrap();
-        let line = format!("[127.0.0.1]:{} {key}", self.place.port());
+        let line = format!("[127.0.0.1]:{} {key}", self.listener.address.port());
         fs::write(self.folder.join("known_hosts"), line).unwrap();
     }
 
@@ -132,13 +110,5 @@ impl SshServer {
     /// Lets nobody in.
     pub fn forgets_users(&self) {
         fs::write(self.folder.join("authorized_keys"), "").unwrap();
-    }
-}
-
-impl Drop for SshServer {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::SeqCst);
-        let _ = TcpStream::connect(self.place);
-        self.thread.take().unwrap().join().unwrap();
     }
 }

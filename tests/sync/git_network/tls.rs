@@ -12,6 +12,7 @@ use crate::git_network::by_both;
 use crate::git_network::scene::By;
 use crate::git_network::scene::Scene;
 use crate::git_network::scene::address;
+use crate::support::skip;
 
 by_both! {
     a_certificate_is_always_verified,
@@ -36,7 +37,7 @@ impl TlsServer {
             .current_dir(scene.root())
             .output();
         if !made.is_ok_and(|made| made.status.success()) {
-            eprintln!("skipped: certificates of git servers: no openssl that makes one");
+            skip("certificates of git servers: no openssl that makes one");
             return None;
         }
         let mut child = Command::new("openssl")
