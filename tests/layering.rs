@@ -36,7 +36,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("llm", &["fetch"]),
     ("vectors", &["beneath", "columns"]),
     ("format", &["model"]),
-    ("lifecycle", &["model", "words"]),
+    ("lifecycle", &["model", "words", "literals"]),
     ("ranking", &["model", "words", "columns"]),
     ("files", &["model", "beneath", "format"]),
     ("journal", &["model", "files"]),

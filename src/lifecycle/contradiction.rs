@@ -14,16 +14,17 @@ use std::fmt;
 
 use self::claims::Claim;
 use self::claims::Word;
+use self::vocabulary::List;
 use crate::model::Kind;
 use crate::model::Memory;
 
-/// What speaks against two memories both being right.
+/// Evidence that two memories are not both right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
     pub difference: Difference,
-    /// What the older memory says.
+    /// The words of the older memory.
     pub older: String,
-    /// What the newer one says in its place.
+    /// The words of the newer one in their place.
     pub newer: String,
 }
 
@@ -55,7 +56,7 @@ impl fmt::Display for Evidence {
     }
 }
 
-/// What a memory claims, cut into words once, to be compared with many others.
+/// The claims of a memory, cut into words once, to be compared with many others.
 #[derive(Debug, Clone)]
 pub struct Claims {
     namespace: String,
@@ -72,7 +73,7 @@ pub struct Claims {
 
 /// Minimum number of content words that two claims about the same subject share.
 const SHARED: usize = 2;
-/// And so many where less speaks for it.
+/// The same number where less speaks for it.
 const MUCH_SHARED: usize = 3;
 const VERY_MUCH_SHARED: usize = 4;
 /// The words of which a value consists at most.
@@ -131,7 +132,7 @@ impl Claims {
         self.namespace == other.namespace && !(self.is_episodic && other.is_episodic)
     }
 
-    /// What speaks against both `self`, the older memory, and `newer` being right.
+    /// Returns evidence that `self`, the older memory, and `newer` are not both right.
     pub fn contradicted_by(&self, newer: &Claims) -> Option<Evidence> {
         if !self.is_comparable(newer) || newer.tells_of_change {
             return None;
@@ -153,7 +154,7 @@ impl Claims {
     }
 }
 
-/// What speaks against both memories being right.
+/// Returns evidence that two memories are not both right.
 pub fn contradiction(older: &Memory, newer: &Memory) -> Option<Evidence> {
     Claims::of(older).contradicted_by(&Claims::of(newer))
 }
@@ -169,7 +170,7 @@ fn are_titled_alike(one: &[Word], other: &[Word]) -> bool {
     !short.is_empty() && long.len() <= short.len() + 1 && short.iter().all(is_there)
 }
 
-/// What two values of one thing have against each other: "port 8080" and "port 9090".
+/// Compares two values of one thing: "port 8080" and "port 9090".
 fn between_values(there: &[Word], here: &[Word]) -> Option<Evidence> {
     let prefix = common(there.iter(), here.iter());
     let suffix = common(there[prefix..].iter().rev(), here[prefix..].iter().rev());
@@ -194,8 +195,8 @@ fn between_values(there: &[Word], here: &[Word]) -> Option<Evidence> {
     })
 }
 
-/// What two claims have against each other. The memories of which they are may bear one title: then
-/// they have the same subject.
+/// Compares two claims. If the memories of which they are bear one title, they have the same
+/// subject.
 fn between(there: &Claim, here: &Claim, is_titled_alike: bool) -> Option<Evidence> {
     let difference = |difference, older: &[Word], newer: &[Word]| {
         Some(Evidence {
@@ -248,7 +249,7 @@ fn between(there: &Claim, here: &Claim, is_titled_alike: bool) -> Option<Evidenc
     None
 }
 
-/// What two claims have in common, around that in which they differ.
+/// The common words of two claims, around those in which they differ.
 struct Frame<'a> {
     before: &'a [Word],
     after: &'a [Word],
@@ -268,7 +269,7 @@ impl Frame<'_> {
         // "Dark mode is the default": what is so has one side only.
         let is_one_thing = || {
             let mut after = self.after.windows(2);
-            after.any(|pair| pair[0].is_copula() && vocabulary::is_definite(&pair[1].plain))
+            after.any(|pair| pair[0].is_copula() && List::Definite.has(&pair[1].plain))
         };
         vocabulary::are_opposites(&one.plain, &other.plain)
             && (!self.before.is_empty() || is_one_thing())
@@ -290,7 +291,7 @@ impl Frame<'_> {
 
     /// "We deploy on …": what is done on one day of the week, as a rule.
     fn is_of_a_weekday(&self, one: &Word, other: &Word) -> bool {
-        let is_on = |word: &Word| vocabulary::is_in_or_on(&word.plain);
+        let is_on = |word: &Word| List::Preposition.has(&word.plain);
         vocabulary::are_weekdays(&one.plain, &other.plain)
             && self.before.last().is_some_and(is_on)
             && content(self.before) > 0
@@ -377,21 +378,21 @@ impl Frame<'_> {
                     || are_all_names && self.is_of_one_thing() && self.after.is_empty());
         }
         // "runs on web-1" and "runs on web-2" can both be, unless it is one thing that runs.
-        let least = match vocabulary::runs(&self.before[verb].plain) {
+        let least = match List::Runs.has(&self.before[verb].plain) {
             true => SHARED,
             false => 1,
         };
-        let is_with = between.iter().any(|word| vocabulary::is_with(&word.plain));
+        let is_with = between.iter().any(|word| List::With.has(&word.plain));
         let works_with = is_with && !self.before[..verb].iter().any(Word::is_copula);
         let plays_a_part = self
             .after
             .first()
-            .is_none_or(|word| vocabulary::names_a_part(&word.plain));
+            .is_none_or(|word| List::RoleMarker.has(&word.plain));
         let is_single = older.len() <= 2 && newer.len() <= 2;
         // "We use X for Z": the part says what it is about.
         let has_part = || {
             let mut after = self.after.iter();
-            after.any(|word| vocabulary::names_a_part(&word.plain))
+            after.any(|word| List::RoleMarker.has(&word.plain))
         };
         is_free
             && !works_with
@@ -410,18 +411,18 @@ impl Frame<'_> {
         let [article, subject @ .., verb, place] = self.before else {
             return false;
         };
-        vocabulary::is_definite(&article.plain)
+        List::Definite.has(&article.plain)
             && (1..=3).contains(&subject.len())
             && verb.plain.len() > 3
             && verb.plain.ends_with('s')
-            && vocabulary::is_in_or_on(&place.plain)
+            && List::Preposition.has(&place.plain)
             && self.after.is_empty()
     }
 
     /// "The gateway is …", "The user's dog is …": there is one of it.
     fn is_of_one_thing(&self) -> bool {
         let verb = self.before.iter().position(Word::is_copula);
-        let is_one = |word: &Word| vocabulary::is_definite(&word.plain);
+        let is_one = |word: &Word| List::Definite.has(&word.plain);
         self.before.first().is_some_and(is_one) && verb.is_some_and(|verb| (2..=4).contains(&verb))
     }
 
@@ -429,13 +430,13 @@ impl Frame<'_> {
     fn is_other_holder(&self, older: &[Word], newer: &[Word]) -> bool {
         let are_names = |value: &[Word]| value.len() <= 2 && value.iter().all(Word::is_capital);
         let is_the = matches!(self.after, [verb, article, ..]
-            if (verb.is_copula() || vocabulary::is_held_by_one(&verb.plain))
-                && vocabulary::is_definite(&article.plain));
+            if (verb.is_copula() || List::HeldByOne.has(&verb.plain))
+                && List::Definite.has(&article.plain));
         let is_the_part = matches!(self.after, [verb, used, part, article, ..]
             if verb.is_copula()
                 && used.is_stative()
-                && vocabulary::names_a_part(&part.plain)
-                && vocabulary::is_definite(&article.plain));
+                && List::RoleMarker.has(&part.plain)
+                && List::Definite.has(&article.plain));
         are_names(older)
             && are_names(newer)
             && (is_the || is_the_part)
@@ -467,7 +468,7 @@ impl Frame<'_> {
             && !(one.is_number || other.is_number)
     }
 
-    /// Where the last verb before the difference stands that says how something is.
+    /// Returns the place of the last verb of a state before the difference.
     fn verb_before(&self) -> Option<usize> {
         self.before.iter().rposition(Word::is_stative)
     }
@@ -487,8 +488,7 @@ impl Frame<'_> {
 /// "in the cellar" and "for 30 days", "from main" and "with Ansible": they answer two questions.
 fn are_two_answers(older: &[Word], newer: &[Word]) -> bool {
     let (one, other) = (&older[0], &newer[0]);
-    let opens =
-        |word: &Word| !(word.is_content || word.is_name || vocabulary::is_definite(&word.plain));
+    let opens = |word: &Word| !(word.is_content || word.is_name || List::Definite.has(&word.plain));
     older.len() > 1
         && newer.len() > 1
         && opens(one)
@@ -505,7 +505,7 @@ fn is_negated(one: &Claim, other: &Claim) -> bool {
     };
     let words = |claim: &Claim| -> Vec<String> {
         let words = claim.words.iter();
-        let words = words.filter(|word| word.is_content && !vocabulary::is_always(&word.plain));
+        let words = words.filter(|word| word.is_content && !List::Always.has(&word.plain));
         words.map(|word| word.stem.clone()).collect()
     };
     let (with, without) = (words(with), words(without));
@@ -528,7 +528,7 @@ fn is_turned_round(ours: &[Word], theirs: &[Word]) -> bool {
     let place = |words: &[Word]| {
         let place = words
             .iter()
-            .position(|word| vocabulary::compares(&word.plain))?;
+            .position(|word| List::Comparator.has(&word.plain))?;
         (0 < place && place + 1 < words.len()).then_some(place)
     };
     let (Some(at), Some(same)) = (place(ours), place(theirs)) else {

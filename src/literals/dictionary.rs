@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Words are looked up by so many bytes; no word is shorter.
+/// Number of bytes by which words are looked up; no word is shorter.
 pub const KEY: usize = 3;
 /// The bits of what tells places where no word begins.
 const SLOTS: usize = 1 << 16;

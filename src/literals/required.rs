@@ -18,7 +18,7 @@ pub fn required(expression: &Hir, least: usize) -> Option<Vec<Vec<u8>>> {
 
 type Texts = Vec<Vec<u8>>;
 
-/// What any match of an expression is, and holds.
+/// Texts that any match of an expression is, and holds.
 #[derive(Default)]
 struct Held {
     /// All texts that it can be, where these are few.
@@ -35,7 +35,7 @@ impl Held {
         }
     }
 
-    /// The rarest texts of at least so many characters of which any match holds one.
+    /// The rarest texts of at least the asked length of which any match holds one.
     fn best(self, least: usize) -> Option<Texts> {
         rarer(least, self.one_of, self.exact)
     }

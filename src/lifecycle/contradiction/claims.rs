@@ -1,8 +1,9 @@
 //! A text → its claims: the first clause of each sentence, cut into words.
 //!
-//! What is no claim is left out: questions, conditions, code, quotations, what holds for a day.
+//! Left out are questions, conditions, code, quotations, and what holds for a day.
 
 use super::vocabulary;
+use super::vocabulary::List;
 use crate::words::is_stop_word;
 
 /// One thing that a memory says.
@@ -12,7 +13,7 @@ pub(super) struct Claim {
     pub text: String,
     /// Without negations and fillers.
     pub words: Vec<Word>,
-    /// How often it says "not".
+    /// Number of negations.
     pub negations: usize,
     /// It tells what happened, not how something is.
     pub is_past: bool,
@@ -41,16 +42,16 @@ pub(super) struct Word {
 
 impl Word {
     pub fn is_copula(&self) -> bool {
-        vocabulary::is_copula(&self.plain)
+        List::Copula.has(&self.plain)
     }
 
     pub fn is_stative(&self) -> bool {
-        self.is_copula() || vocabulary::is_stative(&self.plain)
+        self.is_copula() || List::Stative.has(&self.plain)
     }
 
     /// Whether something may have several of what follows it.
     pub fn has_many(&self) -> bool {
-        vocabulary::has_many(&self.plain)
+        List::Multivalued.has(&self.plain)
     }
 
     pub fn is_capital(&self) -> bool {
@@ -64,7 +65,7 @@ impl Word {
 }
 
 impl Claim {
-    /// How many content words both have.
+    /// Counts the content words that both have.
     pub fn shared_content(&self, other: &Claim) -> usize {
         let has = |word: &&Word| {
             let mut known = other.words.iter();
@@ -79,7 +80,7 @@ const MOST_CLAIMS: usize = 8;
 const MOST_WORDS: usize = 30;
 /// Less says nothing that could be contradicted.
 const LEAST_WORDS: usize = 3;
-/// Where a clause that begins a sentence has fewer words, the next one belongs to it.
+/// Number of words below which the first clause of a sentence has the next one belong to it.
 const SHORT_CLAUSE: usize = 3;
 /// Minimum number of lines with a speaker's name that makes a text a conversation.
 const SPEAKERS: usize = 3;
@@ -105,7 +106,7 @@ pub(super) fn of(text: &str) -> Vec<Claim> {
     claims
 }
 
-/// What a title is about: its words that say something, without endings, each once.
+/// Returns the subject of a title: its words that say something, without endings, each once.
 pub(super) fn subject(title: &str) -> Vec<Word> {
     let mut subject: Vec<Word> = Vec::new();
     for text in title.split_whitespace() {
@@ -208,7 +209,7 @@ fn is_ordinal(sentence: &str) -> bool {
 fn claim(sentence: &str) -> Option<Claim> {
     let mut words: Vec<&str> = Vec::new();
     for word in sentence.split_whitespace() {
-        let is_new_clause = word.starts_with('(') || vocabulary::begins_a_reason(word);
+        let is_new_clause = word.starts_with('(') || List::ReasonOpener.has(word);
         if is_new_clause && words.len() >= SHORT_CLAUSE {
             break;
         }
@@ -235,18 +236,18 @@ fn claim(sentence: &str) -> Option<Claim> {
             continue;
         }
         let lower = text.to_lowercase();
-        if place == 0 && vocabulary::begins_a_condition(&lower) {
+        if place == 0 && List::ConditionOpener.has(&lower) {
             return None;
         }
-        claim.is_personal |= vocabulary::is_personal(&lower);
+        claim.is_personal |= List::Personal.has(&lower);
         let (lower, text, is_negated) = match vocabulary::without_not(&lower) {
             Some(positive) => (positive.to_owned(), positive.to_owned(), true),
             None => (lower, text, false),
         };
-        if is_negated || vocabulary::is_negation(&lower) {
+        if is_negated || List::Negation.has(&lower) {
             claim.negations += 1;
             // "does not need" is "needs", but for the "not".
-            let is_helper = |word: &String| vocabulary::is_helper(word);
+            let is_helper = |word: &String| List::Auxiliary.has(word);
             if is_negated && is_helper(&lower) {
                 continue;
             }
@@ -258,7 +259,7 @@ fn claim(sentence: &str) -> Option<Claim> {
                 continue;
             }
         }
-        if vocabulary::is_filler(&lower) {
+        if List::Filler.has(&lower) {
             continue;
         }
         plain.push(lower.clone());
@@ -269,7 +270,7 @@ fn claim(sentence: &str) -> Option<Claim> {
     }
     claim.is_heading = is_heading(&claim.words);
     // "not only" says more, not less.
-    if claim.negations > 0 && plain.iter().any(|word| vocabulary::is_only(word)) {
+    if claim.negations > 0 && plain.iter().any(|word| List::Only.has(word)) {
         return None;
     }
     claim.is_past = is_past(&plain);
@@ -287,11 +288,11 @@ fn is_heading(words: &[Word]) -> bool {
 }
 
 fn word(text: String, plain: String, place: usize) -> Word {
-    let is_number = is_written_number(&text) || vocabulary::is_number(&plain);
+    let is_number = is_written_number(&text) || List::NumberWord.has(&plain);
     let is_made = looks_made(&text);
     Word {
         stem: stem(&plain),
-        is_content: is_number || !(is_stop_word(&plain) || vocabulary::is_function_word(&plain)),
+        is_content: is_number || !(is_stop_word(&plain) || List::FunctionWord.has(&plain)),
         is_number,
         is_name: is_number || is_made || (place > 0 && text.starts_with(char::is_uppercase)),
         text,
@@ -314,7 +315,7 @@ fn looks_made(text: &str) -> bool {
         || text.starts_with(['/', '~', '@', ':'])
 }
 
-/// What stands around words and is no part of them.
+/// Whether a character around words is no part of them.
 fn is_edge(c: char) -> bool {
     matches!(
         c,
@@ -372,9 +373,9 @@ fn is_past(words: &[String]) -> bool {
     let is_participle =
         |word: &String| word.len() > 4 && word.ends_with("ed") && !word.ends_with("eed");
     // "is sent" is so, "sent" is past.
-    let is_made = |place: usize| place > 0 && vocabulary::is_copula(&words[place - 1]);
+    let is_made = |place: usize| place > 0 && List::Copula.has(&words[place - 1]);
     let mut placed = words.iter().enumerate();
-    placed.any(|(place, word)| vocabulary::is_past(word) && !is_made(place))
+    placed.any(|(place, word)| List::Past.has(word) && !is_made(place))
         || (!is_so && words.iter().skip(1).any(is_participle))
 }
 
