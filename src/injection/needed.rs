@@ -1,4 +1,4 @@
-//! Which expressions may match a text at all, by the words that each of them needs.
+//! Tells which expressions may match a text at all, by the words that each of them needs.
 //!
 //! Most texts hold none of these words, and one pass over their bytes tells. Promises: what is not
 //! named does not match. What is named may still not; to look closer is left to others.
@@ -20,10 +20,10 @@ use crate::literals::KEY;
 /// Expressions, a bit each.
 pub(super) type Named = u128;
 
-/// What stands in the table for the end of a line.
+/// Notation of the end of a line in the table.
 const LINE_END: &str = "\\n";
 
-/// What tells the expressions that may match.
+/// The words that each expression needs.
 pub(super) struct Needed {
     words: Dictionary<Named>,
     /// Those that are too short for the dictionary.
@@ -33,8 +33,8 @@ pub(super) struct Needed {
 }
 
 impl Needed {
-    /// Of a table: a line a word, behind the expressions that need it as a hexadecimal number and a
-    /// blank. Those that need no word stand on a line without one.
+    /// Reads a table with a word a line, behind the expressions that need it as a hexadecimal
+    /// number and a blank. Those that need no word stand on a line without one.
     pub fn read(table: &'static str) -> Needed {
         let mut always = 0;
         let mut words: Vec<(Cow<'static, [u8]>, Named)> = Vec::new();

@@ -1,6 +1,6 @@
 //! The signs found so far, and how much they weigh together.
 
-/// What one clear sign weighs, and what is enough.
+/// Weight of one clear sign, which is enough.
 pub(super) const CLEAR: u8 = 2;
 
 /// The signs so far.

@@ -46,8 +46,8 @@ fn folded_one_by_one(text: &str) -> impl Iterator<Item = char> {
     })
 }
 
-/// What else a folded text may be meant to say: with letters for what looks like them, and with its
-/// letters pushed together.
+/// Returns other readings of a folded text: with letters for characters that look like them, and
+/// with its letters pushed together.
 pub(super) fn others(folded: &str) -> [String; 2] {
     let letters = match folded.is_ascii() {
         true => ascii(
@@ -86,7 +86,7 @@ fn ascii(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).expect("ASCII is UTF-8")
 }
 
-/// What characters of one byte look like: others of one byte.
+/// Characters of one byte that others of one byte look like.
 static LOOK_LIKE: [u8; 128] = {
     let mut letters = [0; 128];
     let mut byte = 0_u8;
