@@ -6,80 +6,13 @@
 use std::ops::Range;
 
 use super::secret::Secret;
-use super::value;
+use super::words::WORDS;
 
 pub(super) const KIND: &str = "a card number";
 
-/// Of the 13 digits that the shortest number has, one stands at each multiple of this or behind it,
-/// grouped or not.
+/// Distance of the places that are looked at: one of the 13 digits that the shortest number has
+/// stands at each multiple of it or behind it, grouped or not.
 const STRIDE: usize = 8;
-
-/// What is written beside the number of a card; a number without groups needs one of these.
-const BESIDE: [&str; 19] = [
-    "card",
-    "karte",
-    "carte",
-    "tarjeta",
-    "visa",
-    "master",
-    "amex",
-    "american express",
-    "maestro",
-    "diners",
-    "discover",
-    "jcb",
-    "kredit",
-    "credit",
-    "debit",
-    "cvv",
-    "cvc",
-    "valid",
-    "gültig",
-];
-
-/// What is written before numbers of something else.
-const ELSE: [&str; 20] = [
-    "order",
-    "bestell",
-    "auftrag",
-    "sendung",
-    "tracking",
-    "serial",
-    "serien",
-    "iban",
-    "imei",
-    "kunden",
-    "customer",
-    "invoice",
-    "rechnung",
-    "ticket",
-    "pedido",
-    "commande",
-    "reference",
-    "account",
-    "konto",
-    " test",
-];
-
-/// Numbers that payment services publish for tests.
-const PUBLISHED: [&str; 16] = [
-    "4242424242424242",
-    "4111111111111111",
-    "4012888888881881",
-    "4000056655665556",
-    "4000002500003155",
-    "4000000000000002",
-    "4222222222222",
-    "5555555555554444",
-    "5105105105105100",
-    "5200828282828210",
-    "2223003122003222",
-    "378282246310005",
-    "371449635398431",
-    "6011111111111117",
-    "30569309025904",
-    "3530111333300000",
-];
 
 /// Adds the card numbers of `text`; `small` is the text in small ASCII letters.
 pub(super) fn find(text: &str, small: &str, found: &mut Vec<Secret>) {
@@ -166,15 +99,14 @@ fn is_card(text: &str, small: &str, range: &Range<usize>) -> bool {
     if !(is_grouped || groups.len() == 1)
         || !is_issued(&digits)
         || !passes_check(&digits)
-        || PUBLISHED.contains(&digits.as_str())
+        || WORDS.has("test cards", &digits)
     {
         return false;
     }
-    let before = &small[value::ceil(small, range.start.saturating_sub(64))..range.start];
-    let after = &small[range.end..value::floor(small, range.end + 48)];
+    let before = &small[small.ceil_char_boundary(range.start.saturating_sub(64))..range.start];
+    let after = &small[range.end..small.floor_char_boundary(range.end + 48)];
     let before = before.rsplit('\n').next().unwrap_or(before);
     let after = after.split('\n').next().unwrap_or(after);
-    let says = |words: &[&str]| words.iter().any(|word| before.contains(word));
     // `DE89 3704 …`
     let words = text[..range.start].trim_end_matches([' ', '-']).as_bytes();
     let is_account = matches!(
@@ -184,14 +116,18 @@ fn is_card(text: &str, small: &str, range: &Range<usize>) -> bool {
     if is_account {
         return false;
     }
-    let near = &before[value::ceil(before, before.len().saturating_sub(24))..];
-    if BESIDE.iter().any(|word| near.contains(word)) && !near.contains("test") {
+    let near = &before[before.ceil_char_boundary(before.len().saturating_sub(24))..];
+    if WORDS.stand_in("beside cards", near) && !near.contains("test") {
         return true;
     }
-    let is_beside = says(&BESIDE) || BESIDE.iter().any(|word| after.contains(word));
+    let is_beside = [before, after].map(|side| WORDS.stand_in("beside cards", side));
+    let (is_beside, is_other) = (
+        is_beside.contains(&true),
+        WORDS.stand_in("other numbers", before),
+    );
     match is_grouped {
-        true => is_beside || !says(&ELSE),
-        false => is_beside && !says(&ELSE),
+        true => is_beside || !is_other,
+        false => is_beside && !is_other,
     }
 }
 

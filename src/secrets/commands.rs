@@ -27,7 +27,7 @@ const URL_SECRET: &str = "a password in a URL";
 const WEBHOOK: &str = "a webhook";
 const KEY_DATA: &str = "a private key";
 
-/// What is found here.
+/// Kinds of credentials that are found here.
 pub(super) const KINDS: [&str; 9] = [
     COMMAND_PASSWORD,
     FILE_PASSWORD,
@@ -73,7 +73,7 @@ pub(super) fn find(text: &str, marks: &[Mark], found: &mut Vec<Secret>) {
 
 /// The rest of the line from `at` on, as far as it is looked at.
 fn line(text: &str, at: usize) -> Range<usize> {
-    let end = value::floor(text, at + REACH);
+    let end = text.floor_char_boundary(at + REACH);
     let len = text[at..end].find('\n');
     at..len.map_or(end, |len| at + len)
 }
@@ -197,7 +197,7 @@ fn is_given(value: &str) -> bool {
 
 /// `machine HOST login USER password SECRET`, on one line or several.
 fn netrc(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
-    let end = value::floor(text, at + REACH);
+    let end = text.floor_char_boundary(at + REACH);
     let mut words = words(text, at..end).peekable();
     let (mut has_login, mut last) = (false, at);
     for _ in 0..5 {
@@ -234,7 +234,7 @@ fn netrc(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
 /// `HOST:PORT:DATABASE:USER:SECRET`
 pub(super) fn pgpass(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
     let mut line = line(text, at);
-    let before = &text[value::ceil(text, at.saturating_sub(64))..at];
+    let before = &text[text.ceil_char_boundary(at.saturating_sub(64))..at];
     let lead = before
         .rfind(char::is_whitespace)
         .map_or(before.len(), |blank| before.len() - blank - 1);
@@ -305,7 +305,7 @@ fn one_time(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
             continue;
         };
         let start = at + start + name.len();
-        let rest = &text[start..value::floor(text, start + 1024)];
+        let rest = &text[start..text.floor_char_boundary(start + 1024)];
         let is_part = |c: char| c.is_ascii_alphanumeric() || "%+/=_-".contains(c);
         let len = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
         if len >= 8 && !placeholder::is_example(&rest[..len]) {
@@ -321,7 +321,7 @@ fn one_time(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
 /// The cookies of a header that say who somebody is.
 fn cookies(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
     let line = {
-        let end = value::floor(text, at + 4 * REACH);
+        let end = text.floor_char_boundary(at + 4 * REACH);
         let len = text[at..end].find(['\n', '"', '\'']);
         at..len.map_or(end, |len| at + len)
     };
@@ -361,7 +361,7 @@ pub(super) fn login(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
     let rest = &text[line(text, at)];
     let value = rest.trim_start_matches([' ', '\t', ':', '=', '"', '\\']);
     let start = at + rest.len() - value.len();
-    let value = &text[start..value::floor(text, start + 1024)];
+    let value = &text[start..text.floor_char_boundary(start + 1024)];
     let is_part = |c: char| c.is_ascii_alphanumeric() || "+/=_-".contains(c);
     let len = value.find(|c| !is_part(c)).unwrap_or(value.len());
     let is_set = start > at && text[at..start].contains([':', '=']);
@@ -385,7 +385,7 @@ pub(super) fn login(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
 
 /// `?user=ada&password=SECRET`
 fn query(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
-    let rest = &text[at..value::floor(text, at + REACH)];
+    let rest = &text[at..text.floor_char_boundary(at + REACH)];
     let start = match rest.find('=') {
         _ if text[..at].ends_with('=') => at,
         Some(sign) if rest[..sign].bytes().all(|byte| byte.is_ascii_lowercase()) && sign <= 6 => {
@@ -393,7 +393,7 @@ fn query(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
         }
         _ => return at,
     };
-    let rest = &text[start..value::floor(text, start + REACH)];
+    let rest = &text[start..text.floor_char_boundary(start + REACH)];
     let len = rest.find(|c: char| c.is_whitespace() || "&;\"'`<>#)".contains(c));
     let value = &rest[..len.unwrap_or(rest.len())];
     let has_digit = value.bytes().any(|byte| !byte.is_ascii_lowercase());
@@ -408,10 +408,10 @@ fn query(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
 
 /// The last parts of an address that takes messages from whoever knows it.
 pub(super) fn webhook(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
-    let rest = &text[at..value::floor(text, at + REACH)];
+    let rest = &text[at..text.floor_char_boundary(at + REACH)];
     let len = rest.find(|c: char| c.is_whitespace() || "\"'`<>)],".contains(c));
     let path = &rest[..len.unwrap_or(rest.len())];
-    let near = &text[value::ceil(text, at.saturating_sub(128))..at];
+    let near = &text[text.ceil_char_boundary(at.saturating_sub(128))..at];
     let is_address = near
         .rsplit(char::is_whitespace)
         .next()
@@ -435,10 +435,10 @@ pub(super) fn webhook(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
 /// Base64 of a text that begins with `-----BEGIN … PRIVATE KEY`.
 fn key_data(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
     const HEADER: usize = 64;
-    let near = &text[at..value::floor(text, at + 64 * 1024)];
+    let near = &text[at..text.floor_char_boundary(at + 64 * 1024)];
     let is_part = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
     let len = near.find(|c| !is_part(c)).unwrap_or(near.len());
-    let head = value::floor(near, len.min(HEADER) / 4 * 4);
+    let head = near.floor_char_boundary(len.min(HEADER) / 4 * 4);
     let decoded = base64::decode(&near[..head]).unwrap_or_default();
     let is_private = memchr::memmem::find(&decoded, b"PRIVATE KEY").is_some();
     if is_private && len >= 2 * HEADER {

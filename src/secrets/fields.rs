@@ -27,7 +27,7 @@ const COMMAND_PASSWORD: &str = "a password in a command";
 const BASIC: &str = "a password in a header";
 const BEARER: &str = "a token in a header";
 
-/// What is found here.
+/// Kinds of credentials that are found here.
 pub(super) const KINDS: [&str; 11] = [
     PASSWORD,
     SECRET,
@@ -130,7 +130,7 @@ fn named(text: &str, found: &mut Vec<Secret>) {
 /// A longer value holds no other field of its own: `token=f(password="…")` is shorter.
 const MAX_NESTED: usize = 128;
 
-/// Where the value of a field stands, and how it is set apart.
+/// Returns the place of the value of a field, and how it is set apart.
 fn named_value(
     text: &str,
     groups: &Captures<'_>,
@@ -139,7 +139,7 @@ fn named_value(
     let at = groups.get(0).expect("it matched").end();
     if groups.name("sign").is_some_and(|sign| sign.as_str() == ">") {
         // `<password>…</password>`; elsewhere it compares.
-        let end = text[at..value::floor(text, at + 256)].find("</")?;
+        let end = text[at..text.floor_char_boundary(at + 256)].find("</")?;
         let is_element = text[..identifier].ends_with('<');
         is_element.then_some((at..at + end, Setting::Quoted))
     } else if let Some(open) = groups.name("open") {
@@ -160,7 +160,7 @@ fn is_outspoken(value: &str) -> bool {
         && !prose::describes(value)
 }
 
-/// Where the identifier begins that ends in the name at `at`.
+/// Returns the beginning of the identifier that ends in the name at `at`.
 fn identifier_start(text: &str, at: usize) -> usize {
     let before = text.as_bytes()[..at].iter().rev().take(64);
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
@@ -186,7 +186,7 @@ fn is_name(text: &str, identifier: usize, name: &str, at: usize) -> bool {
 /// Whether a line of settings begins with the identifier at `at`.
 fn begins_line(text: &str, at: usize) -> bool {
     // Far into a line is no beginning, however long the line is.
-    let near = &text[value::ceil(text, at.saturating_sub(64))..at];
+    let near = &text[text.ceil_char_boundary(at.saturating_sub(64))..at];
     let line = near.rfind('\n').map(|end| &near[end + 1..]);
     let Some(line) = line.or((near.len() == at).then_some(near)) else {
         return false;
@@ -200,7 +200,7 @@ fn begins_line(text: &str, at: usize) -> bool {
 
 /// The text from `at` to the quotation mark that ends it on the same line.
 fn quoted(text: &str, at: usize, open: &str) -> Option<Range<usize>> {
-    let near = &text[at..value::floor(text, at + value::MAX_LEN)];
+    let near = &text[at..text.floor_char_boundary(at + value::MAX_LEN)];
     let line = near.split('\n').next()?;
     let mut from = 0;
     loop {
@@ -220,7 +220,7 @@ fn quoted(text: &str, at: usize, open: &str) -> Option<Range<usize>> {
 /// The word at `at`, without the signs of the sentence or the program around it. One that is too
 /// long for a secret may be cut.
 fn bare(text: &str, at: usize, setting: Setting) -> Range<usize> {
-    let near = &text[at..value::floor(text, at + value::MAX_LEN + 4)];
+    let near = &text[at..text.floor_char_boundary(at + value::MAX_LEN + 4)];
     let ends = |(at, c): (usize, char)| {
         let in_line = setting != Setting::Line;
         c.is_whitespace()
@@ -253,7 +253,7 @@ fn kind_of_name(name: &str) -> Name {
     }
 }
 
-/// What a field with this name holds.
+/// Returns the kind of credential that a field with this name holds.
 fn kind_of(identifier: &str, value: &str) -> &'static str {
     let identifier = identifier
         .to_ascii_lowercase()
@@ -280,7 +280,7 @@ fn urls(text: &str, found: &mut Vec<Secret>) {
     for at in memchr::memmem::find_iter(text.as_bytes(), "://") {
         let has_scheme = text[..at].ends_with(|c: char| c.is_ascii_alphanumeric());
         let start = at + "://".len();
-        let near = &text[start..value::floor(text, start + 512)];
+        let near = &text[start..text.floor_char_boundary(start + 512)];
         if !has_scheme || !near.contains('@') {
             continue;
         }
@@ -395,7 +395,7 @@ fn logins(text: &str, found: &mut Vec<Secret>) {
 
 /// Whether a program that makes requests is named shortly before `at`, on the line.
 fn calls_the_web(text: &str, at: usize) -> bool {
-    let near = &text[value::ceil(text, at.saturating_sub(400))..at];
+    let near = &text[text.ceil_char_boundary(at.saturating_sub(400))..at];
     let line = near.rsplit('\n').next().expect("a last part");
     ["curl", "wget", "http"]
         .iter()

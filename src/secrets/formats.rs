@@ -19,7 +19,7 @@ pub(super) enum Format {
     KeyData,
 }
 
-/// How a program takes a password.
+/// The form in which a program takes a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Take {
     /// `-pSECRET`: without a blank.

@@ -9,19 +9,18 @@ use super::base64;
 use super::randomness;
 use super::secret::Judged;
 use super::secret::Secret;
-use super::value;
 use super::value::begins_word;
 
 const PRIVATE_KEY: &str = "a private key";
 const WEB_TOKEN: &str = "a JSON web token";
 
-/// What is found here.
+/// Kinds of credentials that are found here.
 pub(super) const KINDS: [&str; 2] = [PRIVATE_KEY, WEB_TOKEN];
 
-/// How each of them begins.
+/// Beginnings of these credentials.
 pub(super) const MARKS: [&str; 4] = ["-----BEGIN ", "---- BEGIN ", "Private-Lines: ", "eyJ"];
 
-/// What begins at `at`, if it is one of these.
+/// Judges the text that begins at `at`, if it begins as one of these.
 pub(super) fn at(text: &str, at: usize) -> Option<Judged> {
     let rest = &text[at..];
     let (kind, range) = if rest.starts_with("eyJ") {
@@ -57,11 +56,11 @@ fn block(text: &str, at: usize) -> Option<Range<usize>> {
     static TORN: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(&format!("^{LINES}")).expect("it is valid"));
 
-    let near = &text[at..value::floor(text, at + MAX_BLOCK)];
-    let body = HEADER.find(&near[..value::floor(near, 100)])?.end();
+    let near = &text[at..text.floor_char_boundary(at + MAX_BLOCK)];
+    let body = HEADER.find(&near[..near.floor_char_boundary(100)])?.end();
     // The header of the next block ends this one, so that headers in a row cost no more.
     let dashes = near[body..].find("----").map_or(near.len(), |at| body + at);
-    let footer = FOOTER.find(&near[dashes..value::floor(near, dashes + 100)]);
+    let footer = FOOTER.find(&near[dashes..near.floor_char_boundary(dashes + 100)]);
     let end = match footer {
         Some(footer) => dashes + footer.end(),
         None => body + TORN.find(&near[body..dashes])?.end(),
@@ -83,8 +82,8 @@ fn holds_key(body: &str) -> bool {
 fn putty_lines(text: &str, at: usize) -> Option<Range<usize>> {
     static HEADER: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^Private-Lines: [0-9]{1,4}\r?\n").expect("it is valid"));
-    let rest = &text[at..value::floor(text, at + MAX_BLOCK)];
-    let start = HEADER.find(&rest[..value::floor(rest, 40)])?.end();
+    let rest = &text[at..text.floor_char_boundary(at + MAX_BLOCK)];
+    let start = HEADER.find(&rest[..rest.floor_char_boundary(40)])?.end();
     let is_line = |line: &&str| {
         let line = line.trim_end();
         !line.is_empty() && line.bytes().all(is_base64)

@@ -3,12 +3,12 @@
 use super::formats::Format;
 use super::nouns::Noun;
 
-/// What a word in a text announces.
+/// The kind of credential that a word in a text announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sign {
     /// The prefix of a token, or the beginning of a private key: written exactly so.
     Token,
-    /// What a sentence calls a credential; in letters of either case.
+    /// A noun for a credential in a sentence; in letters of either case.
     Noun(Noun),
     /// A program, a file or a header that holds credentials in its own way; in letters of either
     /// case.

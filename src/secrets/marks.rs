@@ -10,7 +10,7 @@ use super::formats::FORMATS;
 use super::keys;
 use super::mark::Mark;
 use super::mark::Sign;
-use super::nouns::NOUNS;
+use super::nouns;
 use super::patterns::PATTERNS;
 use super::published;
 use crate::literals::Dictionary;
@@ -21,16 +21,16 @@ static TABLE: LazyLock<Dictionary<Sign>> = LazyLock::new(|| {
     let prefixes = prefixes
         .chain(&keys::MARKS)
         .map(|prefix| (*prefix, Sign::Token));
-    let nouns = NOUNS
-        .iter()
-        .flat_map(|(noun, words)| words.iter().map(|word| (*word, Sign::Noun(*noun))));
+    let nouns = nouns::words().map(|(word, noun)| (word, Sign::Noun(noun)));
     let formats = FORMATS
         .iter()
         .flat_map(|(format, words)| words.iter().map(|word| (*word, Sign::Format(*format))));
-    let published = (0..).zip(published::RULES).flat_map(|(number, rule)| {
-        let marks = rule.marks.iter();
-        marks.map(move |word| (*word, Sign::Published(number)))
-    });
+    let published = (0..)
+        .zip(published::RULES.iter())
+        .flat_map(|(number, rule)| {
+            let marks = rule.marks.iter();
+            marks.map(move |word| (*word, Sign::Published(number)))
+        });
     let words = prefixes.chain(nouns).chain(formats).chain(published);
     Dictionary::new(words.map(|(word, sign)| (Cow::Borrowed(word.as_bytes()), sign)))
 });

@@ -33,6 +33,7 @@ mod secret;
 mod tokens;
 mod value;
 mod visible;
+mod words;
 
 use std::ops::Range;
 
@@ -43,7 +44,7 @@ use secret::MARK;
 
 /// Finds the credentials of a text, in order, not overlapping.
 ///
-/// What stands in a mark of [`redact`] is none.
+/// Text in a mark of [`redact`] is no credential.
 pub fn find(text: &str) -> Vec<Secret> {
     let Some(visible) = visible::of(text) else {
         return find_visible(text);
@@ -123,8 +124,8 @@ pub fn redact(text: &str) -> String {
     }
 }
 
-/// Where the marks of [`redact`] stand in a text, in order. Only what [`redact`] itself writes is
-/// one, so that nobody hides a secret in brackets.
+/// Returns the places of the marks of [`redact`] in a text, in order. Only what [`redact`] itself
+/// writes is one, so that nobody hides a secret in brackets.
 fn redacted(text: &str) -> Vec<Range<usize>> {
     let kinds = || {
         let by_form = patterns::kinds().chain(keys::KINDS).chain([cards::KIND]);

@@ -1,6 +1,8 @@
-//! What sentences call a credential, in the languages that are read.
+//! Nouns by which sentences call a credential, in the languages that are read.
 
-/// What a noun names.
+use super::words::WORDS;
+
+/// The kind of credential that a noun names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Noun {
     /// People choose it.
@@ -22,7 +24,7 @@ pub(super) enum Noun {
     /// A wireless network, whose key may be named behind it.
     Network,
     Recovery,
-    /// What one-time passwords are computed from.
+    /// The seed that one-time passwords are computed from.
     OneTime,
     /// A wallet's words.
     Phrase,
@@ -30,223 +32,42 @@ pub(super) enum Noun {
     Login,
 }
 
-/// The words, in small letters. Longer words that end in one of these mean the same.
-pub(super) const NOUNS: &[(Noun, &[&str])] = &[
-    (
-        Noun::Password,
-        &[
-            "password",
-            "passwd",
-            "passwort",
-            "kennwort",
-            "losungswort",
-            "zugangscode",
-            "mot de passe",
-            "mdp",
-            "contraseña",
-            "contrasena",
-            "clave de",
-            "clave del",
-            "la clave",
-            "wachtwoord",
-            "senha",
-            "pwd",
-            "pw ",
-            "pw:",
-            "passcode",
-        ],
-    ),
-    (Noun::Pass, &["pass "]),
-    (
-        Noun::Passphrase,
-        &[
-            "passphrase",
-            "phrase de passe",
-            "frase de contraseña",
-            "mantra",
-        ],
-    ),
-    (Noun::Token, &["token", "jeton"]),
-    (Noun::Secret, &["secret", "geheimnis", "secreto"]),
-    (
-        Noun::Key,
-        &[
-            "api key",
-            "api-key",
-            "apikey",
-            "access key",
-            "access-key",
-            "secret key",
-            "private key",
-            "signing key",
-            "license key",
-            "licence key",
-            "encryption key",
-            "auth key",
-            "authkey",
-            "master key",
-            "account key",
-            "user key",
-            "service key",
-            "shared key",
-            "schlüssel",
-            "schluessel",
-            "clé api",
-            "clé d'api",
-            "clé secrète",
-            "clé privée",
-            "clé d'accès",
-            "clave api",
-            "clave secreta",
-            "clave privada",
-            "clave de acceso",
-        ],
-    ),
-    (
-        Noun::Wifi,
-        &[
-            "wpa key",
-            "wpa2 key",
-            "wpa3 key",
-            "wpa2-key",
-            "wpa-key",
-            "wpa-psk",
-            "wpa2-psk",
-            "psk",
-            "wifi key",
-            "wi-fi key",
-            "wlan key",
-            "wlan-key",
-            "wlan-schlüssel",
-            "wlan-code",
-            "wpa-schlüssel",
-            "wpa2-schlüssel",
-            "netzwerkschlüssel",
-            "network key",
-            "network security key",
-            "clé wifi",
-            "clé wi-fi",
-            "clé wpa",
-            "clé du wifi",
-            "clave wifi",
-            "clave wpa",
-            "clave del wifi",
-            "wifi password",
-            "wlan-passwort",
-        ],
-    ),
-    (Noun::Pin, &["pin", "puk"]),
-    (
-        Noun::Code,
-        &[
-            "door code",
-            "gate code",
-            "alarm code",
-            "access code",
-            "entry code",
-            "entrance code",
-            "unlock code",
-            "lock code",
-            "safe code",
-            "garage code",
-            "building code",
-            "keypad code",
-            "lockbox code",
-            "voicemail code",
-            "türcode",
-            "tür-code",
-            "torcode",
-            "zugangscode",
-            "alarmcode",
-            "safecode",
-            "tresorcode",
-            "zahlencode",
-            "code de la porte",
-            "code d'accès",
-            "code d'entrée",
-            "code de l'alarme",
-            "code du portail",
-            "digicode",
-            "código de acceso",
-            "código de la puerta",
-            "código de la alarma",
-            "combination",
-            "kombination",
-        ],
-    ),
-    (
-        Noun::CodeOf,
-        &[
-            "code for the ",
-            "code to the ",
-            "code of the ",
-            "code für ",
-            "code zum ",
-            "code zur ",
-        ],
-    ),
-    (Noun::Network, &["wifi ", "wi-fi ", "wlan "]),
-    (
-        Noun::Recovery,
-        &[
-            "recovery code",
-            "recovery-code",
-            "backup code",
-            "backup-code",
-            "rescue code",
-            "scratch code",
-            "emergency code",
-            "wiederherstellungscode",
-            "notfallcode",
-            "ersatzcode",
-            "codes de secours",
-            "codes de récupération",
-            "códigos de recuperación",
-            "códigos de respaldo",
-            "2fa codes",
-        ],
-    ),
-    (
-        Noun::OneTime,
-        &[
-            "totp",
-            "otp",
-            "2fa",
-            "mfa",
-            "authenticator",
-            "two-factor",
-            "zwei-faktor",
-            "setup key",
-        ],
-    ),
-    (
-        Noun::Phrase,
-        &[
-            "seed phrase",
-            "seed-phrase",
-            "recovery phrase",
-            "mnemonic",
-            "seed words",
-            "wallet seed",
-            "wiederherstellungsphrase",
-            "phrase de récupération",
-            "frase semilla",
-            "frase de recuperación",
-        ],
-    ),
-    (
-        Noun::Login,
-        &[
-            "login",
-            "log-in",
-            "credential",
-            "creds",
-            "zugangsdaten",
-            "anmeldedaten",
-            "zugang",
-            "identifiants",
-            "credenciales",
-            "account",
-        ],
-    ),
+/// The nouns in the order of their lists in `words.txt`.
+const ALL: [Noun; 15] = [
+    Noun::Password,
+    Noun::Pass,
+    Noun::Passphrase,
+    Noun::Token,
+    Noun::Secret,
+    Noun::Key,
+    Noun::Wifi,
+    Noun::Pin,
+    Noun::Code,
+    Noun::CodeOf,
+    Noun::Network,
+    Noun::Recovery,
+    Noun::OneTime,
+    Noun::Phrase,
+    Noun::Login,
 ];
+
+/// All words of all nouns, in small letters. Longer words that end in one of these mean the same.
+pub(super) fn words() -> impl Iterator<Item = (&'static str, Noun)> {
+    let lists = ALL.into_iter().zip(WORDS.iter());
+    lists.flat_map(|(noun, (_, words))| words.iter().map(move |word| (word.as_ref(), noun)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_noun_has_its_list() {
+        let names = WORDS.iter().map(|(name, _)| (*name).to_owned());
+        assert!(
+            names
+                .take(ALL.len())
+                .eq(ALL.map(|noun| format!("{noun:?}")))
+        );
+    }
+}

@@ -7,7 +7,7 @@
 use Proof::Random;
 use Proof::Shape;
 
-/// What is asked of a match besides its shape.
+/// Condition on a match besides its shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proof {
     /// Nothing: the shape is like no other text.
@@ -16,12 +16,12 @@ pub(super) enum Proof {
     Random,
 }
 
-/// How one kind of token looks.
+/// The shape of one kind of token.
 pub(super) struct Pattern {
     pub kind: &'static str,
     /// Every match holds one of these.
     pub marks: &'static [&'static str],
-    /// How many bytes of a match may stand before its mark.
+    /// Maximum number of bytes of a match before its mark.
     pub lead: usize,
     /// The token from its first byte. The first group, if there is one, is the secret part.
     /// Repetitions are bounded, so that trying is cheap anywhere.
@@ -73,7 +73,7 @@ const DISCORD: &[&str] = &[
     "OTA", "OTE", "OTI", "OTM", "OTQ", "OTU", "OTY", "OTc", "OTg", "OTk",
 ];
 
-/// How hexadecimal digits follow the prefix of Twilio's keys.
+/// The prefix of Twilio's keys, with each hexadecimal digit that may follow.
 const TWILIO: &[&str] = &[
     "SK0", "SK1", "SK2", "SK3", "SK4", "SK5", "SK6", "SK7", "SK8", "SK9", "SKa", "SKb", "SKc",
     "SKd", "SKe", "SKf",
@@ -203,7 +203,7 @@ pub(super) static PATTERNS: &[Pattern] = &[
     row("an extended private key", &["xprv", "yprv", "zprv"], r"[xyz]prv[1-9A-HJ-NP-Za-km-z]{100,112}", Random),
 ];
 
-/// What the table can find, in words; some occur twice.
+/// Returns the names of all kinds in the table; some occur twice.
 pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
     PATTERNS.iter().map(|pattern| pattern.kind)
 }

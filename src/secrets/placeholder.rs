@@ -9,7 +9,7 @@ use super::randomness::entropy;
 use super::randomness::is_word;
 use super::randomness::is_wordy;
 
-/// What stands inside of examples.
+/// Words that occur in examples.
 const SAYING_SO: &str = "example xxxx changeme change_me change-me placeholder redacted your_ your- yourapi **** \
     .... dummy insert";
 
@@ -43,14 +43,14 @@ fn longest_run(text: &str, follows: impl Fn(u8, u8) -> bool) -> usize {
     longest
 }
 
-/// What is written where a secret belongs, also with a number behind it.
+/// Words that are written in place of a secret, also with a number behind them.
 const WORDS: &str = "password passwd passphrase pass pwd pw secret token key apikey api_key api-key \
     accesstoken access_token mypassword my_password my-password mysecret my_secret \
     mysecretpassword mytoken none null nil undefined true false yes no on off empty unset \
     unknown hidden masked test testing foo bar baz foobar qux user username admin root guest \
     string value todo tbd fixme required optional default sample random";
 
-/// What secrets are made with.
+/// Methods by which secrets are made.
 const METHODS: &str = "argon2id argon2i argon2d sha1 sha256 sha384 sha512 base64 base64url oauth2 ed25519 \
     x25519";
 

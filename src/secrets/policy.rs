@@ -1,9 +1,9 @@
-//! What becomes of a credential that somebody wants to write down.
+//! The policy for credentials in texts that are about to be written.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What a program does that meets a credential in a text it is to write, the least strict first.
+/// The treatment of a credential in a text that is to be written, the least strict first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Policy {
     /// Nothing: it does not look.

@@ -1,7 +1,7 @@
 //! Finds what a sentence says: "the password for the database is …", "Kennwort: …", "le mot de passe
 //! … est …", "la contraseña … es …", a PIN, recovery codes, the key of a Wi-Fi network.
 //!
-//! A noun names a credential (`NOUNS`). Behind it, inside of the sentence, a value stands next to
+//! A noun names a credential (`nouns`). Behind it, inside of the sentence, a value stands next to
 //! the noun or next to a word that links it: *is*, *ist*, *est*, *es*, a colon, *to*. The weaker the
 //! link, the more the value has to look like nobody's word. What is looked at for one noun is
 //! bounded, so the time is linear.
@@ -15,6 +15,7 @@ use super::placeholder;
 use super::randomness;
 use super::secret::Secret;
 use super::value;
+use super::words::WORDS;
 
 const PASSWORD: &str = "a password";
 const TOKEN: &str = "a token";
@@ -27,7 +28,7 @@ const RECOVERY: &str = "a recovery code";
 const SEED: &str = "a seed of one-time passwords";
 const PHRASE: &str = "a seed phrase";
 
-/// What is found here.
+/// Kinds of credentials that are found here.
 pub(super) const KINDS: [&str; 10] = [
     PASSWORD, TOKEN, SECRET, KEY, WIFI, PIN, CODE, RECOVERY, SEED, PHRASE,
 ];
@@ -38,7 +39,7 @@ const LONGEST_VALUE: usize = 512;
 /// Maximum number of words between a noun and its value.
 const MOST_WORDS: usize = 16;
 
-/// What stands between a noun and a value, from the strongest on.
+/// The link between a noun and a value, the strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Link {
     /// A colon, or a word for *is*.
@@ -47,7 +48,8 @@ enum Link {
     Beside,
 }
 
-/// Adds what sentences tell. `small` is the text in small ASCII letters, `marks` are in order.
+/// Adds the credentials that sentences tell. `small` is the text in small ASCII letters, `marks`
+/// are in order.
 pub(super) fn find(text: &str, small: &str, marks: &[Mark], found: &mut Vec<Secret>) {
     for mark in marks {
         let Sign::Noun(noun) = mark.sign else {
@@ -75,7 +77,7 @@ pub(super) fn find(text: &str, small: &str, marks: &[Mark], found: &mut Vec<Secr
             Noun::Key => sentence.token(KEY, found),
             Noun::Pin => sentence.pin(found),
             Noun::Code => sentence.code(found),
-            Noun::CodeOf if sentence.names(&DOORS) => sentence.code(found),
+            Noun::CodeOf if sentence.names_a_door() => sentence.code(found),
             Noun::CodeOf => {}
             Noun::Network => sentence.network(found),
             Noun::Recovery => sentence.recovery_codes(found),
@@ -99,7 +101,7 @@ struct Candidate {
     range: Range<usize>,
     link: Link,
     is_quoted: bool,
-    /// How many words stand before it.
+    /// Number of words between it and the noun.
     place: usize,
 }
 
@@ -124,7 +126,7 @@ impl Sentence<'_> {
     /// `user ada pass x9Kq!t`: the word is also a verb and a way over mountains.
     fn pass(&self, found: &mut Vec<Secret>) {
         let before =
-            &self.small[value::ceil(self.small, self.start.saturating_sub(48))..self.start];
+            &self.small[self.small.ceil_char_boundary(self.start.saturating_sub(48))..self.start];
         let has_user = ["user", "login", "benutzer"]
             .iter()
             .any(|word| before.contains(word));
@@ -135,7 +137,7 @@ impl Sentence<'_> {
 
     fn token(&self, kind: &'static str, found: &mut Vec<Secret>) {
         let before =
-            &self.small[value::ceil(self.small, self.start.saturating_sub(24))..self.start];
+            &self.small[self.small.ceil_char_boundary(self.start.saturating_sub(24))..self.start];
         let is_public = ["public", "öffentlich", "primär", "fremd", "cache", "pubkey"]
             .iter()
             .any(|word| before.contains(word));
@@ -172,10 +174,10 @@ impl Sentence<'_> {
         }
         let mut words = rest.trim_start().split(|c: char| !c.is_alphanumeric());
         let word = words.next().unwrap_or_default();
-        !TURNS.contains(&word)
+        !WORDS.has("turns", word)
     }
 
-    /// What may be a value, in order.
+    /// Returns the words that may be values, in order.
     fn candidates(&self) -> Vec<Candidate> {
         let mut candidates = Vec::new();
         let window = self.window();
@@ -220,7 +222,7 @@ impl Sentence<'_> {
 
     /// The bytes behind the noun on its line.
     fn window(&self) -> Range<usize> {
-        let end = value::floor(self.text, self.end + REACH);
+        let end = self.text.floor_char_boundary(self.end + REACH);
         let line = self.text[self.end..end].find('\n');
         self.end..line.map_or(end, |at| self.end + at)
     }
@@ -241,7 +243,7 @@ impl Sentence<'_> {
         };
         let start = first.range.start;
         let (mut at, mut end, mut words) = (start, start, 0);
-        let limit = value::floor(self.text, start + LONGEST_VALUE);
+        let limit = self.text.floor_char_boundary(start + LONGEST_VALUE);
         while let Some(word) = next_word(self.text, at, limit) {
             at = word.end;
             let written = &self.text[word.clone()];
@@ -251,8 +253,7 @@ impl Sentence<'_> {
                 && bare.bytes().all(|byte| byte.is_ascii_alphanumeric())
                 && (is_number || kind == PASSWORD || (3..=8).contains(&bare.len()))
                 && (kind == PASSWORD || bare.bytes().all(|byte| !byte.is_ascii_uppercase()))
-                && !(kind == PASSWORD
-                    && FUNCTION_WORDS.contains(&bare.to_ascii_lowercase().as_str()));
+                && !(kind == PASSWORD && WORDS.has("function words", &bare.to_ascii_lowercase()));
             if !is_part {
                 break;
             }
@@ -299,7 +300,7 @@ impl Sentence<'_> {
 
     /// `wifi guest key: …`
     fn network(&self, found: &mut Vec<Secret>) {
-        let near = &self.small[self.end..value::floor(self.small, self.end + 24)];
+        let near = &self.small[self.end..self.small.floor_char_boundary(self.end + 24)];
         let key = ["key", "schlüssel", "code", "clé"]
             .iter()
             .find_map(|word| near.find(word).map(|at| at + word.len()));
@@ -316,10 +317,9 @@ impl Sentence<'_> {
         }
     }
 
-    /// Whether one of the words stands behind the noun.
-    fn names(&self, words: &[&str]) -> bool {
-        let window = &self.small[self.window()];
-        words.iter().any(|word| window.contains(word))
+    /// Whether something that a code opens is named behind the noun.
+    fn names_a_door(&self) -> bool {
+        WORDS.stand_in("doors", &self.small[self.window()])
     }
 
     fn pin(&self, found: &mut Vec<Secret>) {
@@ -382,7 +382,7 @@ impl Sentence<'_> {
 
     /// A list of codes; one by itself only in the form that no other thing has.
     fn recovery_codes(&self, found: &mut Vec<Secret>) {
-        let limit = value::floor(self.text, self.end + LONGEST_VALUE);
+        let limit = self.text.floor_char_boundary(self.end + LONGEST_VALUE);
         let (mut at, mut others) = (self.end, 0);
         let mut codes: Vec<Range<usize>> = Vec::new();
         while let Some(word) = next_word(self.text, at, limit) {
@@ -489,105 +489,7 @@ impl Sentence<'_> {
     }
 }
 
-/// What a code opens.
-const DOORS: [&str; 14] = [
-    "door", "gate", "alarm", "safe", "garage", "lock", "building", "entrance", "tür", "tor ",
-    "tor:", "tresor", "schloss", "keller",
-];
-
-/// Words behind *password* and *token* that make a name of something else.
-const TURNS: [&str; 44] = [
-    "policy",
-    "policies",
-    "manager",
-    "reset",
-    "hash",
-    "hashes",
-    "length",
-    "field",
-    "file",
-    "store",
-    "form",
-    "page",
-    "rule",
-    "rules",
-    "hint",
-    "strength",
-    "expiry",
-    "algorithm",
-    "type",
-    "name",
-    "id",
-    "ids",
-    "count",
-    "limit",
-    "budget",
-    "bucket",
-    "provider",
-    "endpoint",
-    "format",
-    "prefix",
-    "size",
-    "usage",
-    "window",
-    "rotation",
-    "vault",
-    "generator",
-    "prompt",
-    "entry",
-    "authentication",
-    "fingerprint",
-    "version",
-    "cache",
-    "checksum",
-    "digest",
-];
-
-/// Words that no passphrase has, in four languages.
-const FUNCTION_WORDS: [&str; 70] = [
-    "the", "a", "an", "is", "are", "was", "be", "in", "on", "at", "of", "for", "to", "from", "by",
-    "with", "and", "or", "not", "no", "must", "should", "may", "can", "see", "ask", "same", "as",
-    "your", "our", "my", "his", "her", "their", "it", "its", "that", "this", "least", "has",
-    "have", "der", "die", "das", "ist", "im", "am", "und", "oder", "nicht", "muss", "mit", "von",
-    "für", "bei", "le", "la", "les", "est", "dans", "de", "du", "et", "pas", "el", "los", "es",
-    "en", "con", "y",
-];
-
-/// What secrets are made, kept or checked with; part of words that describe them.
-const METHODS: [&str; 30] = [
-    "argon2",
-    "sha1",
-    "sha2",
-    "sha256",
-    "sha384",
-    "sha512",
-    "md5",
-    "base64",
-    "base32",
-    "bcrypt",
-    "scrypt",
-    "pbkdf2",
-    "aes",
-    "rsa",
-    "utf8",
-    "hs256",
-    "es256",
-    "rs256",
-    "oauth2",
-    "totp",
-    "1password",
-    "keepass",
-    "k8s",
-    "ed25519",
-    "x25519",
-    "blake2",
-    "blake3",
-    "ipv4",
-    "ipv6",
-    "2fa",
-];
-
-/// How a word links a value to its noun, if it does.
+/// Returns the link that a word makes between a noun and a value, if it makes one.
 fn link_of(word: &str) -> Option<Link> {
     match word.trim_end_matches(':') {
         "" => Some(Link::Is).filter(|_| !word.is_empty()),
@@ -618,7 +520,7 @@ fn ends_sentence(word: &str) -> bool {
 /// The value that begins at `at`: what quotation marks hold, or a word without the signs of the
 /// sentence around it. An exclamation mark may be part of it, and stays.
 fn value_at(text: &str, at: usize) -> (Range<usize>, bool) {
-    let near = &text[at..value::floor(text, at + LONGEST_VALUE + 1)];
+    let near = &text[at..text.floor_char_boundary(at + LONGEST_VALUE + 1)];
     // Of `DB_PASSWORD=…` the sign that follows the noun is no part of the value.
     let trimmed = near.trim_start_matches(['=', '*', '(', '[']);
     let at = at + near.len() - trimmed.len();
@@ -695,10 +597,11 @@ pub(super) fn describes(value: &str) -> bool {
 }
 
 fn names_method(value: &str) -> bool {
+    let methods = WORDS.list("methods");
     value
         .split(|c: char| !c.is_alphanumeric())
         .map(str::to_lowercase)
-        .any(|piece| METHODS.iter().any(|method| piece.starts_with(method)))
+        .any(|piece| methods.iter().any(|method| piece.starts_with(&**method)))
 }
 
 /// Several words in quotation marks, of which none joins a sentence.
@@ -707,7 +610,7 @@ fn is_phrase(value: &str) -> bool {
     let is_word = |word: &&str| {
         !word.is_empty()
             && word.chars().all(char::is_alphanumeric)
-            && !FUNCTION_WORDS.contains(&word.to_lowercase().as_str())
+            && !WORDS.has("function words", &word.to_lowercase())
     };
     (4..=10).contains(&words.len())
         && words.iter().all(is_word)

@@ -7,7 +7,7 @@ use super::visible;
 /// A credential in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
-    /// What it is, in words that fit into a message: `a GitHub token`.
+    /// Its kind, in words that fit into a message: `a GitHub token`.
     pub kind: &'static str,
     /// The bytes of the secret part itself: the password, without the URL around it.
     pub range: Range<usize>,
@@ -26,7 +26,7 @@ impl Secret {
         hash.to_hex()[..16].to_owned()
     }
 
-    /// What [`super::redact`] writes in its place.
+    /// Returns the mark that [`super::redact`] writes in its place.
     pub fn mark(&self) -> String {
         format!("{MARK}{}]", self.kind)
     }
@@ -37,13 +37,13 @@ impl Secret {
     }
 }
 
-/// How the mark begins that stands in a secret's place.
+/// Beginning of the mark that replaces a secret.
 pub(super) const MARK: &str = "[redacted: ";
 
 /// A piece of text that has the shape of a secret.
 pub(super) struct Judged {
-    /// What it is, if it is one.
+    /// The secret, if the piece is one.
     pub secret: Option<Secret>,
-    /// Where the piece ends.
+    /// End of the piece.
     pub end: usize,
 }

@@ -55,7 +55,7 @@ pub(super) fn find(text: &str, marks: &[Mark]) -> Vec<Secret> {
 /// The secret key that stands beside the id of an AWS access key, at `at` or shortly behind.
 fn secret_beside(text: &str, at: usize) -> Option<Secret> {
     const LEN: usize = 40;
-    let near = &text[at..value::floor(text, at + 160)];
+    let near = &text[at..text.floor_char_boundary(at + 160)];
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '/' || c == '+';
     let has = |word: &str, is: fn(&u8) -> bool| word.bytes().any(|byte| is(&byte));
     let is_secret = |word: &str| {
@@ -94,7 +94,7 @@ fn token(text: &str, mark: usize, from: usize) -> Option<Judged> {
         if start < from || !begins_word(text, start) {
             continue;
         }
-        let end = value::floor(text, start + REACH);
+        let end = text.floor_char_boundary(start + REACH);
         let Some(groups) = shape(number).captures(&text[start..end]) else {
             continue;
         };
@@ -114,7 +114,7 @@ fn token(text: &str, mark: usize, from: usize) -> Option<Judged> {
     None
 }
 
-/// Where a match of `pattern` with this mark would begin.
+/// Returns the place at which a match of `pattern` with this mark would begin.
 fn start(text: &str, mark: usize, pattern: &Pattern) -> usize {
     let before = text.as_bytes()[..mark].iter().rev().take(pattern.lead);
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'~' | b'.');

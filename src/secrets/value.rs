@@ -8,8 +8,7 @@ use super::randomness::is_jumbled;
 use super::randomness::is_word_and_number;
 use super::randomness::is_wordy;
 
-/// What the name in front of a value promises, which decides how much the value has to look like a
-/// secret.
+/// Kind of name in front of a value, which decides how much the value has to look like a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Name {
     /// People choose passwords: short ones count, and words with a digit.
@@ -18,7 +17,7 @@ pub(super) enum Name {
     Token,
 }
 
-/// How a value is set apart from the text around it.
+/// The way in which a value is set apart from the text around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Setting {
     /// In quotation marks.
@@ -98,7 +97,7 @@ pub(super) fn is_random(value: &str) -> bool {
     value.len() >= 16 && entropy(value) >= 3.0 && !is_wordy(value)
 }
 
-/// How many characters of each class a text has.
+/// Number of characters of each class in a text.
 struct Classes {
     lower: usize,
     upper: usize,
@@ -118,24 +117,6 @@ impl Classes {
     fn letters(&self) -> usize {
         self.lower + self.upper
     }
-}
-
-/// The character boundary at `at` or the next one before, inside of the text.
-pub(super) fn floor(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-/// The character boundary at `at` or the next one behind, inside of the text.
-pub(super) fn ceil(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at
 }
 
 /// Whether a word can begin at `at`: after a blank, a quotation mark, an escaped line break, …

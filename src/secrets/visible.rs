@@ -62,8 +62,8 @@ impl Visible {
         }
     }
 
-    /// Where a piece of the visible text stands in the text as written, with all that is not seen
-    /// between its first and its last character.
+    /// Returns the place of a piece of the visible text in the text as written, with all invisible
+    /// characters between its first and its last one.
     pub fn written(&self, range: &Range<usize>) -> Range<usize> {
         let piece_at = |at: usize| {
             let next = self.pieces.partition_point(|piece| piece.start <= at);
@@ -79,7 +79,7 @@ impl Visible {
     }
 }
 
-/// What a reader sees of a character.
+/// A character as a reader sees it.
 #[derive(PartialEq, Eq)]
 enum Appearance {
     Same,

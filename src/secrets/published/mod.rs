@@ -5,12 +5,10 @@
 //! allow. Documentation's examples are left out as for every other rule. Time is linear in the text
 //! for each rule that has a keyword in it.
 
-mod rule;
 mod rules;
 
 use std::ops::Range;
 use std::sync::LazyLock;
-use std::sync::OnceLock;
 
 use regex::bytes::Regex;
 use regex::bytes::RegexBuilder;
@@ -24,24 +22,45 @@ use super::mark::Sign;
 use super::placeholder;
 use super::randomness;
 use super::secret::Secret;
-use super::value;
-use rule::Rule;
-use rules::ALLOWED;
-use rules::STOP_WORDS;
+use rules::Rule;
 
 /// A rule sees this much of the text before its keyword: no rule asks for more.
 const BEFORE: usize = 160;
 /// A rule sees this much of the text behind its keyword: longer than the tokens that rules bound.
 const BEHIND: usize = 2048;
 
-/// How most rules end: behind the secret. Theirs are lines of code.
+/// The end of most rules, behind the secret, as it is in lines of code.
 const END: &str = r#"(?:[\x60'"\s;]|\\[nr]|$)"#;
-/// What stands for it here: in a sentence, a table or an address the secret ends, too.
+/// The end that replaces [`END`]: a secret ends in a sentence, a table or an address, too.
 const PROSE_END: &str = r#"(?:[\x60'"\s;,)\]}<&*|]|\\[nr]|[.:!?](?:\s|[)*_"']|$)|$)"#;
+
+/// Expressions of texts that no rule takes for a secret.
+#[rustfmt::skip]
+static ALLOWED: &[&str] = &[
+    r"(?i)^true|false|null$",
+    r"^(?i:a+|b+|c+|d+|e+|f+|g+|h+|i+|j+|k+|l+|m+|n+|o+|p+|q+|r+|s+|t+|u+|v+|w+|x+|y+|z+|\*+|\.+)$",
+    r"^\$(?:\d+|\{\d+\})$",
+    r"^\$(?:[A-Z_]+|[a-z_]+)$",
+    r"^\$\{(?:[A-Z_]+|[a-z_]+)\}$",
+    r"^\{\{[ \t]*[\w ().|]+[ \t]*\}\}$",
+    r#"^\$\{\{[ \t]*(?:(?:env|github|secrets|vars)(?:\.[A-Za-z]\w+)+[\w "'&./=|]*)[ \t]*\}\}$"#,
+    r"^%(?:[A-Z_]+|[a-z_]+)%$",
+    r"^%[+\-# 0]?[bcdeEfFgGoOpqstTUvxX]$",
+    r"^\{\d{0,2}\}$",
+    r"^@(?:[A-Z_]+|[a-z_]+)@$",
+    r"^/Users/(?i)[a-z0-9]+/[\w .-/]+$",
+    r"^/(?:bin|etc|home|opt|tmp|usr|var)/[\w ./-]+$",
+];
+
+/// No secret holds one of these, in letters of either case.
+static STOP_WORDS: &[&str] = &[
+    "014df517-39d1-4453-b7b3-9930c563627c",
+    "abcdefghijklmnopqrstuvwxyz",
+];
 
 /// Every kind that [`find`] gives.
 pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
-    RULES.iter().map(|rule| rule.kind)
+    RULES.iter().map(|rule| rule.kind.as_str())
 }
 
 /// Adds what the rules find at `marks`, which are in order.
@@ -58,15 +77,14 @@ pub(super) fn find(text: &str, marks: &[Mark], found: &mut Vec<Secret>) {
         }
     }
     for (number, near) in seen {
-        let near = value::floor(text, near.start)..value::floor(text, near.end);
-        apply(usize::from(number), text, near, found);
+        let near = text.floor_char_boundary(near.start)..text.floor_char_boundary(near.end);
+        apply(&RULES[usize::from(number)], text, near, found);
     }
 }
 
 /// Adds what one rule finds in a part of the text.
-fn apply(number: usize, text: &str, part: Range<usize>, found: &mut Vec<Secret>) {
-    let rule = &RULES[number];
-    for groups in compiled(number).captures_iter(&text.as_bytes()[part.clone()]) {
+fn apply(rule: &'static Rule, text: &str, part: Range<usize>, found: &mut Vec<Secret>) {
+    for groups in compiled(rule).captures_iter(&text.as_bytes()[part.clone()]) {
         let first = || {
             groups
                 .iter()
@@ -85,7 +103,7 @@ fn apply(number: usize, text: &str, part: Range<usize>, found: &mut Vec<Secret>)
             continue;
         };
         if is_secret(rule, secret) {
-            let kind = rule.kind;
+            let kind = rule.kind.as_str();
             found.push(Secret { kind, range });
         }
     }
@@ -98,14 +116,13 @@ fn is_secret(rule: &Rule, secret: &str) -> bool {
         && !placeholder::is_example(secret)
         && !STOP_WORDS.iter().any(|word| small().contains(word))
         && !EVERYWHERE.is_match(secret.as_bytes())
-        && (rule.allowed.is_empty() || !set(rule.allowed).is_match(secret.as_bytes()))
+        && (rule.allowed.is_empty() || !set(&rule.allowed).is_match(secret.as_bytes()))
 }
 
-/// The expression of a rule, compiled when it is first asked for: most texts need none.
-fn compiled(number: usize) -> &'static Regex {
-    static SHAPES: [OnceLock<Regex>; RULES.len()] = [const { OnceLock::new() }; RULES.len()];
-    SHAPES[number].get_or_init(|| {
-        let shape = RULES[number].shape.replace(END, PROSE_END);
+/// The expression of a rule, which is compiled at the first call.
+fn compiled(rule: &Rule) -> &Regex {
+    rule.compiled.get_or_init(|| {
+        let shape = rule.shape.replace(END, PROSE_END);
         let shape = RegexBuilder::new(&shape).unicode(false).build();
         shape.expect("every published rule is an expression")
     })
@@ -122,13 +139,9 @@ mod tests {
 
     #[test]
     fn every_rule_is_an_expression_with_keywords_that_the_table_can_hold() {
-        for (number, rule) in RULES.iter().enumerate() {
-            assert!(
-                compiled(number).captures_len() > rule.group,
-                "{}",
-                rule.kind
-            );
-            assert!(set(rule.allowed).len() == rule.allowed.len());
+        for rule in RULES.iter() {
+            assert!(compiled(rule).captures_len() > rule.group, "{}", rule.kind);
+            assert!(set(&rule.allowed).len() == rule.allowed.len());
             assert!(
                 rule.marks.iter().all(|mark| mark.len() >= 3),
                 "{}",
