@@ -81,7 +81,7 @@ fn is_database(path: &Path) -> bool {
         && head == SQLITE
 }
 
-/// What a row of one of the two lists, or tables, says.
+/// Reads a row of one of the two lists, or tables.
 fn item(row: Row, defaults: &Defaults) -> Result<Item, ImportError> {
     let draft = Draft::new(row.source);
     match row.list {
@@ -109,7 +109,7 @@ fn memory(mut draft: Draft, mut fields: Fields, defaults: &Defaults) -> Result<I
     let Some(content) = fields.take(&["content"], fields::any_text) else {
         return Err(draft.error("it has no `content`".to_owned()));
     };
-    let memory = &mut draft.memory;
+    let memory = &mut draft.foreign.memory;
     memory.content = content;
     memory.timestamp = fields.take(&["created_at"], fields::moment);
     memory.title = fields.take(&["title"], fields::text);
@@ -144,17 +144,17 @@ fn memory(mut draft: Draft, mut fields: Fields, defaults: &Defaults) -> Result<I
     if let Some(at) = fields.take(&["archived_at"], fields::any_text) {
         let why = fields.take(&["archive_reason"], fields::text);
         let why = why.unwrap_or_else(|| "gc".to_owned());
-        draft.ended = Some(Ended::Archived(format!(
+        draft.foreign.ended = Some(Ended::Archived(format!(
             "archived in ai-memory: {why}, {at}"
         )));
     }
     draft.keep_rest(metadata.unwrap_or_default(), fields)?;
-    let timestamp = draft.memory.timestamp.as_ref();
+    let timestamp = draft.foreign.memory.timestamp.as_ref();
     match id.as_deref().zip(timestamp).and_then(own_handle) {
         // What this program exported is itself again.
         Some(handle) => {
-            draft.memory.handle = Some(handle);
-            draft.names.extend(id);
+            draft.foreign.memory.handle = Some(handle);
+            draft.foreign.names.extend(id);
         }
         None => draft.called(id),
     }

@@ -107,7 +107,7 @@ pub(super) fn foreign(
     }
     let is_canonical = memory.stem.is_canonical();
     draft.called((!is_canonical).then(|| memory.stem.as_str().to_owned()));
-    draft.memory = NewMemory {
+    draft.foreign.memory = NewMemory {
         timestamp: Some(memory.timestamp.clone()),
         handle: handle(memory),
         agent: memory.agent.clone(),

@@ -5,7 +5,6 @@
 //! more fields than a frontmatter holds, cannot be repaired.
 
 use super::Defaults;
-use super::Ended;
 use super::Foreign;
 use super::ImportError;
 use super::fields;
@@ -13,10 +12,9 @@ use super::fields::Fields;
 use crate::format::MAX_CONTENT_BYTES;
 use crate::model::Link;
 use crate::model::MetaValue;
-use crate::model::NewMemory;
 use crate::model::Timestamp;
 
-/// Where the repairs are named.
+/// Key of the metadata entry that names the repairs.
 pub(super) const IMPORT_NOTE: &str = "import_note";
 
 // What `format` allows. The test below asks `format` whether the repaired memory passes.
@@ -24,7 +22,7 @@ const MAX_SCALAR_BYTES: usize = 1024;
 const MAX_TOPICS: usize = 100;
 const MAX_TOPIC_BYTES: usize = 256;
 const MAX_LINKS: usize = 200;
-/// Of the 64 allowed: less `source_id`, the note, and what holds the rest.
+/// The 64 that are allowed, less `source_id`, the note, and the entry that holds the rest.
 const MAX_ENTRIES: usize = 61;
 /// More metadata than this fits into no frontmatter, however it is written.
 const MAX_METADATA_BYTES: usize = 16 * 1024;
@@ -33,48 +31,29 @@ const MOST_USES: usize = 1_000;
 /// Two levels less than allowed, so that no one has to count which of them is the outermost.
 const MAX_NESTING: usize = 12;
 
+/// A foreign memory that is being put together.
 pub(super) struct Draft {
-    pub memory: NewMemory,
-    /// As [`Foreign::names`].
-    pub names: Vec<String>,
-    /// As [`Foreign::relations`].
-    pub relations: Vec<Link>,
-    /// As [`Foreign::last_used`].
-    pub last_used: Option<Timestamp>,
-    /// As [`Foreign::earlier_uses`].
-    pub earlier_uses: usize,
-    /// As [`Foreign::updated`].
-    pub updated: Option<Timestamp>,
-    /// As [`Foreign::ended`].
-    pub ended: Option<Ended>,
-    /// As [`Foreign::not_carried`].
-    pub not_carried: Vec<&'static str>,
-    source: String,
-    source_id: Option<String>,
+    pub foreign: Foreign,
+    /// The repairs.
     notes: Vec<String>,
 }
 
 impl Draft {
     /// An empty memory that stood at `source`.
     pub fn new(source: String) -> Draft {
-        Draft {
-            memory: NewMemory::default(),
-            names: Vec::new(),
-            relations: Vec::new(),
-            last_used: None,
-            earlier_uses: 0,
-            updated: None,
-            ended: None,
-            not_carried: Vec::new(),
+        let foreign = Foreign {
             source,
-            source_id: None,
+            ..Foreign::default()
+        };
+        Draft {
+            foreign,
             notes: Vec::new(),
         }
     }
 
-    /// What the memory was called where it comes from.
+    /// Sets what the memory was called where it comes from.
     pub fn called(&mut self, source_id: Option<String>) {
-        self.source_id = source_id;
+        self.foreign.source_id = source_id;
     }
 
     pub fn note(&mut self, note: impl Into<String>) {
@@ -83,7 +62,7 @@ impl Draft {
 
     /// Adds an entry to the metadata. It replaces none: it gets another name where its own is taken.
     pub fn keep(&mut self, key: &str, value: MetaValue) {
-        insert(&mut self.memory.metadata, key, value);
+        insert(&mut self.foreign.memory.metadata, key, value);
     }
 
     /// Adds all entries of `metadata`, and whatever fields nobody took.
@@ -113,7 +92,7 @@ impl Draft {
     /// Takes when it was changed last, which is kept where it says more than the timestamp.
     pub fn take_updated(&mut self, fields: &mut Fields) {
         let updated = fields.take(&["updated_at"], fields::moment);
-        let created = self.memory.timestamp.as_ref().map(Timestamp::utc);
+        let created = self.foreign.memory.timestamp.as_ref().map(Timestamp::utc);
         if let Some(updated) = updated.filter(|at| Some(at.utc()) != created) {
             self.keep("updated_at", MetaValue::Text(updated.as_str().to_owned()));
         }
@@ -123,11 +102,13 @@ impl Draft {
     /// be read: the last one counts, and the number is kept as it is.
     pub fn take_uses(&mut self, fields: &mut Fields) {
         let count = fields.take(&["access_count"], fields::count).unwrap_or(0);
-        self.last_used = fields.take(&["last_accessed", "last_accessed_at"], fields::moment);
-        let told = i64::from(self.last_used.is_some());
+        self.foreign.last_used =
+            fields.take(&["last_accessed", "last_accessed_at"], fields::moment);
+        let told = i64::from(self.foreign.last_used.is_some());
         if count > told {
             self.keep("access_count", MetaValue::Int(count));
-            self.not_carried
+            self.foreign
+                .not_carried
                 .push("counts of uses, kept as `access_count`");
         }
     }
@@ -135,9 +116,9 @@ impl Draft {
     /// As [`Draft::take_updated`], where it is also to count as the time of a change.
     pub fn take_change(&mut self, fields: &mut Fields) {
         self.take_updated(fields);
-        let mut metadata = self.memory.metadata.iter();
+        let mut metadata = self.foreign.memory.metadata.iter();
         let kept = metadata.find(|(key, _)| key == "updated_at");
-        self.updated = kept.and_then(|(_, value)| match value {
+        self.foreign.updated = kept.and_then(|(_, value)| match value {
             MetaValue::Text(text) => Timestamp::parse(text),
             _ => None,
         });
@@ -150,20 +131,21 @@ impl Draft {
         let last = fields.take(&["last_accessed", "last_accessed_at"], fields::moment);
         let uses = usize::try_from(count).unwrap_or(0).min(MOST_USES);
         let uses = uses.max(usize::from(last.is_some()));
-        let at = last.or_else(|| self.updated.clone());
-        let at = at.or_else(|| self.memory.timestamp.clone());
+        let at = last.or_else(|| self.foreign.updated.clone());
+        let at = at.or_else(|| self.foreign.memory.timestamp.clone());
         if at.is_none() && uses > 0 {
             self.keep("access_count", MetaValue::Int(count));
-            self.not_carried
+            self.foreign
+                .not_carried
                 .push("counts of uses, kept as `access_count`");
         }
-        self.last_used = at.filter(|_| uses > 0);
-        self.earlier_uses = uses.saturating_sub(1);
+        self.foreign.last_used = at.filter(|_| uses > 0);
+        self.foreign.earlier_uses = uses.saturating_sub(1);
     }
 
     /// Says that it stands to the memory that its source calls `to`.
     pub fn relate(&mut self, relation: &str, to: String) {
-        self.relations.push(Link {
+        self.foreign.relations.push(Link {
             to,
             relation: fields::relation_word(relation),
         });
@@ -171,7 +153,7 @@ impl Draft {
 
     pub fn error(&self, what: String) -> ImportError {
         ImportError::Unreadable {
-            source_name: self.source.clone(),
+            source_name: self.foreign.source.clone(),
             what,
         }
     }
@@ -182,14 +164,14 @@ impl Draft {
     ///
     /// Fails if the content is longer than a memory may be.
     pub fn finish(mut self, defaults: &Defaults) -> Result<Foreign, ImportError> {
-        let bytes = self.memory.content.len();
+        let bytes = self.foreign.memory.content.len();
         if bytes > MAX_CONTENT_BYTES {
             let what = format!(
                 "its content has {bytes} bytes, more than {MAX_CONTENT_BYTES}. Split it first."
             );
             return Err(self.error(what));
         }
-        let mut memory = std::mem::take(&mut self.memory);
+        let mut memory = std::mem::take(&mut self.foreign.memory);
         let mut scalar = |field, text| fitting(field, text, MAX_SCALAR_BYTES, &mut self.notes);
         memory.agent = scalar("agent", memory.agent).unwrap_or_else(|| defaults.agent.clone());
         memory.user = scalar("user", memory.user).unwrap_or_else(|| defaults.user.clone());
@@ -222,15 +204,7 @@ impl Draft {
         memory.metadata = self.fitting_metadata(memory.metadata);
         Ok(Foreign {
             memory,
-            source_id: self.source_id,
-            source: self.source,
-            names: self.names,
-            relations: self.relations,
-            last_used: self.last_used,
-            earlier_uses: self.earlier_uses,
-            updated: self.updated,
-            ended: self.ended,
-            not_carried: self.not_carried,
+            ..self.foreign
         })
     }
 
@@ -238,7 +212,7 @@ impl Draft {
         let mut metadata = Vec::new();
         for (key, value) in entries {
             // The engine writes its own `source_id` and would drop this one.
-            let taken = key == "source_id" && self.source_id.is_some();
+            let taken = key == "source_id" && self.foreign.source_id.is_some();
             let key = if taken { "earlier_source_id" } else { &key };
             insert(&mut metadata, &self.metadata_key(key), value);
         }
@@ -327,8 +301,7 @@ fn fitting(field: &str, text: String, limit: usize, notes: &mut Vec<String>) -> 
     }
     if text.len() > limit {
         notes.push(format!("{field} was cut, it had {} bytes", text.len()));
-        let end = (0..=limit).rev().find(|&at| text.is_char_boundary(at));
-        text.truncate(end.unwrap_or(0));
+        text.truncate(text.floor_char_boundary(limit));
     }
     (!text.trim().is_empty()).then_some(text)
 }
@@ -345,6 +318,7 @@ mod tests {
     use super::*;
     use crate::format;
     use crate::format::FormatError;
+    use crate::model::NewMemory;
     use crate::model::Stem;
 
     #[test]
@@ -426,7 +400,7 @@ mod tests {
     #[track_caller]
     fn check(spoil: impl Fn(&mut NewMemory), note: &str) {
         let mut draft = Draft::new("here".to_owned());
-        spoil(&mut draft.memory);
+        spoil(&mut draft.foreign.memory);
         draft.called(Some("x".to_owned()));
         let mut memory = draft.finish(&defaults()).unwrap().memory;
         let notes = memory
@@ -468,7 +442,7 @@ mod tests {
     #[test]
     fn content_over_the_limit_is_refused_with_its_size() {
         let mut draft = Draft::new("notes/long.md".to_owned());
-        draft.memory.content = "x".repeat(MAX_CONTENT_BYTES + 1);
+        draft.foreign.memory.content = "x".repeat(MAX_CONTENT_BYTES + 1);
         let error = draft.finish(&defaults()).unwrap_err().to_string();
         assert!(
             error.starts_with("notes/long.md: its content has 1048577 bytes"),

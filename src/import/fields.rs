@@ -74,7 +74,7 @@ impl Fields {
         }
     }
 
-    /// What nobody took. A key without a value says nothing.
+    /// Returns the fields that nobody took, without those that have no value.
     pub fn rest(self) -> impl Iterator<Item = (String, MetaValue)> {
         self.0
             .into_iter()
@@ -163,7 +163,7 @@ fn number(value: &MetaValue) -> Option<f64> {
     }
 }
 
-/// How many there are of something.
+/// Reads a whole number that counts something.
 pub(super) fn count(value: &MetaValue) -> Option<i64> {
     let number = number(value)?;
     let is_whole = number.fract() == 0.0 && (0.0..=1e15).contains(&number);

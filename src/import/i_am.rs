@@ -77,7 +77,7 @@ fn item(
     let Some(content) = fields.take(&["value"], fields::any_text) else {
         return Err(draft.error("it has no `value`".to_owned()));
     };
-    let memory = &mut draft.memory;
+    let memory = &mut draft.foreign.memory;
     memory.content = content;
     memory.title = Some(key.clone());
     memory.timestamp = fields.take(&["created_at"], fields::moment);
@@ -87,19 +87,19 @@ fn item(
     let status = fields.take(&["status"], fields::text);
     memory.namespace = defaults.namespace.clone();
     // Where a memory lies says that here.
-    draft.ended = match status.as_deref() {
+    draft.foreign.ended = match status.as_deref() {
         Some("archived") => Some(Ended::Archived("archived in i-am".to_owned())),
         Some("superseded") => Some(Ended::Superseded),
         _ => None,
     };
-    draft.memory.status = status.filter(|_| draft.ended.is_none());
+    draft.foreign.memory.status = status.filter(|_| draft.foreign.ended.is_none());
     draft.keep("category", MetaValue::Text(category));
     draft.keep("key", MetaValue::Text(key));
     // Where it comes from is a word in the first version.
-    draft.memory.source = fields.take(&["source"], fields::text);
+    draft.foreign.memory.source = fields.take(&["source"], fields::text);
     if let Some(origin) = fields.take(&["source"], fields::map) {
         let mut origin = Fields(origin);
-        draft.memory.source = origin.take(&["type"], fields::text);
+        draft.foreign.memory.source = origin.take(&["type"], fields::text);
         if let Some(detail) = origin.take(&["detail"], fields::text) {
             draft.keep("source_detail", MetaValue::Text(detail));
         }

@@ -45,7 +45,7 @@ fn fill(draft: &mut Draft, mut fields: Fields, defaults: &Defaults) -> Result<()
     let Some(content) = fields.take(&["text", "content", "value"], fields::any_text) else {
         return Err(draft.error("it has no text: no `text`, `content` or `value`".to_owned()));
     };
-    let memory = &mut draft.memory;
+    let memory = &mut draft.foreign.memory;
     memory.content = content;
     memory.timestamp = fields.take(&["timestamp", "created_at"], fields::moment);
     memory.agent = fields.take(&["agent"], fields::text).unwrap_or_default();

@@ -65,7 +65,7 @@ fn memory(mut draft: Draft, mut fields: Fields, defaults: &Defaults) -> Result<I
     let Some(content) = fields.take(&["content"], fields::any_text) else {
         return Err(draft.error("it has no `content`".to_owned()));
     };
-    let memory = &mut draft.memory;
+    let memory = &mut draft.foreign.memory;
     memory.content = content;
     memory.timestamp = fields.take(&["created_at"], fields::moment);
     memory.kind = fields.take(&["type"], fields::word);

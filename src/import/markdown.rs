@@ -46,11 +46,11 @@ pub fn markdown(path: &Path, defaults: &Defaults) -> Result<Memories, ImportErro
     notes(path, defaults, &Flavour::PLAIN)
 }
 
-/// What notes of one program have besides.
+/// Properties of the notes of one program.
 pub(super) struct Flavour {
     /// The text may begin with a second block of metadata.
     pub is_doubled: bool,
-    /// Takes what else the metadata, the text and the path within the source say.
+    /// Takes further values from the metadata, the text and the path within the source.
     pub read_more: fn(&mut Draft, &mut Fields, &str, &str),
 }
 
@@ -61,7 +61,8 @@ impl Flavour {
     };
 }
 
-/// As [`markdown`], with what the program that wrote them has besides.
+/// Reads notes as [`markdown`] does, with the properties that the program which wrote them gives
+/// them.
 pub(super) fn notes(
     path: &Path,
     defaults: &Defaults,
@@ -193,11 +194,11 @@ struct Note<'a> {
     flavour: &'static Flavour,
 }
 
-/// What a note's text is read as.
+/// A note's text, split into its parts.
 struct Reading<'a> {
     fields: Fields,
     content: &'a str,
-    /// Where a heading is looked for.
+    /// The text that is searched for a heading.
     body: &'a str,
     why_whole: Option<String>,
 }
@@ -257,7 +258,7 @@ impl Note<'_> {
             draft.note("bytes that are not UTF-8 were replaced");
         }
         draft.called(Some(self.source_id.clone()));
-        let memory = &mut draft.memory;
+        let memory = &mut draft.foreign.memory;
         memory.title = fields
             .take(&["title"], fields::text)
             .or_else(|| heading(reading.body))

@@ -1,4 +1,4 @@
-//! What mem0 gives out (`get_all`, an export) → memories.
+//! Answers and exports of mem0 (`get_all`) → memories.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ fn item(row: Row, defaults: &Defaults) -> Result<Item, ImportError> {
     else {
         return Err(draft.error("it has no `memory`".to_owned()));
     };
-    let memory = &mut draft.memory;
+    let memory = &mut draft.foreign.memory;
     memory.content = content;
     memory.timestamp = fields.take(&["created_at"], fields::moment);
     memory.user = fields.take(&["user_id"], fields::text).unwrap_or_default();

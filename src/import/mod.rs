@@ -43,23 +43,23 @@ use crate::model::Timestamp;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Foreign {
     pub memory: NewMemory,
-    /// What it was called there.
+    /// Its name there.
     pub source_id: Option<String>,
-    /// Where it stood, for messages: a file, or a file and a line.
+    /// Its place, for messages: a file, or a file and a line.
     pub source: String,
-    /// What else relations of its source call it.
+    /// Further names by which relations of its source mean it.
     pub names: Vec<String>,
     /// Its relations to memories of its source, by what these are called there.
     pub relations: Vec<Link>,
     /// When it was used there the last time.
     pub last_used: Option<Timestamp>,
-    /// How often it was used there before that, where the source counts what memdir counts.
+    /// Number of uses before that, where the source counts what memdir counts.
     pub earlier_uses: usize,
     /// When it was changed there the last time, where that is another moment than its making.
     pub updated: Option<Timestamp>,
     /// Why it lives no more there.
     pub ended: Option<Ended>,
-    /// What it had that no memory has a place for, by words for the sorts.
+    /// Things it had that no memory has a place for, by words for their sorts.
     pub not_carried: Vec<&'static str>,
 }
 
@@ -77,7 +77,7 @@ pub enum Ended {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relation {
     pub from: String,
-    /// What the first is to the second.
+    /// The first one's relation to the second.
     pub relation: String,
     pub to: String,
     /// The source says when it came to be, for which a link has no place.
@@ -96,12 +96,12 @@ pub enum Item {
     Relation(Relation),
     /// Something is not brought over, on purpose or because there is no place for it.
     LeftOut {
-        /// What it was called, if it is a memory.
+        /// Its name there, if it is a memory.
         source_id: Option<String>,
         /// A word for the sort of things it is.
         what: &'static str,
     },
-    /// How often clients began to work with the source.
+    /// Number of times that clients began to work with the source.
     Sessions(usize),
 }
 
@@ -111,7 +111,7 @@ impl From<Foreign> for Item {
     }
 }
 
-/// What stands in for fields that a source leaves out.
+/// Values for fields that a source leaves out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Defaults {
     pub agent: String,
@@ -132,7 +132,7 @@ pub enum ImportError {
 }
 
 impl ImportError {
-    /// Which file or line it was.
+    /// Returns the file or line that was not imported.
     pub fn source_name(&self) -> String {
         match self {
             ImportError::Io { path, .. } => path.display().to_string(),

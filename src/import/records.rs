@@ -13,7 +13,7 @@ pub(super) const MAX_RECORD_BYTES: usize = 8 * 1024 * 1024;
 /// Why an export of Loci is refused by other sources.
 pub(super) const OF_LOCI: &str = "this looks like an export of Loci: use `--from loci`";
 
-/// How the objects of an input are told apart.
+/// Form in which an input holds its objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Lines,
@@ -109,7 +109,7 @@ fn wrapped_list(head: &[u8], start: usize, names: &[&str]) -> Option<usize> {
     None
 }
 
-/// Where the string that begins at `start` has ended; JSON allows no line feed in it.
+/// Returns the place behind the string that begins at `start`; JSON allows no line feed in it.
 fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
@@ -154,7 +154,7 @@ pub(super) struct Records<R> {
     pub line: usize,
     /// The lists that are read of an object that has several.
     pub names: &'static [&'static str],
-    /// Which of them the last record stood in; the first of them where there are no several.
+    /// The list that held the last record; the first one where there is one only.
     pub list: &'static str,
 }
 

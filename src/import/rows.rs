@@ -24,9 +24,9 @@ use super::source_file::unreadable;
 use crate::format;
 use crate::model::MetaValue;
 
-/// What every SQLite database begins with.
+/// Beginning of every SQLite database.
 pub(super) const SQLITE: &[u8] = b"SQLite format 3\0";
-/// Where the first list must begin in an object that wraps it.
+/// Maximum distance of the first list from the beginning of an object that wraps it.
 const HEAD_BYTES: u64 = 64 * 1024;
 
 type Input = Box<dyn Read>;
@@ -44,7 +44,7 @@ type RowResult = Result<Row, ImportError>;
 pub(super) struct Row {
     /// The list that it stood in; the first one where there are no several.
     pub list: &'static str,
-    /// Where it stood, for messages.
+    /// Its place, for messages.
     pub source: String,
     pub fields: Fields,
 }

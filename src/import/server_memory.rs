@@ -69,7 +69,7 @@ fn entity(mut draft: Draft, mut fields: Fields, defaults: &Defaults) -> Result<I
         .take_items("observations")
         .or_else(|| Some(vec![fields.take(&["observations"], fields::any_text)?]));
     let sort = fields.take(&["entityType", "entity_type"], fields::text);
-    let memory = &mut draft.memory;
+    let memory = &mut draft.foreign.memory;
     memory.content = listed(&observations.unwrap_or_default());
     memory.title = Some(name.clone());
     memory.kind = Some(Kind::Entity);

@@ -30,7 +30,7 @@ pub(super) const LINKS: &str = "links";
 
 /// Number of rows in memory at a time.
 const PAGE: usize = 256;
-/// How SQLite reads files without locking them.
+/// Name of the interface by which SQLite reads files without locking them.
 const NO_LOCKS: &str = if cfg!(windows) {
     "win32-none"
 } else {
@@ -42,57 +42,47 @@ struct Table {
     name: &'static str,
     list: &'static str,
     columns: &'static [&'static str],
+    /// Columns that follow those of `columns`.
+    more: &'static [&'static str],
 }
+
+/// The columns of both tables of memories.
+const OF_MEMORIES: [&str; 14] = [
+    "id",
+    "tier",
+    "namespace",
+    "title",
+    "content",
+    "tags",
+    "priority",
+    "confidence",
+    "source",
+    "access_count",
+    "created_at",
+    "updated_at",
+    "last_accessed_at",
+    "expires_at",
+];
 
 const TABLES: [Table; 3] = [
     Table {
         name: "memories",
         list: MEMORIES,
-        columns: &[
-            "id",
-            "tier",
-            "namespace",
-            "title",
-            "content",
-            "tags",
-            "priority",
-            "confidence",
-            "source",
-            "access_count",
-            "created_at",
-            "updated_at",
-            "last_accessed_at",
-            "expires_at",
-            "metadata",
-        ],
+        columns: &OF_MEMORIES,
+        more: &["metadata"],
     },
     Table {
         name: "memory_links",
         list: LINKS,
         columns: &["source_id", "target_id", "relation", "created_at"],
+        more: &[],
     },
-    // What its own clearing up has put aside. An older version has no such table.
+    // Memories that its own clean-up has put aside. An older version has no such table.
     Table {
         name: "archived_memories",
         list: MEMORIES,
-        columns: &[
-            "id",
-            "tier",
-            "namespace",
-            "title",
-            "content",
-            "tags",
-            "priority",
-            "confidence",
-            "source",
-            "access_count",
-            "created_at",
-            "updated_at",
-            "last_accessed_at",
-            "expires_at",
-            "archived_at",
-            "archive_reason",
-        ],
+        columns: &OF_MEMORIES,
+        more: &["archived_at", "archive_reason"],
     },
 ];
 
@@ -175,7 +165,7 @@ fn uri(path: &Path) -> String {
     uri + "?immutable=1"
 }
 
-/// How the files were, to see whether somebody wrote to them.
+/// Size and modification time of the files, to see whether somebody wrote to them.
 #[derive(PartialEq, Eq)]
 struct FileStamps([Option<(u64, SystemTime)>; 2]);
 
@@ -193,7 +183,7 @@ struct Database {
     seen: FileStamps,
     connection: Connection,
     ready: VecDeque<Result<Row, ImportError>>,
-    /// Which of [`TABLES`] is read.
+    /// Index of the table in [`TABLES`] that is read.
     table: usize,
     /// The last row that was read of it.
     after: Option<i64>,
@@ -235,7 +225,7 @@ impl Database {
                 has.push(row.get::<_, String>("name")?);
                 Ok(())
             })?;
-        let wanted = table.columns.iter().copied();
+        let wanted = table.columns.iter().chain(table.more).copied();
         Ok(wanted
             .filter(|name| has.iter().any(|known| known == name))
             .collect())

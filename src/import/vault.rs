@@ -59,7 +59,7 @@ pub fn basic_memory(path: &Path, defaults: &Defaults) -> Result<Memories, Import
 }
 
 fn obsidian_note(draft: &mut Draft, fields: &mut Fields, text: &str, path: &str) {
-    draft.names = path_names(path);
+    draft.foreign.names = path_names(path);
     for (key, value) in &fields.0 {
         for text in texts(value) {
             links(text).for_each(|link| relate(draft, key, link));
@@ -72,11 +72,11 @@ fn obsidian_note(draft: &mut Draft, fields: &mut Fields, text: &str, path: &str)
 
 fn basic_memory_note(draft: &mut Draft, fields: &mut Fields, text: &str, path: &str) {
     let permalink = fields.take(&["permalink"], fields::text);
-    draft.names = path_names(path);
-    for name in draft.memory.title.iter().chain(&permalink) {
+    draft.foreign.names = path_names(path);
+    for name in draft.foreign.memory.title.iter().chain(&permalink) {
         let name = name.trim().to_lowercase();
-        if !draft.names.contains(&name) {
-            draft.names.push(name);
+        if !draft.foreign.names.contains(&name) {
+            draft.foreign.names.push(name);
         }
     }
     if permalink.is_some() {
@@ -135,7 +135,7 @@ fn lines(text: &str) -> Vec<String> {
 struct Lines<'a> {
     rest: &'a str,
     in_comment: bool,
-    /// How long the text is from the last end of a comment on.
+    /// Length of the text from the last end of a comment on.
     last_end: usize,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Lines<'a> {
         Some(line)
     }
 
-    /// What can be seen of the next line.
+    /// Returns the visible part of the next line.
     fn next(&mut self) -> Option<String> {
         let mut line = self.raw()?;
         let mut seen = String::new();
@@ -188,7 +188,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Where the code that so many backticks began is closed by as many.
+/// Returns the place at which code that `ticks` backticks began is closed by as many.
 fn code_end(inside: &str, ticks: usize) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -202,7 +202,8 @@ fn code_end(inside: &str, ticks: usize) -> Option<usize> {
     }
 }
 
-/// What the `[[links]]` of a line name, without what they show and which part they mean.
+/// Returns the names in the `[[links]]` of a line, without the text they show and the part they
+/// mean.
 fn links(line: &str) -> impl Iterator<Item = &str> {
     line.split("[[").skip(1).filter_map(|inside| {
         let (inside, _) = inside.split_once("]]")?;
@@ -234,15 +235,15 @@ fn relate(draft: &mut Draft, relation: &str, link: &str) {
         && ATTACHMENTS.contains(&end)
     {
         const FILES: &str = "notes with files that are no notes";
-        if !draft.not_carried.contains(&FILES) {
-            draft.not_carried.push(FILES);
+        if !draft.foreign.not_carried.contains(&FILES) {
+            draft.foreign.not_carried.push(FILES);
         }
         return;
     }
     let name = name.strip_suffix(".md").unwrap_or(&name);
     let is_known =
         |known: &Link| known.to == name && known.relation == fields::relation_word(relation);
-    if !draft.relations.iter().any(is_known) {
+    if !draft.foreign.relations.iter().any(is_known) {
         draft.relate(relation, name.to_owned());
     }
 }
