@@ -5,7 +5,7 @@
 
 use super::limits::MAX_DEPTH;
 
-/// Where the parser sees the end of a line: a comment ends at any of them.
+/// Characters at which the parser ends a line; a comment ends at any of them.
 const LINE_ENDS: [char; 5] = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
 
 /// Says what is dangerous about a piece of YAML, if anything: the value of one key as it stands
@@ -23,7 +23,7 @@ pub fn find(yaml: &str) -> Option<&'static str> {
     None
 }
 
-/// What one line leaves for the next.
+/// State that a line leaves for the next one.
 #[derive(Default)]
 struct Scanner {
     /// The quotation mark of a scalar that goes on.

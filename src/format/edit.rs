@@ -82,7 +82,7 @@ pub fn adopted(
     (agent, user): (&str, &str),
 ) -> Result<Vec<u8>, FormatError> {
     let framed = with_frontmatter(bytes, memory);
-    let mut adopted = set_key(&framed, "id", Some(&format!(" {}", stem.short())))?;
+    let mut adopted = called(&framed, stem)?;
     let is_missing = |key| Layout::of(&framed).entry(key).is_none();
     let topics = is_missing("tags").then(|| "[]".to_owned());
     let title = title.filter(|title| limits::check_required("title", title).is_ok());
@@ -97,7 +97,7 @@ pub fn adopted(
         ),
     ] {
         if let Some(text) = text.filter(|_| is_missing(key)) {
-            adopted = set_key(&adopted, key, Some(&format!(" {text}")))?;
+            adopted = set_key(&adopted, key, Some(&text))?;
         }
     }
     Ok(adopted)
@@ -109,7 +109,7 @@ pub fn adopted(
 ///
 /// Fails if the file has no frontmatter.
 pub fn called(bytes: &[u8], stem: &Stem) -> Result<Vec<u8>, FormatError> {
-    set_key(bytes, "id", Some(&format!(" {}", stem.short())))
+    set_key(bytes, "id", Some(stem.short()))
 }
 
 /// Returns `bytes` with `fingerprints` added to those of the credentials that may stand in them;
@@ -127,11 +127,8 @@ pub fn allow_secrets(bytes: &[u8], fingerprints: &[String]) -> Result<Vec<u8>, F
     }
     // Quoted, as some consist of digits alone.
     let list: Vec<String> = all.iter().map(|one| format!("\"{one}\"")).collect();
-    set_key(
-        bytes,
-        SECRETS_ALLOWED,
-        Some(&format!(" [{}]", list.join(", "))),
-    )
+    let list = format!("[{}]", list.join(", "));
+    set_key(bytes, SECRETS_ALLOWED, Some(&list))
 }
 
 /// The fingerprints of the credentials that may stand in a memory file.
@@ -147,7 +144,8 @@ pub fn allowed_secrets(bytes: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Where the content of a memory file begins: what lies before is the frontmatter and its frame.
+/// Returns the place at which the content of a memory file begins, behind the frontmatter and its
+/// frame.
 pub fn content_start(bytes: &[u8]) -> usize {
     Layout::of(bytes).content.start
 }
@@ -155,115 +153,101 @@ pub fn content_start(bytes: &[u8]) -> usize {
 /// The key, unknown to readers, that holds [`allowed_secrets`].
 const SECRETS_ALLOWED: &str = "secrets_allowed";
 
-/// The changed keys with what follows their colon; `None` removes the key.
-fn rendered(
-    change: &Change,
-    newline: &str,
-) -> Result<Vec<(&'static str, Option<String>)>, FormatError> {
-    let mut keys: Vec<(&'static str, Option<String>)> = Vec::new();
+/// The changed keys with their values; `None` removes the key.
+type ChangedKeys = Vec<(&'static str, Option<String>)>;
+
+/// Returns the keys of `change`, in the format's order.
+fn rendered(change: &Change, newline: &str) -> Result<ChangedKeys, FormatError> {
+    let required = |key: &'static str| {
+        move |text: &String| {
+            limits::check_required(key, text)?;
+            Ok(scalar::write(text).into_owned())
+        }
+    };
+    let mut keys = ChangedKeys::new();
     for (key, text) in [("agent", &change.agent), ("user", &change.user)] {
         if let Some(text) = text {
-            limits::check_required(key, text)?;
-            keys.push((key, Some(format!(" {}", scalar::write(text)))));
+            keys.push((key, Some(required(key)(text)?)));
         }
     }
     if let Some(topics) = &change.topics {
         limits::check_topics(topics)?;
-        keys.push(("topics", Some(format!(" {}", scalar::write_list(topics)))));
+        keys.push(("topics", Some(scalar::write_list(topics))));
     }
-    let mut patch = |key: &'static str, text: Patch<Result<String, FormatError>>| {
-        match text {
-            Patch::Keep => {}
-            Patch::Set(text) => keys.push((key, Some(text?))),
-            Patch::Clear => keys.push((key, None)),
-        }
-        Ok::<(), FormatError>(())
-    };
-    let text = |key: &'static str, patch: &Patch<String>| {
-        map(patch, |text| {
-            limits::check_required(key, text)?;
-            Ok(format!(" {}", scalar::write(text)))
-        })
-    };
-    patch("title", text("title", &change.title))?;
-    patch("kind", map(&change.kind, |kind| Ok(format!(" {kind}"))))?;
     let namespace = match &change.namespace {
         // A memory of no project states none.
         Patch::Set(text) if is_global_namespace(text) => Patch::Clear,
         Patch::Set(text) => Patch::Set(normalized_namespace(text).into_owned()),
         other => other.clone(),
     };
-    patch("namespace", text("namespace", &namespace))?;
-    patch("scope", map(&change.scope, |scope| Ok(format!(" {scope}"))))?;
-    patch("tier", map(&change.tier, |tier| Ok(format!(" {tier}"))))?;
-    patch(
-        "importance",
-        map(&change.importance, |&n| {
-            limits::check_importance(n)?;
-            Ok(format!(" {n}"))
-        }),
-    )?;
-    patch(
-        "confidence",
-        map(&change.confidence, |&n| {
-            limits::check_confidence(n)?;
-            Ok(format!(" {n}"))
-        }),
-    )?;
-    patch("source", text("source", &change.source))?;
-    patch("status", text("status", &change.status))?;
-    patch(
-        "expires",
-        map(&change.expires, |at| Ok(format!(" {}", at.as_str()))),
-    )?;
-    patch(
-        "supersedes",
-        map(&change.supersedes, |stems| {
-            stems
-                .iter()
-                .try_for_each(|stem| limits::check_required("supersedes", stem))?;
-            Ok(format!(" {}", scalar::write_list(stems)))
-        }),
-    )?;
-    patch(
+    put(&mut keys, "title", &change.title, required("title"))?;
+    put(&mut keys, "kind", &change.kind, |kind| Ok(kind.to_string()))?;
+    put(&mut keys, "namespace", &namespace, required("namespace"))?;
+    put(&mut keys, "scope", &change.scope, |it| Ok(it.to_string()))?;
+    put(&mut keys, "tier", &change.tier, |tier| Ok(tier.to_string()))?;
+    put(&mut keys, "importance", &change.importance, |&number| {
+        limits::check_importance(number)?;
+        Ok(number.to_string())
+    })?;
+    put(&mut keys, "confidence", &change.confidence, |&number| {
+        limits::check_confidence(number)?;
+        Ok(number.to_string())
+    })?;
+    put(&mut keys, "source", &change.source, required("source"))?;
+    put(&mut keys, "status", &change.status, required("status"))?;
+    put(&mut keys, "expires", &change.expires, |at| {
+        Ok(at.as_str().to_owned())
+    })?;
+    put(&mut keys, "supersedes", &change.supersedes, |stems| {
+        let mut each = stems.iter();
+        each.try_for_each(|stem| limits::check_required("supersedes", stem))?;
+        Ok(scalar::write_list(stems))
+    })?;
+    let replacement = &change.superseded_by;
+    put(
+        &mut keys,
         "superseded_by",
-        text("superseded_by", &change.superseded_by),
+        replacement,
+        required("superseded_by"),
     )?;
-    patch(
-        "links",
-        map(&change.links, |links| {
-            limits::check_links(links)?;
-            Ok(value::write_links(links, newline))
-        }),
-    )?;
-    patch(
-        "metadata",
-        map(&change.metadata, |metadata| {
-            limits::check_metadata(metadata)?;
-            Ok(format!(" {}", value::write_metadata(metadata)))
-        }),
-    )?;
+    put(&mut keys, "links", &change.links, |links| {
+        limits::check_links(links)?;
+        Ok(value::write_links(links, newline))
+    })?;
+    put(&mut keys, "metadata", &change.metadata, |metadata| {
+        limits::check_metadata(metadata)?;
+        Ok(value::write_metadata(metadata))
+    })?;
     Ok(keys)
 }
 
-fn map<T>(
+/// Adds `key` if `patch` changes it.
+fn put<T>(
+    keys: &mut ChangedKeys,
+    key: &'static str,
     patch: &Patch<T>,
     render: impl FnOnce(&T) -> Result<String, FormatError>,
-) -> Patch<Result<String, FormatError>> {
+) -> Result<(), FormatError> {
     match patch {
-        Patch::Keep => Patch::Keep,
-        Patch::Set(value) => Patch::Set(render(value)),
-        Patch::Clear => Patch::Clear,
+        Patch::Keep => {}
+        Patch::Set(value) => keys.push((key, Some(render(value)?))),
+        Patch::Clear => keys.push((key, None)),
     }
+    Ok(())
 }
 
-/// Returns `bytes` with what follows the colon of `key` replaced by `text`; `None` removes the key.
+/// Returns `bytes` with the value of `key` replaced by `text`, which may begin on the next line;
+/// `None` removes the key.
 pub(super) fn set_key(
     bytes: &[u8],
     key: &'static str,
     text: Option<&str>,
 ) -> Result<Vec<u8>, FormatError> {
     let layout = Layout::of(bytes);
+    let blank = text.map_or("", |text| match text.starts_with(['\r', '\n']) {
+        true => "",
+        false => " ",
+    });
     match layout.frontmatter {
         Frontmatter::Whole => {}
         Frontmatter::NotClosed => return Err(FormatError::FrontmatterNotClosed),
@@ -288,11 +272,12 @@ pub(super) fn set_key(
             } else {
                 layout.newline
             };
-            (entry.value.start..end, format!("{text}{comment}{line_end}"))
+            let value = format!("{blank}{text}{comment}{line_end}");
+            (entry.value.start..end, value)
         }
         (None, Some(text)) => {
             let at = place_of(&layout, key, bytes);
-            (at..at, format!("{key}:{text}{}", layout.newline))
+            (at..at, format!("{key}:{blank}{text}{}", layout.newline))
         }
     };
     let grown = layout.keys.len() - range.len() + new.len();
@@ -320,10 +305,9 @@ fn bare_comment_of<'a>(key: &str, value: &'a str) -> &'a str {
     let trimmed = value.trim_start_matches([' ', '\t']);
     if trimmed.starts_with(['[', '{']) {
         // `#` inside a flow value may belong to a word; only what follows its end is a comment.
-        let Some(end) = flow_end(trimmed) else {
+        let Some((_, after)) = value::split_flow(trimmed) else {
             return "";
         };
-        let after = &trimmed[end..];
         return if after.trim_start().starts_with('#') {
             after
         } else {
@@ -331,34 +315,6 @@ fn bare_comment_of<'a>(key: &str, value: &'a str) -> &'a str {
         };
     }
     &trimmed[scalar::comment_start(trimmed)..]
-}
-
-/// Where the flow value that `text` begins with ends; `None` if it does not.
-fn flow_end(text: &str) -> Option<usize> {
-    let (mut depth, mut quote, mut begins_item) = (0_usize, None, true);
-    let mut characters = text.char_indices().peekable();
-    while let Some((at, character)) = characters.next() {
-        match (quote, character) {
-            (Some('"'), '\\') => drop(characters.next()),
-            // Two single quotes are one of the text.
-            (Some('\''), '\'') if characters.next_if(|&(_, next)| next == '\'').is_some() => {}
-            (Some(open), _) if open == character => quote = None,
-            (Some(_), _) => {}
-            // A quotation mark within a word is a letter.
-            (None, '"' | '\'') if begins_item => quote = Some(character),
-            (None, '[' | '{') => depth += 1,
-            (None, ']' | '}') => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(at + 1);
-                }
-            }
-            _ => {}
-        }
-        begins_item =
-            matches!(character, '[' | '{' | ',' | ':') || (begins_item && character == ' ');
-    }
-    None
 }
 
 /// After the last key that the format's order puts before `key`, else before all keys.
@@ -404,7 +360,8 @@ fn set_content(bytes: &[u8], content: &str) -> Vec<u8> {
     edited
 }
 
-/// What keeps a text that begins like a frontmatter apart from one.
+/// Block that is put before a text which begins like a frontmatter, so that it is not taken for
+/// one.
 const EMPTY_FRONTMATTER: &[u8] = b"---\n---\n\n";
 
 /// Whether the last line of `head`, which ends with a line break, is blank.

@@ -1,9 +1,9 @@
-//! Which names in the memory directory are memories, and what a foreign name says.
+//! Tells names of memories in the memory directory from others, and reads foreign names.
 
 use crate::model::Handle;
 use crate::model::Stem;
 
-/// What a directory entry's name makes it.
+/// Kind of a directory entry, by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileNameKind {
     /// A memory under the program's own kind of name.
@@ -40,7 +40,8 @@ pub fn classify(name: &str) -> FileNameKind {
     }
 }
 
-/// What a name is a second copy of, as sync services, file managers and memdir itself name them.
+/// Returns the name that `stem` is a second copy of, as sync services, file managers and memdir
+/// itself name copies.
 fn copied(stem: &str) -> Option<&str> {
     // After a memory's own stem anything that speaks of a copy is one; `(1)` and `2` may well be
     // part of a name that somebody chose.
@@ -70,7 +71,8 @@ fn copied(stem: &str) -> Option<&str> {
     sync.or_else(in_brackets).filter(|of| !of.is_empty())
 }
 
-/// Where the ending of memdir's own conflict copies begins, `.conflict-<8 hex>`.
+/// Returns the place at which the ending of memdir's own conflict copies begins, `.conflict-<8
+/// hex>`.
 fn own_mark(stem: &str) -> Option<usize> {
     const MARK: &str = ".conflict-";
     let at = stem.rfind(MARK)?;

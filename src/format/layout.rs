@@ -1,4 +1,4 @@
-//! Where the parts of a memory file lie, as byte ranges; the only code that knows about lines.
+//! Finds the parts of a memory file, as byte ranges; the only code that knows about lines.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub(super) struct Layout {
     pub entries: Vec<Entry>,
     /// Lines that are neither a key, a comment nor blank.
     pub stray: Vec<Range<usize>>,
-    /// Where the first key may stand, and where the closing line begins.
+    /// From the place of the first key to the beginning of the closing line.
     pub keys: Range<usize>,
     /// The body: everything after the closing line and one blank line.
     pub content: Range<usize>,

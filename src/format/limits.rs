@@ -1,10 +1,10 @@
-//! How large the parts of a memory may be, and the check of a memory about to be written.
+//! Limits of the parts of a memory, and the check of a memory about to be written.
 
 use crate::format::FormatError;
 use crate::model::Link;
 use crate::model::MetaValue;
 
-/// The longest content that is written.
+/// Maximum length of a content that is written.
 pub const MAX_CONTENT_BYTES: usize = 1024 * 1024;
 pub(super) const MAX_FRONTMATTER_BYTES: usize = 16 * 1024;
 pub(super) const MAX_KEYS: usize = 64;

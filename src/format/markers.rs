@@ -3,12 +3,12 @@
 //! A text about git may show some: in a fenced block of code they are its content. Git knows no
 //! blocks, but what it leaves in one is as rare as such texts are common, among programmers.
 
-/// What the two sides of an unfinished merge wrote, as whole texts.
+/// The whole texts of both sides of an unfinished merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sides {
     pub ours: Vec<u8>,
     pub theirs: Vec<u8>,
-    /// What both come from, if git has written it down everywhere.
+    /// The text that both come from, if git has written it down at every conflict.
     pub base: Option<Vec<u8>>,
 }
 
@@ -116,7 +116,7 @@ fn hunk_at(lines: &[&[u8]], begin: usize) -> Option<Hunk> {
     })
 }
 
-/// What a block of code that begins on this line ends with.
+/// Returns the marks that end a block of code which begins on this line.
 fn fence_of(line: &[u8]) -> Option<&[u8]> {
     let line = line.trim_ascii_start();
     let mark = *line.first().filter(|byte| b"`~".contains(byte))?;

@@ -54,10 +54,10 @@ pub(super) const RAW_KEYS: [&str; 4] = ["id", "timestamp", "agent", "user"];
 
 const LIST_KEYS: [&str; 3] = ["topics", "tags", "supersedes"];
 
-/// Programs that name files in local time are at most so far away from a name in UTC.
+/// Maximum distance between a name in UTC and one by a program that names files in local time.
 const MOST_APART: chrono::Duration = chrono::Duration::hours(24);
 
-/// Where other programs state when a note was written, in the order in which they are asked.
+/// Keys under which other programs state when a note was written, best first.
 const STATED_TIMES: [&str; 4] = ["created", "created_at", "date", UPDATED];
 
 /// Reads a memory file.
@@ -174,11 +174,8 @@ impl<'a> Reader<'a> {
             self.problems.push(Problem::FrontmatterTooLarge { bytes });
         }
         for range in self.layout.stray.clone() {
-            let key = self.text(range).chars().take(40).collect();
-            self.problems.push(Problem::Key {
-                key,
-                what: "is no `key: value` line".to_owned(),
-            });
+            let key: String = self.text(range).chars().take(40).collect();
+            self.report(&key, "is no `key: value` line".to_owned());
         }
         let keys: Vec<&str> = self.layout.entries.iter().map(|e| e.key.as_str()).collect();
         if keys.len() > MAX_KEYS {
@@ -191,8 +188,8 @@ impl<'a> Reader<'a> {
                 twice.push((*key).to_owned());
             }
         }
-        self.problems
-            .extend(twice.into_iter().map(Problem::DuplicateKey));
+        let twice = twice.into_iter().map(Problem::DuplicateKey);
+        self.problems.extend(twice);
         let entries = std::mem::take(&mut self.layout.entries);
         entries.iter().for_each(|entry| self.check_entry(entry));
         self.layout.entries = entries;
@@ -205,7 +202,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What is wrong with a key's lines although their meaning is plain.
+    /// Reports faults of a key's lines that leave their meaning plain.
     fn check_entry(&mut self, entry: &Entry) {
         let key = entry.key.as_str();
         let (value, below) = (
@@ -218,16 +215,17 @@ impl<'a> Reader<'a> {
         }
         if below.lines().any(|line| line.starts_with('\t')) {
             let what = "is indented by a tab, which YAML does not allow".to_owned();
-            self.problems.push(Problem::Key {
-                key: key.to_owned(),
-                what,
-            });
+            self.report(key, what);
         }
         if LIST_KEYS.contains(&key) && !value::is_sound_list(&value, &below) {
             let what = "holds a quoted text that has no end or an impossible escape".to_owned();
-            let key = key.to_owned();
-            self.problems.push(Problem::Key { key, what });
+            self.report(key, what);
         }
+    }
+
+    fn report(&mut self, key: &str, what: String) {
+        let key = key.to_owned();
+        self.problems.push(Problem::Key { key, what });
     }
 
     fn text(&self, range: std::ops::Range<usize>) -> Cow<'a, str> {
@@ -261,10 +259,7 @@ impl<'a> Reader<'a> {
             match self.folded(key, &value, &below) {
                 Ok(text) => text,
                 Err(what) => {
-                    self.problems.push(Problem::Key {
-                        key: key.to_owned(),
-                        what,
-                    });
+                    self.report(key, what);
                     first.to_owned()
                 }
             }
@@ -287,10 +282,7 @@ impl<'a> Reader<'a> {
         match text.parse() {
             Ok(value) => Some(value),
             Err(error) => {
-                self.problems.push(Problem::Key {
-                    key: key.to_owned(),
-                    what: error.to_string(),
-                });
+                self.report(key, error.to_string());
                 None
             }
         }
@@ -306,10 +298,7 @@ impl<'a> Reader<'a> {
         let number = text.parse().ok().filter(fits);
         if number.is_none() {
             let what = format!("`{text}` is no number from {range}");
-            self.problems.push(Problem::Key {
-                key: key.to_owned(),
-                what,
-            });
+            self.report(key, what);
         }
         number
     }
@@ -320,18 +309,12 @@ impl<'a> Reader<'a> {
                 let apart = stem.time().map(|time| (timestamp.utc() - time).abs());
                 if apart.is_some_and(|apart| apart > MOST_APART) {
                     let what = format!("`{text}` is more than a day away from the file name");
-                    self.problems.push(Problem::Key {
-                        key: "timestamp".to_owned(),
-                        what,
-                    });
+                    self.report("timestamp", what);
                 }
                 return timestamp;
             }
             let what = format!("`{text}` is no date and time in ISO 8601 {POSSIBLE_TIMES}");
-            self.problems.push(Problem::Key {
-                key: "timestamp".to_owned(),
-                what,
-            });
+            self.report("timestamp", what);
         }
         // Keys of other programs: one that says no time is no fault of the file.
         let stated = STATED_TIMES
@@ -350,10 +333,7 @@ impl<'a> Reader<'a> {
             let what = format!(
                 "`{text}` is no date and time in ISO 8601 {POSSIBLE_TIMES}; it never expires"
             );
-            self.problems.push(Problem::Key {
-                key: "expires".to_owned(),
-                what,
-            });
+            self.report("expires", what);
         }
         expires
     }
@@ -415,10 +395,7 @@ impl<'a> Reader<'a> {
             return T::default();
         }
         read(&value, &below).unwrap_or_else(|what| {
-            self.problems.push(Problem::Key {
-                key: key.to_owned(),
-                what,
-            });
+            self.report(key, what);
             T::default()
         })
     }

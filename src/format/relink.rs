@@ -11,7 +11,7 @@ use percent_encoding::percent_decode_str;
 use crate::model::code_length;
 use crate::model::fence_of;
 
-/// How a link names its target.
+/// The target of a link, as the link names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link<'a> {
     /// By its name or the end of its path, without `.md`.

@@ -132,7 +132,7 @@ pub(super) fn read(value: &str) -> Cow<'_, str> {
     Cow::Borrowed(trim_blank(&value[..comment_start(value)]))
 }
 
-/// Where the blanks before a trailing comment begin, or the end of the text.
+/// Returns the place at which the blanks before a trailing comment begin, or the end of the text.
 pub(super) fn comment_start(value: &str) -> usize {
     if value.starts_with('#') {
         return 0;

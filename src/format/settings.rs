@@ -37,7 +37,7 @@ fn read(bytes: &[u8]) -> Option<Table> {
     std::str::from_utf8(bytes).ok()?.parse().ok()
 }
 
-/// What the keys shall say. A change counts more than a removal.
+/// Merges the values of all keys. A change counts more than a removal.
 fn united(base: &Table, earlier: &Table, later: &Table) -> Table {
     let mut wanted = later.clone();
     for key in base.keys().chain(earlier.keys()) {

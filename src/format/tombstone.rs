@@ -1,22 +1,22 @@
-//! The word that a memory was purged.
+//! Tombstones: files that say that a memory was purged.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// What `tombstones/STEM` says.
+/// The content of `tombstones/STEM`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tombstone {
     /// Its first line: when it was written.
     word: String,
-    /// What git calls the texts that were purged; empty where the stem says enough.
+    /// Git's ids of the texts that were purged; empty where the stem says enough.
     texts: BTreeSet<String>,
 }
 
-/// What the line of a text begins with.
+/// Beginning of a line that names a text.
 const TEXT: &str = "text ";
 
 impl Tombstone {
-    /// Of a memory that is purged `at` a moment, written as it is to stand there.
+    /// Makes the tombstone of a memory that is purged `at` a moment, which is written as given.
     pub fn new(at: &str) -> Tombstone {
         Tombstone {
             word: format!("{at} purged"),
@@ -53,7 +53,7 @@ impl Tombstone {
         self.texts.len() > known
     }
 
-    /// What two say together, whichever comes first.
+    /// Unites two tombstones, with the same result whichever comes first.
     pub fn and(mut self, other: Tombstone) -> Tombstone {
         self.texts.extend(other.texts);
         self.word = self.word.min(other.word);

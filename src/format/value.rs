@@ -99,6 +99,42 @@ fn flow_items(text: &str) -> (Vec<String>, bool) {
     }
 }
 
+/// The texts between the commas of the flow list or mapping that `text` begins with, and what follows
+/// it; `None` if it has no end.
+pub(super) fn split_flow(text: &str) -> Option<(Vec<&str>, &str)> {
+    let (mut depth, mut quote, mut begins_item) = (0_usize, None, true);
+    let mut texts = Vec::new();
+    let mut start = 1;
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        match (quote, character) {
+            (Some('"'), '\\') => drop(characters.next()),
+            // Two single quotes are one of the text.
+            (Some('\''), '\'') if characters.next_if(|&(_, next)| next == '\'').is_some() => {}
+            (Some(open), _) if open == character => quote = None,
+            (Some(_), _) => {}
+            // A quotation mark within a word is a letter.
+            (None, '"' | '\'') if begins_item => quote = Some(character),
+            (None, '[' | '{') => depth += 1,
+            (None, ',') if depth == 1 => {
+                texts.push(&text[start..at]);
+                start = at + 1;
+            }
+            (None, ']' | '}') => {
+                depth -= 1;
+                if depth == 0 {
+                    texts.push(&text[start..at]);
+                    return Some((texts, &text[at + 1..]));
+                }
+            }
+            _ => {}
+        }
+        begins_item = matches!(character, '[' | '{' | ',' | ':')
+            || (begins_item && character.is_whitespace());
+    }
+    None
+}
+
 fn block_items(below: &str) -> Vec<String> {
     below
         .lines()

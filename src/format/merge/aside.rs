@@ -155,8 +155,7 @@ fn renamed(stem: &Stem, bytes: &[u8], aside: &Stem) -> Option<Vec<u8>> {
     if layout.frontmatter != Frontmatter::Whole || has_conflict_markers(keys) || has_more("id") {
         return None;
     }
-    let id = format!(" {}", aside.short());
-    let renamed = edit::set_key(bytes, "id", Some(&id)).ok()?;
+    let renamed = edit::called(bytes, aside).ok()?;
     [linked(&renamed, stem), Some(renamed)]
         .into_iter()
         .flatten()

@@ -24,10 +24,9 @@ pub(super) struct Key<'a> {
     pub whole: &'a str,
 }
 
-/// What stands between the two `---` lines.
+/// The lines between the two `---` lines, as keys.
 #[derive(Debug)]
 pub(super) struct Front<'a> {
-    pub text: &'a str,
     pub keys: Vec<Key<'a>>,
     /// Comments and blank lines after the last key.
     pub tail: Vec<&'a str>,
@@ -66,7 +65,7 @@ impl<'a> Front<'a> {
             at = entry.lines.end;
         }
         let tail = lines(at..layout.keys.end);
-        Some(Front { text, keys, tail })
+        Some(Front { keys, tail })
     }
 
     pub fn key(&self, name: &str) -> Option<&Key<'a>> {

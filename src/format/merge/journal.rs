@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 /// Unites what two sides made of the journal `base`, which is empty where they have none in common.
 ///
-/// What both begin with comes first. Further lines stand in the order of their moments; one
+/// Lines with which both begin come first. Further lines stand in the order of their moments; one
 /// without a moment stays behind the line before it. Each side's lines keep their order.
 pub fn unite_journals(base: &[u8], one: &[u8], other: &[u8]) -> Vec<u8> {
     if one == other || base == other {
@@ -76,7 +76,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// What a line says of when it was written, as text that sorts.
+/// The moment at which a line was written, as text that sorts.
 #[derive(Deserialize)]
 struct Dated<'a> {
     #[serde(borrow)]
@@ -94,7 +94,7 @@ fn lines(text: &[u8]) -> Vec<&[u8]> {
         .collect()
 }
 
-/// How often each line is to stand in the result.
+/// Counts how often each line is to stand in the result.
 fn counts<'a>(base: &[&'a [u8]], one: &[&'a [u8]], other: &[&'a [u8]]) -> HashMap<&'a [u8], usize> {
     let mut seen: HashMap<&[u8], [usize; 3]> = HashMap::new();
     for (at, side) in [base, one, other].into_iter().enumerate() {

@@ -6,6 +6,7 @@
 use chrono::DateTime;
 use chrono::Utc;
 
+use super::changed_once;
 use super::front::Front;
 use super::front::Key;
 use super::lists;
@@ -30,12 +31,6 @@ pub(super) fn merge(
     loser: &Front<'_>,
     newline: &str,
 ) -> Option<String> {
-    if base.text == loser.text {
-        return Some(winner.text.to_owned());
-    }
-    if base.text == winner.text {
-        return Some(loser.text.to_owned());
-    }
     let known = [base, winner, loser].map(Front::comment_lines);
     let [in_base, in_winner, in_loser] = known;
     let is_kept = |line: &&&str| {
@@ -92,43 +87,20 @@ fn of_key(
     loser: Option<&Key<'_>>,
     newline: &str,
 ) -> Option<Option<String>> {
-    let lines = |key: Option<&Key<'_>>| key.map(|key| key.whole.to_owned());
-    let same = |one: Option<&Key<'_>>, other: Option<&Key<'_>>| {
-        one.map(|key| key.whole) == other.map(|key| key.whole)
+    let [old, ours, theirs] = [base, winner, loser].map(|key| key.map(|key| key.whole));
+    if let Some(lines) = changed_once(old, ours, theirs) {
+        return Some(lines.map(str::to_owned));
+    }
+    let name = winner.or(loser)?.name.as_str();
+    let list = |kind| of_list(kind, base, winner, loser, newline);
+    let merged = match name {
+        "metadata" => return of_metadata(base, winner, loser, newline),
+        "topics" | "tags" | "supersedes" => list(Kind::Words),
+        "links" => list(Kind::Links),
+        _ if KEYS.contains(&name) => None,
+        _ => list(Kind::Any),
     };
-    if same(winner, loser) || same(base, loser) {
-        return Some(lines(winner));
-    }
-    if same(base, winner) {
-        return Some(lines(loser));
-    }
-    let name = &[winner, loser].into_iter().flatten().next()?.name;
-    match kind_of(name) {
-        KeyKind::List(kind) => {
-            if let Some(merged) = of_list(kind, base, winner, loser, newline) {
-                return Some(merged);
-            }
-        }
-        KeyKind::Metadata => return of_metadata(base, winner, loser, newline),
-        KeyKind::Scalar => {}
-    }
-    of_scalar(name, base, winner, loser)
-}
-
-enum KeyKind {
-    List(Kind),
-    Metadata,
-    Scalar,
-}
-
-fn kind_of(name: &str) -> KeyKind {
-    match name {
-        "topics" | "tags" | "supersedes" => KeyKind::List(Kind::Words),
-        "links" => KeyKind::List(Kind::Links),
-        "metadata" => KeyKind::Metadata,
-        _ if KEYS.contains(&name) => KeyKind::Scalar,
-        _ => KeyKind::List(Kind::Any),
-    }
+    merged.or_else(|| of_scalar(name, base, winner, loser))
 }
 
 /// Merges lists; no answer if one of the values is none.
@@ -208,24 +180,26 @@ type Map = [(String, MetaValue)];
 /// The winner's entries in its order, then those that only the loser has. Where both changed an
 /// entry the winner's counts, and a change counts more than a removal.
 fn merge_maps(base: &Map, winner: &Map, loser: &Map) -> Vec<(String, MetaValue)> {
-    let get = |map: &Map, key: &str| -> Option<MetaValue> {
+    fn get<'a>(map: &'a Map, key: &str) -> Option<&'a MetaValue> {
         let entry = map.iter().find(|(known, _)| known == key);
-        entry.map(|(_, value)| value.clone())
-    };
+        entry.map(|(_, value)| value)
+    }
     let only_in_loser = loser.iter().filter(|(key, _)| get(winner, key).is_none());
     let keys = winner.iter().chain(only_in_loser).map(|(key, _)| key);
     keys.filter_map(|key| {
-        let merged = match (get(base, key), get(winner, key), get(loser, key)) {
-            (old, ours, theirs) if ours == theirs || old == theirs => ours,
-            (old, ours, theirs) if old == ours => theirs,
-            (old, Some(MetaValue::Map(ours)), Some(MetaValue::Map(theirs))) => {
-                let old = match old {
-                    Some(MetaValue::Map(old)) => old,
-                    _ => Vec::new(),
-                };
-                Some(MetaValue::Map(merge_maps(&old, &ours, &theirs)))
-            }
-            (_, ours, theirs) => ours.or(theirs),
+        let (old, ours, theirs) = (get(base, key), get(winner, key), get(loser, key));
+        let merged = match changed_once(old, ours, theirs) {
+            Some(value) => value.cloned(),
+            None => match (ours, theirs) {
+                (Some(MetaValue::Map(ours)), Some(MetaValue::Map(theirs))) => {
+                    let old = match old {
+                        Some(MetaValue::Map(old)) => old.as_slice(),
+                        _ => &[],
+                    };
+                    Some(MetaValue::Map(merge_maps(old, ours, theirs)))
+                }
+                _ => ours.or(theirs).cloned(),
+            },
         };
         Some((key.clone(), merged?))
     })
@@ -240,37 +214,30 @@ fn of_scalar(
     loser: Option<&Key<'_>>,
 ) -> Option<Option<String>> {
     let [old, ours, theirs] = [base, winner, loser].map(|key| key.map(meaning));
-    let lines = |key: Option<&Key<'_>>| Some(key.map(|key| key.whole.to_owned()));
     // An empty value is an absent one.
     let is_absent = |text: &Option<String>| text.as_ref().is_none_or(String::is_empty);
-    if ours == theirs || old == theirs {
-        return lines(winner);
-    }
-    if old == ours {
-        return lines(loser);
-    }
-    if is_absent(&theirs) {
-        return lines(winner);
-    }
-    if is_absent(&ours) {
-        return lines(loser);
-    }
-    if matches!(name, "importance" | "confidence") {
-        return lines(winner);
-    }
-    if is_count(name)
+    let is_loser_right = if ours == theirs || old == theirs {
+        false
+    } else if old == ours {
+        true
+    } else if is_absent(&theirs) || is_absent(&ours) {
+        !is_absent(&theirs)
+    } else if matches!(name, "importance" | "confidence") {
+        false
+    } else if is_count(name)
         && let (Some(ours), Some(theirs)) = (count(&ours), count(&theirs))
     {
-        return lines(if theirs > ours { loser } else { winner });
-    }
-    if is_time(name) {
-        let (ours, theirs) = (moment(&ours?)?, moment(&theirs?)?);
-        return lines(if theirs > ours { loser } else { winner });
-    }
-    None
+        theirs > ours
+    } else if is_time(name) {
+        moment(&theirs?)? > moment(&ours?)?
+    } else {
+        return None;
+    };
+    let right = if is_loser_right { loser } else { winner };
+    Some(right.map(|key| key.whole.to_owned()))
 }
 
-/// What a key says, as a text that is equal for values that mean the same.
+/// Returns the value of a key as a text that is equal for values that mean the same.
 fn meaning(key: &Key<'_>) -> String {
     if !key.below.trim().is_empty() {
         // No one-line value holds a line break.

@@ -10,6 +10,8 @@ use imara_diff::Algorithm;
 use imara_diff::Diff;
 use imara_diff::InternedInput;
 
+use super::changed_once;
+
 /// Longer bodies are not compared line by line: it could take seconds, and memory.
 const MAX_BYTES: usize = 1024 * 1024;
 /// More lines are not compared, either.
@@ -17,14 +19,11 @@ const MAX_LINES: usize = 20_000;
 
 /// Merges the changes that `winner` and `loser` made to `base`; `None` if they contradict.
 ///
-/// What both appended to the end stands one after the other, the loser's first: it was written
-/// earlier. Lines without an end of their own get `newline`.
+/// Lines that both appended to the end stand one after the other, the loser's first: they were
+/// written earlier. Lines without an end of their own get `newline`.
 pub(super) fn merge(base: &[u8], winner: &[u8], loser: &[u8], newline: &str) -> Option<Vec<u8>> {
-    if winner == loser || base == loser {
-        return Some(winner.to_vec());
-    }
-    if base == winner {
-        return Some(loser.to_vec());
+    if let Some(text) = changed_once(base, winner, loser) {
+        return Some(text.to_vec());
     }
     let texts = [base, winner, loser];
     if texts.iter().any(|text| text.len() > MAX_BYTES) {
@@ -63,7 +62,7 @@ pub(super) fn merge(base: &[u8], winner: &[u8], loser: &[u8], newline: &str) -> 
 struct Line<'a> {
     text: &'a [u8],
     end: &'a [u8],
-    /// What it is compared by.
+    /// The text that it is compared by.
     compared: &'a [u8],
 }
 
@@ -200,10 +199,8 @@ fn diff3<'a>(base: &[Line<'a>], winner: &[Line<'a>], loser: &[Line<'a>]) -> Opti
         let theirs = &loser[by_loser.take(loser_passed, &region)];
         let old = &base[region.clone()];
         at = region.end;
-        if ours == theirs || old == theirs {
-            merged.extend_from_slice(ours);
-        } else if old == ours {
-            merged.extend_from_slice(theirs);
+        if let Some(lines) = changed_once(old, ours, theirs) {
+            merged.extend_from_slice(lines);
         } else if old.is_empty() && at == base.len() && base.iter().any(|line| !is_blank(line)) {
             merged.extend(appended(theirs, ours));
         } else {
@@ -212,7 +209,7 @@ fn diff3<'a>(base: &[Line<'a>], winner: &[Line<'a>], loser: &[Line<'a>]) -> Opti
     }
 }
 
-/// What both sides appended: what they have in common once, then the earlier side's, then the
+/// Joins the lines that both sides appended: common ones once, then the earlier side's, then the
 /// later one's. The blank line that each put before its own stays with it.
 fn appended<'a>(earlier: &[Line<'a>], later: &[Line<'a>]) -> Vec<Line<'a>> {
     let pairs = earlier.iter().zip(later);

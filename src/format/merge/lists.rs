@@ -8,14 +8,14 @@ use crate::format::scalar;
 use crate::format::value;
 use crate::model::Link;
 
-/// What the items of a list are.
+/// Kind of the items of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Texts, in every spelling that the format reads.
     Words,
     /// Relations to other memories.
     Links,
-    /// Whatever an unknown key lists: never interpreted.
+    /// Items of an unknown key, which are never interpreted.
     Any,
 }
 
@@ -36,7 +36,7 @@ enum Form<'a> {
     Block { indent: &'a str },
 }
 
-/// What stands in a list, and how.
+/// An item of a list, and how it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Item {
     /// Equal for items that say the same.
@@ -211,7 +211,7 @@ fn link_meaning(link: &Link) -> String {
     format!("{}\0{}", link.to, link.relation)
 }
 
-/// What one item says; `yaml` is a list of nothing else.
+/// Returns the meaning of the one link in a list; `None` if there is not exactly one.
 fn meaning_of_link(value: &str, below: &str) -> Option<String> {
     match value::read_links(value, below).ok()?.as_slice() {
         [link] => Some(link_meaning(link)),
@@ -276,7 +276,7 @@ fn block_item(kind: Kind, chunk: String) -> Option<Item> {
 
 /// Takes a flow list apart; what follows it must be a comment.
 fn flow_items(kind: Kind, text: &str) -> Option<(Vec<Item>, String)> {
-    let (texts, after) = split_flow(text)?;
+    let (texts, after) = value::split_flow(text)?;
     let after = after.trim_end();
     let is_comment = after.is_empty() || after.trim_start().starts_with('#');
     if !is_comment || after.contains('\n') {
@@ -306,38 +306,4 @@ fn flow_items(kind: Kind, text: &str) -> Option<(Vec<Item>, String)> {
         items.push(Item { meaning, text });
     }
     Some((items, after.to_owned()))
-}
-
-/// The texts between the commas of the flow list that `text` begins with, and what follows it.
-fn split_flow(text: &str) -> Option<(Vec<&str>, &str)> {
-    let (mut depth, mut quote, mut begins_item) = (0_usize, None, true);
-    let mut texts = Vec::new();
-    let mut start = 1;
-    let mut characters = text.char_indices().peekable();
-    while let Some((at, character)) = characters.next() {
-        match (quote, character) {
-            (Some('"'), '\\') => drop(characters.next()),
-            // Two single quotes are one of the text.
-            (Some('\''), '\'') if characters.next_if(|&(_, next)| next == '\'').is_some() => {}
-            (Some(open), _) if open == character => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'') if begins_item => quote = Some(character),
-            (None, '[' | '{') => depth += 1,
-            (None, ',') if depth == 1 => {
-                texts.push(&text[start..at]);
-                start = at + 1;
-            }
-            (None, ']' | '}') => {
-                depth -= 1;
-                if depth == 0 {
-                    texts.push(&text[start..at]);
-                    return Some((texts, &text[at + 1..]));
-                }
-            }
-            _ => {}
-        }
-        begins_item = matches!(character, '[' | '{' | ',' | ':')
-            || (begins_item && character.is_whitespace());
-    }
-    None
 }

@@ -1,4 +1,4 @@
-//! What becomes of two versions of a memory.
+//! The result of a merge of two versions of a memory.
 
 use crate::model::Stem;
 

@@ -109,14 +109,20 @@ fn three_way(stem: &Stem, base: &Text<'_>, winner: &Text<'_>, loser: &Text<'_>) 
     is_sound.then(|| merged.bytes.into_owned())
 }
 
+/// The version that counts where at most one side changed `base`; `None` if both did.
+fn changed_once<T: PartialEq>(base: T, winner: T, loser: T) -> Option<T> {
+    if winner == loser || base == loser {
+        Some(winner)
+    } else {
+        (base == winner).then_some(loser)
+    }
+}
+
 /// Merges what stands between the `---` lines.
 fn merge_keys(base: &Text<'_>, winner: &Text<'_>, loser: &Text<'_>) -> Option<Vec<u8>> {
     // A damaged frontmatter is no obstacle as long as only one side touched it.
-    if winner.keys() == loser.keys() || base.keys() == loser.keys() {
-        return Some(winner.keys().to_vec());
-    }
-    if base.keys() == winner.keys() {
-        return Some(loser.keys().to_vec());
+    if let Some(keys) = changed_once(base.keys(), winner.keys(), loser.keys()) {
+        return Some(keys.to_vec());
     }
     let [base, ours, theirs] =
         [base, winner, loser].map(|text| Front::read(&text.bytes, &text.layout));

@@ -27,7 +27,7 @@ pub(super) fn has_no_new(new: Named<'_>, old: &[Named<'_>]) -> bool {
         })
 }
 
-/// What reading lets pass and writing does not.
+/// Limits that reading lets pass and writing does not.
 const LIMITS: [fn(&Memory) -> bool; 4] = [
     |memory| limits::check_topics(&memory.topics).is_ok(),
     |memory| limits::check_links(&memory.links).is_ok(),

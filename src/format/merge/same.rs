@@ -75,7 +75,7 @@ fn is_same(stem: &Stem, one: &Text<'_>, other: &Text<'_>, adjust: impl Fn(&mut M
         && is_same_content(one_content.as_bytes(), other_content.as_bytes())
 }
 
-/// What is said of a text that was read whole.
+/// Whether a problem leaves the text readable as a whole.
 fn is_harmless(problem: &Problem) -> bool {
     matches!(
         problem,

@@ -17,7 +17,7 @@ impl<'a> Text<'a> {
         Text { bytes, layout }
     }
 
-    /// What stands between the `---` lines.
+    /// The bytes between the `---` lines.
     pub(super) fn keys(&self) -> &[u8] {
         &self.bytes[self.layout.keys.clone()]
     }
