@@ -1,4 +1,4 @@
-//! Where the time comes from, so that tests can hold it still.
+//! The source of the time, which tests can hold still.
 
 use chrono::DateTime;
 use chrono::Utc;

@@ -23,13 +23,13 @@ use crate::beneath::Target;
 const MAGIC: u64 = u64::from_ne_bytes(*b"mdcolum1");
 /// Columns begin at a multiple of it: what any of their values wants.
 const ALIGNMENT: usize = 16;
-/// How many columns a file has room for; the head has a fixed size.
+/// Maximum number of columns of a file; the head has a fixed size.
 const MOST: usize = 62;
 /// The head: what the file is, how many columns it holds, and where each lies.
 const HEAD_BYTES: usize = 16 + MOST * 16;
 /// Number of single values that are buffered before a write.
 const AT_ONCE: usize = 4096;
-/// What a file is called until it is whole.
+/// Beginning of a file's name until it is whole.
 const PART: &str = "part-";
 /// The end of Tantivy's footers, which the program that proves its files knows.
 const FOOTER_MAGIC: u32 = 1337;
@@ -82,7 +82,7 @@ impl Columns {
         self.map.get(self.ranges.get(number)?.clone())
     }
 
-    /// How many columns there are.
+    /// Number of columns.
     pub fn len(&self) -> usize {
         self.ranges.len()
     }

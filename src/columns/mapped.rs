@@ -31,8 +31,8 @@ use crate::beneath::Facts;
 use crate::beneath::Folder;
 use crate::beneath::Kind;
 
-/// Files of up to so many bytes are read. Balances what each process holds by itself against the
-/// maps, which are asked after on every answer.
+/// Maximum size, in bytes, of a file that is read and not mapped. Balances what each process holds
+/// by itself against the maps, which are asked after on every answer.
 const READ_AT_MOST: u64 = 32 << 10;
 
 /// The bytes of a file as it was when it was opened; cheap to clone.
@@ -175,8 +175,8 @@ pub fn changed_in(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Has [`changed_in`] ask no more after what is mapped now below the folder `path`: whoever did
-/// this opens everything anew.
+/// Makes [`changed_in`] ignore what is mapped now below the folder `path`; its caller opens
+/// everything anew.
 pub fn forget_in(path: &Path) {
     let mut maps = MAPS.lock().unwrap_or_else(PoisonError::into_inner);
     maps.retain(|map| {

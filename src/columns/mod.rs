@@ -25,7 +25,7 @@ pub use mapped::Bytes;
 pub use mapped::changed_in;
 pub use mapped::forget_in;
 
-/// What a column may hold: values of which every pattern of bits is one.
+/// A value that a column may hold: one of which every pattern of bits is valid.
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy {}
 
 impl<T: FromBytes + IntoBytes + Immutable + Copy> Plain for T {}

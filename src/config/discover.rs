@@ -1,4 +1,4 @@
-//! Where the store is, if nobody says.
+//! Finds the store where nobody names it.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::model::IN_PLACE;
 use crate::model::Stem;
 
-/// How a store was found.
+/// The way in which a store was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreOrigin {
     /// Named on the command line: it must exist, a slip must not make a new one.

@@ -9,8 +9,8 @@ use toml_edit::Table;
 pub struct NewValue(toml_edit::Value);
 
 impl NewValue {
-    /// What somebody typed: a number, `true`, a list in brackets or a text in quotes as TOML has
-    /// them, and anything else as a text.
+    /// Reads what somebody typed: a number, `true`, a list in brackets or a text in quotes as TOML
+    /// has them, and anything else as a text.
     pub fn typed(text: &str) -> NewValue {
         NewValue(text.parse().unwrap_or_else(|_| text.into()))
     }

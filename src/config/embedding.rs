@@ -1,4 +1,4 @@
-//! How texts become vectors: the user's table `[embedding]`, and variables.
+//! The settings of embeddings: the user's table `[embedding]`, and variables.
 //!
 //! Never from a store's `memdir.toml`: it may have come from somebody else, and would decide whom
 //! memories are sent to, which file is loaded and which key is used.
@@ -19,7 +19,7 @@ use super::setting::Setting;
 use super::table::Id;
 use super::values::Values;
 
-/// Who makes the vectors.
+/// The maker of the vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {
     /// Nobody: searches are by words.
@@ -27,11 +27,11 @@ pub enum Provider {
     /// A model on this machine.
     Local,
     Voyage,
-    /// Whatever speaks as OpenAI does.
+    /// Any host with the protocol of OpenAI.
     OpenAi,
 }
 
-/// Which model.
+/// The name or the folder of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelName {
     /// In the folder of models, or at the provider.
@@ -39,12 +39,12 @@ pub enum ModelName {
     Folder(PathBuf),
 }
 
-/// Everything about it.
+/// All settings of embeddings.
 #[derive(Debug, Clone)]
 pub struct Embedding {
     pub provider: Setting<Provider>,
     pub model: Setting<Option<ModelName>>,
-    /// Where the provider is asked, if not at its own address.
+    /// The address of the provider, if not its own.
     pub endpoint: Setting<Option<String>>,
     pub dimensions: Setting<Option<usize>>,
     pub query_prefix: Setting<Option<String>>,
@@ -52,13 +52,13 @@ pub struct Embedding {
     pub max_tokens: Setting<Option<usize>>,
     /// `mean`, `cls`, or the name of an output that is a vector already.
     pub pooling: Setting<Option<String>>,
-    /// At most so many compute.
+    /// Maximum number of threads that compute.
     pub threads: Setting<Option<usize>>,
     /// The variable that holds the provider's key.
     pub api_key_env: Setting<Option<String>>,
     /// The ONNX Runtime's library.
     pub library: Setting<Option<PathBuf>>,
-    /// Where models are downloaded from.
+    /// The address that models are downloaded from.
     pub hub: Setting<Option<String>>,
 }
 
@@ -165,7 +165,7 @@ impl Embedding {
         }
     }
 
-    /// What the user's settings file at `path` would say with this text.
+    /// Returns the settings that the user's file at `path` would state with this text.
     ///
     /// # Errors
     ///
@@ -187,8 +187,8 @@ impl Embedding {
     }
 }
 
-/// Which model: for a local one, a folder in the environment comes before the file; what a host
-/// calls its models is no path, whatever it looks like.
+/// Returns the model: for a local one, a folder in the environment comes before the file; the name
+/// of a host's model is no path, whatever it looks like.
 fn model(
     environment: &Environment,
     provider: Provider,

@@ -1,4 +1,4 @@
-//! What surrounds the process: flags for all commands, variables, folders.
+//! The surroundings of the process: flags for all commands, variables, folders.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,14 +8,14 @@ use super::setting::Origin;
 use super::setting::Setting;
 use crate::trust::Records;
 
-/// What the command line says for all commands.
+/// Flags of the command line for all commands.
 #[derive(Debug, Clone, Default)]
 pub struct Flags {
     pub store: Option<PathBuf>,
     pub read_only: bool,
 }
 
-/// What surrounds the process. Tests make their own.
+/// The surroundings of the process. Tests make their own.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
     pub variables: HashMap<String, String>,
@@ -23,7 +23,7 @@ pub struct Environment {
     pub config_folder: Option<PathBuf>,
     pub data_folder: Option<PathBuf>,
     pub cache_folder: Option<PathBuf>,
-    /// Where the user's records lie, such as which stores are trusted.
+    /// The folder of the user's records, such as which stores are trusted.
     pub state_folder: Option<PathBuf>,
 }
 

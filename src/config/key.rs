@@ -1,4 +1,4 @@
-//! Which variable holds a host's key, and what it holds: the key itself is no setting.
+//! The variable that holds a host's key, and its value: the key itself is no setting.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::setting::Setting;
 use super::table::Id;
 use super::values::Values;
 
-/// What decides which variable holds the key.
+/// The settings that decide which variable holds the key.
 pub(super) struct ApiKey<'a> {
     /// The setting that names it.
     pub setting: Id,

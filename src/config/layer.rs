@@ -18,17 +18,17 @@ use super::value::Value;
 /// A settings file of a store that has more is passed over.
 const MOST_STORE_BYTES: u64 = 64 << 10;
 
-/// How many characters of a key are shown.
+/// Maximum number of characters of a key that are shown.
 const LONGEST_KEY: usize = 80;
 
-/// Whose settings file it is.
+/// The owner of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
     User,
     Store,
 }
 
-/// What a settings file states.
+/// The settings that a file states.
 #[derive(Default)]
 pub(super) struct Layer {
     path: PathBuf,
@@ -61,7 +61,7 @@ impl Layer {
         }
     }
 
-    /// What the user's settings file would state with this text.
+    /// Returns the settings that the user's file would state with this text.
     pub fn of_user_text(
         path: &Path,
         text: &str,
@@ -168,7 +168,7 @@ impl Layer {
         self.passes_over(id.row().name.to_owned(), why.to_owned(), true);
     }
 
-    /// What the file states of the setting.
+    /// Returns the value that the file states for the setting.
     ///
     /// # Errors
     ///
@@ -191,7 +191,8 @@ impl Layer {
         Some(Setting::new(value.clone(), self.origin()))
     }
 
-    /// What is passed over and why, a line each, of which each reason is at most `longest` characters.
+    /// Returns a line for each setting that is passed over, with the reason, at most `longest`
+    /// characters of it.
     pub fn passed_over(&self, longest: usize) -> impl Iterator<Item = String> {
         self.problems.iter().map(move |problem| {
             let Problem { key, what, is_bad } = problem;

@@ -1,4 +1,4 @@
-//! Which language model writes summaries, if any: the user's table `[llm]`.
+//! The language model that writes summaries, if any: the user's table `[llm]`.
 //!
 //! Never from a store's `memdir.toml`: it would decide whom memories are sent to.
 
@@ -12,22 +12,22 @@ use super::setting::Setting;
 use super::table::Id;
 use super::values::Values;
 
-/// Who is asked.
+/// The provider of the language model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LlmProvider {
     /// Nobody: summaries are made of the memories' own sentences.
     Off,
     Ollama,
-    /// Whatever speaks as OpenAI does.
+    /// Any host with the protocol of OpenAI.
     OpenAi,
 }
 
-/// Everything about it.
+/// All settings of the language model.
 #[derive(Debug, Clone)]
 pub struct LlmSetting {
     pub provider: Setting<LlmProvider>,
     pub model: Setting<Option<String>>,
-    /// Where it is asked, if not at the provider's own address.
+    /// Its address, if not the provider's own.
     pub endpoint: Setting<Option<String>>,
     /// The variable that holds the key.
     pub api_key_env: Setting<Option<String>>,

@@ -1,4 +1,4 @@
-//! How agents are served: the user's table `[mcp]`.
+//! The settings of the server for agents: the user's table `[mcp]`.
 //!
 //! Never from a store's `memdir.toml`: it would decide which tools an agent is given.
 
@@ -13,11 +13,11 @@ pub struct McpSettings {
     pub dialect: Option<String>,
     /// Further tools.
     pub tools: Vec<String>,
-    /// Where the server is that `memdir mcp --connect` uses.
+    /// The address of the server that `memdir mcp --connect` uses.
     pub connect: Option<String>,
     /// The project or group that a session belongs to.
     pub group: Option<String>,
-    /// How texts are ranked; `None` for as the tool set specifies it.
+    /// The ranking of texts; `None` for the one that the tool set specifies.
     pub ranking: Option<String>,
     /// Maximum number of results of an answer where the call does not say, 1 to 20.
     pub max_results: usize,

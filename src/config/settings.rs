@@ -47,43 +47,43 @@ pub struct Config {
     pub lookalike: Option<PathBuf>,
     /// The store that is used where nothing else is named: by the user's settings, or by default.
     pub usual_store: Option<PathBuf>,
-    /// Where the index lies, if not in the store.
+    /// The folder of the index, if not in the store.
     pub index_dir: Setting<Option<PathBuf>>,
-    /// Where it lies if the store cannot be written.
+    /// The folder of the index if the store cannot be written.
     pub cache: Option<PathBuf>,
-    /// Who writes memories on the command line.
+    /// The writer of memories on the command line.
     pub agent: Setting<String>,
     pub user: Setting<String>,
     /// The namespace of new memories; `None` is `global`.
     pub namespace: Setting<Option<String>>,
     pub languages: Setting<Vec<Language>>,
-    /// In which folder new memories are put.
+    /// The layout of the folders for new memories.
     pub layout: Setting<Layout>,
-    /// Hits of a search.
+    /// Maximum number of hits of a search.
     pub limit: Setting<usize>,
     pub editor: Setting<Option<String>>,
     /// Whether changes are committed.
     pub git: Setting<bool>,
-    /// How often a server looks at the remote.
+    /// Time between two looks of a server at the remote.
     pub sync_interval: Setting<Duration>,
     /// The remote to come into step with, where the store names none; empty: the one that its
     /// repository names.
     pub remote: Setting<Option<String>>,
-    /// What becomes of credentials in what is written.
+    /// The policy for credentials in texts that are written.
     pub secrets: Setting<Policy>,
-    /// How texts become vectors, if at all.
+    /// The settings of embeddings.
     pub embedding: Embedding,
-    /// How long memories live.
+    /// The lives of memories.
     pub life: Life,
-    /// What maintenance does, and what the archive gives up.
+    /// The settings of maintenance, and of what the archive gives up.
     pub maintenance: Maintenance,
-    /// Who writes summaries, if not the memories themselves.
+    /// The language model that writes summaries, if any.
     pub llm: LlmSetting,
-    /// What becomes of a memory that says what another one says.
+    /// The policy for memories that say what another one says.
     pub duplicates: WritePolicy,
-    /// How agents are served.
+    /// The settings of the server for agents.
     pub mcp: McpSettings,
-    /// What is logged to standard error.
+    /// The filter of logs on standard error.
     pub log: Setting<String>,
     pub read_only: bool,
     /// Things to tell the user once.
@@ -173,7 +173,7 @@ impl Config {
         })
     }
 
-    /// By whose word the store is used.
+    /// Returns by whose word the store is used.
     pub fn naming(&self) -> Naming {
         let is_usual = || {
             let usual = self.usual_store.as_deref();
@@ -193,10 +193,10 @@ impl Config {
     }
 }
 
-/// No more is said of one settings file.
+/// Maximum number of warnings about one settings file.
 const MOST_WARNINGS: usize = 8;
 
-/// How many characters of what is wrong with a setting are shown.
+/// Maximum number of characters of a fault that are shown.
 const LONGEST_REASON: usize = 200;
 
 /// The settings that the store at `root` brings, without those that this machine does not follow.
@@ -252,7 +252,7 @@ fn is_shared(root: &Path) -> bool {
     }
 }
 
-/// Whose memories are written: as stated, else the system's name of the user.
+/// Returns the user whose memories are written: as stated, else the system's name of the user.
 fn user(environment: &Environment, values: &Values) -> Setting<String> {
     let stated = values.text(Id::User);
     if let Some(user) = stated.value {

@@ -1,5 +1,5 @@
-//! Which store is used: of the command line, of a variable, above the working folder, of the user's
-//! settings, or the default.
+//! Finds the store to use: of the command line, of a variable, above the working folder, of the
+//! user's settings, or the default.
 
 use std::path::Path;
 use std::path::PathBuf;

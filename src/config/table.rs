@@ -4,7 +4,7 @@
 
 use super::value::Kind;
 
-/// Who may set a setting in a file.
+/// The files that may state a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The user's `config.toml`, and a store's `memdir.toml` before it.
@@ -64,7 +64,7 @@ impl Id {
     }
 }
 
-/// What the setting called `name` is for; `None` if no setting is called so.
+/// Returns the sentence about the setting called `name`; `None` if there is no such setting.
 pub fn help(name: &str) -> Option<&'static str> {
     Some(Id::named(name)?.row().help)
 }

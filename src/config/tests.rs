@@ -161,7 +161,7 @@ fn an_unknown_key_is_told() {
     assert!(remote.contains("is set by a variable alone"), "{remote}");
 }
 
-/// What a type takes, as the documentation says it.
+/// Returns the values of a type, as the documentation says it.
 fn described(kind: Kind) -> String {
     match kind {
         Kind::Text | Kind::Verbatim | Kind::Name => "text".to_owned(),

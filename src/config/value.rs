@@ -8,7 +8,7 @@ use super::units::span;
 use super::units::written;
 use crate::words::Language;
 
-/// Which texts a setting takes.
+/// The type of a setting.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     /// Any text; an empty one says nothing.
@@ -25,7 +25,7 @@ pub enum Kind {
         least: usize,
         most: usize,
     },
-    /// How many things are a group: 0, or from 2 on.
+    /// The number of things that are a group: 0, or from 2 on.
     Group,
     /// From 0 to 1.
     Share,

@@ -69,7 +69,7 @@ pub(super) fn remote(environment: &Environment) -> Setting<Option<String>> {
     Setting::optional(remote)
 }
 
-/// How many characters of a variable's value are shown in a warning.
+/// Maximum number of characters of a variable's value in a warning.
 const LONGEST_VALUE: usize = 40;
 
 /// The level of logs where nothing better is said.

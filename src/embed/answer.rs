@@ -1,6 +1,6 @@
-//! What a model makes of some texts.
+//! The answer of a model to some texts.
 
-/// What a model answers: numbers, row after row.
+/// The numbers that a model answers, row after row.
 pub(super) struct Answer {
     pub shape: Vec<usize>,
     pub values: Vec<f32>,

@@ -17,7 +17,7 @@ use crate::fetch::sha256_of;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Model {
     pub name: &'static str,
-    /// What it is good for, in a few words.
+    /// Its use, in a few words.
     pub about: &'static str,
     /// The licence of its files, by its SPDX name.
     pub licence: &'static str,
@@ -26,7 +26,7 @@ pub struct Model {
     pub max_tokens: usize,
     /// `mean` or `cls`.
     pub pooling: &'static str,
-    /// What its makers put before a question, and before a text.
+    /// The prefixes that its makers put before a question, and before a text.
     pub query_prefix: &'static str,
     pub passage_prefix: &'static str,
     pub files: &'static [ModelFile],
@@ -47,7 +47,7 @@ pub struct ModelFile {
     pub bytes: u64,
 }
 
-/// What is there of a file.
+/// The state of a file in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Whole,
@@ -229,12 +229,12 @@ pub fn recognised(folder: &Path) -> Option<&'static Model> {
 }
 
 impl Model {
-    /// How many bytes its files have.
+    /// Number of bytes of its files.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// What is there of its files in `folder`, each with its name.
+    /// Returns the state of each of its files in `folder`, with its name.
     ///
     /// # Errors
     ///
@@ -275,8 +275,8 @@ impl Model {
         Ok(())
     }
 
-    /// What is written beside the files, by name and in the way that sentence-transformers has,
-    /// so that a copy of the folder says how it is to be used.
+    /// Returns the notes that are written beside the files, by name and in the way of
+    /// sentence-transformers, so that a copy of the folder says how it is to be used.
     pub fn notes(&self) -> Vec<(&'static str, String)> {
         let is = |pooling| self.pooling == pooling;
         let pooling = serde_json::json!({
@@ -297,7 +297,7 @@ impl Model {
 }
 
 impl ModelFile {
-    /// Where the file lies on a hub.
+    /// Returns the address of the file on a hub.
     ///
     /// # Errors
     ///

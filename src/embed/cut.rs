@@ -32,8 +32,8 @@ fn last_blank(text: &str) -> Option<usize> {
     (blank > text.len() / 2).then_some(blank)
 }
 
-/// Where the next piece begins: about `length` characters before the end, after a blank if there
-/// is one.
+/// Returns the place at which the next piece begins: about `length` characters before the end,
+/// after a blank if there is one.
 fn overlap(piece: &str, length: usize) -> usize {
     let Some((start, _)) = piece.char_indices().rev().take(length).last() else {
         return piece.len();

@@ -1,4 +1,4 @@
-//! What a folder holds of a model, and how the model is to be used.
+//! Reads the folder of a model: its files, and how the model is to be used.
 //!
 //! Reads what sentence-transformers writes beside a model, unless the settings say otherwise, and
 //! makes the id. Promises: the same files and settings give the same id, whatever the folder's
@@ -28,11 +28,11 @@ pub(super) struct Folder {
     pub tokenizer: PathBuf,
     pub query_prefix: String,
     pub passage_prefix: String,
-    /// Of a piece, special tokens and prefix included.
+    /// Maximum number of tokens of a piece, special tokens and prefix included.
     pub max_tokens: usize,
-    /// How many numbers a vector has; at most `width`.
+    /// Number of dimensions of a vector; at most `width`.
     pub dimensions: usize,
-    /// How many numbers the model gives.
+    /// Number of dimensions that the model gives.
     pub width: usize,
     /// The output that is read, and how it becomes one vector.
     pub output: String,
@@ -41,7 +41,7 @@ pub(super) struct Folder {
     pub id: String,
 }
 
-/// How the numbers of an output become one vector.
+/// The way from the numbers of an output to one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pooled {
     /// The mean of all tokens.
@@ -232,7 +232,7 @@ fn inputs(signature: &Signature, model: &Path) -> Result<bool, EmbedError> {
     Ok(has("token_type_ids"))
 }
 
-/// Which output is read, and what is done with it.
+/// Returns the output that is read, and its pooling.
 fn output<'a>(
     settings: &LocalSettings,
     notes: &Notes,
@@ -330,14 +330,14 @@ fn max_tokens(
     }
 }
 
-/// What sentence-transformers noted beside the model.
+/// Notes of sentence-transformers beside the model.
 #[derive(Debug, Default)]
 struct Notes {
     /// An error says why the model's own pooling cannot be done.
     pooling: Option<Result<Pooling, String>>,
     width: Option<usize>,
     max_tokens: Option<usize>,
-    /// How many tokens the model has positions for.
+    /// Number of tokens that the model has positions for.
     positions: Option<usize>,
     query_prefix: Option<String>,
     passage_prefix: Option<String>,
@@ -383,7 +383,7 @@ impl Notes {
     }
 }
 
-/// How sentence-transformers pools this model's states, if it says so.
+/// Returns the pooling that sentence-transformers notes for this model, if it notes one.
 fn noted_pooling(
     folder: &Path,
     has_prefix: bool,

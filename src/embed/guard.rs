@@ -12,7 +12,7 @@ thread_local! {
 
 /// Does `work`; a panic is an error that says what the panic said.
 ///
-/// What a panic leaves half done must not be used again.
+/// Work that a panic left half done must not be used again.
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     keep_panics_quiet();
     let was_guarded = IS_GUARDED.replace(true);

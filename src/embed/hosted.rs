@@ -22,7 +22,7 @@ use crate::fetch::FetchError;
 use crate::fetch::Key;
 use crate::fetch::Post;
 
-/// In which words a host is asked.
+/// The protocol in which a host is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     Voyage,
@@ -36,8 +36,8 @@ pub struct HostedSettings {
     /// Up to `/embeddings`; `None` for the provider's own.
     pub endpoint: Option<Address>,
     pub model: String,
-    /// How many numbers a vector has; `None` for as many as the model gives by itself, where
-    /// that is known.
+    /// Number of dimensions of a vector; `None` for those that the model gives by itself, where
+    /// they are known.
     pub dimensions: Option<usize>,
     pub query_prefix: String,
     pub passage_prefix: String,
@@ -60,10 +60,11 @@ pub struct Hosted {
     has_told: AtomicBool,
 }
 
-/// How long texts are cut if nothing is said.
+/// Maximum number of tokens of a piece where no setting says it.
 pub const HOSTED_MAX_TOKENS: usize = 512;
 
-/// Of one request: both providers take more, but an answer that breaks off costs all of it.
+/// Maximum numbers of texts and tokens of one request: both providers take more, but an answer that
+/// breaks off costs all of it.
 const MAX_TEXTS: usize = 96;
 const MAX_TOKENS: usize = 40_000;
 /// Somebody waits for a question; texts are embedded in the background.
@@ -72,7 +73,7 @@ const PASSAGES_DEADLINE: Duration = Duration::from_secs(120);
 /// More than any answer to a batch has: 96 vectors of 4,096 numbers in 20 bytes each.
 const MAX_ANSWER_BYTES: u64 = 16 << 20;
 
-/// What models give by themselves.
+/// Numbers of dimensions that models give by themselves.
 const KNOWN: [(&str, usize); 9] = [
     ("text-embedding-3-small", 1536),
     ("text-embedding-3-large", 3072),
@@ -93,7 +94,7 @@ impl Protocol {
         }
     }
 
-    /// Where the provider is asked if nothing else is said.
+    /// The provider's own address.
     fn endpoint(self) -> &'static str {
         match self {
             Protocol::Voyage => "https://api.voyageai.com/v1",
@@ -152,7 +153,7 @@ impl Hosted {
         self.address.host()
     }
 
-    /// What is to be known before a text is sent: to whom.
+    /// Returns the notice to show before the first text is sent: to whom texts go.
     pub fn notice(&self) -> String {
         let plain = match self.address.is_encrypted() || self.address.is_loopback() {
             true => "",
@@ -313,7 +314,7 @@ impl Embedder for Hosted {
     }
 }
 
-/// Whatever vectors depend on, in one name.
+/// Returns a name that differs for all settings on which vectors depend.
 fn id(settings: &HostedSettings, address: &Address, dimensions: usize) -> String {
     let mut hasher = blake3::Hasher::new();
     let numbers = format!("{dimensions} {}", settings.max_tokens);

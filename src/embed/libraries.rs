@@ -1,4 +1,4 @@
-//! Where an ONNX Runtime may be installed.
+//! Places where an ONNX Runtime may be installed.
 
 use std::path::Path;
 use std::path::PathBuf;

@@ -1,33 +1,33 @@
-//! How a model of this machine is found and read.
+//! Settings of a model on this machine.
 
 use std::path::PathBuf;
 
-/// Where a model lies and how it is to be used. What is `None` is read from what
+/// The folder of a model and how it is to be used. What is `None` is read from what
 /// sentence-transformers puts in the folder; `docs/MODELS.md` says from where, and what counts if
 /// nothing is there.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LocalSettings {
     /// Holds the model in ONNX and `tokenizer.json`.
     pub folder: PathBuf,
-    /// At most so many threads compute; at least one.
+    /// Maximum number of threads that compute; at least one.
     pub threads: usize,
     /// ONNX Runtime libraries to try, in this order: [`super::runtime_libraries`].
     pub libraries: Vec<PathBuf>,
     /// The model's file, from the folder on.
     pub model_file: Option<String>,
-    /// What is put before a question, such as `query: `.
+    /// Prefix of a question, such as `query: `.
     pub query_prefix: Option<String>,
-    /// What is put before each piece of a text, such as `passage: `.
+    /// Prefix of each piece of a text, such as `passage: `.
     pub passage_prefix: Option<String>,
-    /// How many numbers a vector has: the first ones, if the model gives more.
+    /// Number of dimensions of a vector: the first ones, if the model gives more.
     pub dimensions: Option<usize>,
-    /// How many tokens a piece of a text has at most, from 16 on.
+    /// Maximum number of tokens of a piece, at least 16.
     pub max_tokens: Option<usize>,
-    /// How the model's states become one vector.
+    /// The way from the model's states to one vector.
     pub pooling: Option<Pooling>,
 }
 
-/// How a model's states, one for each token, become the vector of a text.
+/// The way from a model's states, one for each token, to the vector of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pooling {
     /// Their mean: `mean`.
@@ -50,7 +50,7 @@ impl From<&str> for Pooling {
 }
 
 impl Pooling {
-    /// What [`Pooling::from`] makes this of.
+    /// Returns the text from which [`Pooling::from`] makes this.
     pub fn as_str(&self) -> &str {
         match self {
             Pooling::Mean => "mean",

@@ -1,4 +1,4 @@
-//! What the C library keeps of memory that was freed.
+//! Gives freed memory that the C library keeps back to the system.
 
 /// Gives memory that was freed back to the system. The C library of Linux keeps tens of megabytes
 /// of a model that was let go of, for a process that may never want as much again; others give it

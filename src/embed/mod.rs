@@ -58,8 +58,8 @@ pub trait Embedder: Send + Sync {
     /// only. Letters, digits, `-`, `_` and `.`, as for a folder's name.
     fn id(&self) -> &str;
 
-    /// How many numbers a vector has. Known before anything is loaded; a model that gives others is
-    /// an error, never another length.
+    /// Number of dimensions of a vector. Known before anything is loaded; a model that gives others
+    /// is an error, never another length.
     fn dimensions(&self) -> usize;
 
     /// The vector of what is asked. Of a text that is too long for the model, the beginning
@@ -87,6 +87,7 @@ pub trait Embedder: Send + Sync {
     /// The host that texts are sent to, if they leave this machine.
     fn host(&self) -> Option<String>;
 
-    /// How texts become vectors at the moment, for people: the backend and where it comes from.
+    /// Describes for people how texts become vectors at the moment: the backend and where it comes
+    /// from.
     fn describe(&self) -> String;
 }

@@ -31,7 +31,7 @@ pub(super) struct Onnx {
     pooling: Pooled,
     width: usize,
     dimensions: usize,
-    /// What it runs on, for people.
+    /// The runtime's description, for people.
     pub runtime: String,
     /// Number of calls of [`Onnx::vector`] that can compute at once within the given threads.
     pub at_once: usize,

@@ -1,4 +1,4 @@
-//! What a model in ONNX says about itself: its inputs and outputs.
+//! Reads the inputs and outputs of a model from its file in ONNX.
 //!
 //! Reads a few kilobytes of the file, wherever they stand in it, and passes over the weights, so
 //! that a model of hundreds of megabytes is looked at in a moment and without a runtime. Promises:

@@ -1,9 +1,9 @@
 //! Texts to pieces of tokens that a model takes whole.
 //!
-//! Promises: a piece has at most so many tokens, with the prefix and the special tokens; pieces
-//! begin and end between words where they can, and overlap, so that a sentence at a border is whole
-//! in one of them; a piece is what its own text would give alone. Of an endless text only the
-//! beginning is read.
+//! Promises: a piece has at most the given number of tokens, with the prefix and the special
+//! tokens; pieces begin and end between words where they can, and overlap, so that a sentence at a
+//! border is whole in one of them; a piece is what its own text would give alone. Of an endless
+//! text only the beginning is read.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub(super) struct Piece {
     pub types: Vec<i64>,
 }
 
-/// A text has at most so many pieces, which is some forty pages; what comes after is not looked at.
+/// Maximum number of pieces of a text, which is some forty pages; the rest is not looked at.
 pub(super) const MAX_PIECES: usize = 64;
 /// Tokens are shorter on average, in every language, so no piece is lost to it: English has 4 to 5
 /// bytes a token.
@@ -164,11 +164,7 @@ fn between_words(tokens: &Encoding, at: usize, least: usize) -> usize {
 }
 
 fn beginning(text: &str, max_bytes: usize) -> &str {
-    let mut end = max_bytes.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    &text[..text.floor_char_boundary(max_bytes)]
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Who may compute: so many at once, and questions before texts.
+//! Limits how many threads compute at once, questions before texts.
 //!
 //! A question is asked by somebody who waits; texts are embedded in the background, thousands in a
 //! row. Promises: never more than the given number have a turn; a question gets the next turn that

@@ -23,7 +23,7 @@ pub struct Question {
     pub query: String,
     /// The `id`s of the memories that answer it.
     pub relevant_ids: Vec<String>,
-    /// What kind of question it is.
+    /// The kind of question.
     #[serde(rename = "type", default = "unnamed")]
     pub kind: String,
     /// The namespace that it is asked in when it is scoped.

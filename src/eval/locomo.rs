@@ -108,7 +108,7 @@ fn session(loaded: &mut Loaded, scope: &str, turns: &Value, at: &str) -> Result<
     Ok(())
 }
 
-/// What the numbers stand for, by the paper's evaluation code.
+/// Returns the kind that a number stands for, by the paper's evaluation code.
 fn kind(category: u8) -> &'static str {
     match category {
         1 => "multi-hop",

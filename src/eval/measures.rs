@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-/// How well one question, or many on average, found what answers them: shares from 0 to 1.
+/// Quality of the answers to one question, or to many on average: shares from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Measures {
-    /// Of what is relevant, how much is among the first 1, 5, 10, 25.
+    /// The share of relevant answers that is among the first 1, 5, 10, 25.
     pub recall: [f64; 4],
     /// Whether something relevant is among the first 1, 5, 10.
     pub hit: [f64; 3],
@@ -23,8 +23,8 @@ impl Measures {
         "R@1", "R@5", "R@10", "R@25", "Hit@1", "Hit@5", "Hit@10", "MRR", "NDCG@10",
     ];
 
-    /// Of one question: `relevant` says of each answer, best first, whether it is, and `count`
-    /// how many there are in all.
+    /// Measures one question: `relevant` says of each answer, best first, whether it is relevant,
+    /// and `count` how many relevant ones there are in all.
     pub fn of(relevant: &[bool], count: usize) -> Measures {
         if count == 0 {
             return Measures::default();

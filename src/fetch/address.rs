@@ -95,7 +95,7 @@ impl Address {
         &self.uri
     }
 
-    /// Where a server that was asked at this address sends on to.
+    /// Returns the address to which a server that was asked at this address sends on.
     ///
     /// # Errors
     ///

@@ -148,7 +148,7 @@ impl Client {
     }
 }
 
-/// What an answer that tells of no success means.
+/// Returns the error that an answer without success stands for.
 pub(super) fn refusal(
     address: &Address,
     response: &Response<Body>,

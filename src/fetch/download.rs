@@ -30,7 +30,7 @@ pub struct DownloadRequest<'a> {
     pub size: Option<u64>,
 }
 
-/// How much of a file is there.
+/// The part of a file that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     pub done: u64,
@@ -39,7 +39,7 @@ pub struct Progress {
 
 /// Larger is no file that anybody asked for without knowing its size.
 const MAX_UNKNOWN: u64 = 4 << 30;
-/// Whoever got so much since the last break may break off again.
+/// Number of bytes since the last break after which breaks are counted anew.
 const GETTING_ON: u64 = 1 << 20;
 
 impl Client {
@@ -228,7 +228,7 @@ fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// Where a part begins, and how long the whole is.
+/// Returns the beginning of a part, and the length of the whole.
 fn range(headers: &HeaderMap) -> Option<(u64, Option<u64>)> {
     let text = headers.get("content-range")?.to_str().ok()?;
     let (range, total) = text.trim().strip_prefix("bytes ")?.split_once('/')?;

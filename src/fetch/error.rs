@@ -41,7 +41,7 @@ pub enum FetchError {
 pub struct Why(pub String);
 
 impl FetchError {
-    /// What the user can do about it.
+    /// Returns a hint for the user.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             FetchError::BadAddress { .. } => "Give an address such as https://host/path.",

@@ -1,4 +1,4 @@
-//! How long is waited for what, and how often something is tried.
+//! Time limits of requests, and their number of tries.
 
 use std::time::Duration;
 
@@ -9,13 +9,14 @@ pub struct Limits {
     pub connect: Duration,
     /// For the next bytes.
     pub silence: Duration,
-    /// At least so many bytes have to come in each such time, or nothing is coming.
+    /// Minimum number of bytes that have to come in each such time, or nothing is coming.
     pub least: u64,
-    /// How often something is tried without getting anywhere.
+    /// Maximum number of tries that get nowhere.
     pub tries: u32,
     /// Before the second try; it doubles with each.
     pub pause: Duration,
-    /// Who wants to be left alone for longer is not asked again.
+    /// Maximum time that a server may ask to be left alone for; after a longer one it is not asked
+    /// again.
     pub longest_wait: Duration,
 }
 

@@ -14,7 +14,7 @@ use sha2::Sha256;
 
 use super::error::FetchError;
 
-/// What has come of a file so far: `NAME.part`, held by one process at a time.
+/// The part of a file that has come so far: `NAME.part`, held by one process at a time.
 pub(super) struct Part {
     file: File,
     path: PathBuf,

@@ -46,7 +46,7 @@ pub struct Post<'a> {
     pub max_answer_bytes: u64,
 }
 
-/// Of what a host says about a refusal.
+/// Maximum number of characters that are kept of a host's words about a refusal.
 const MAX_SAID: usize = 300;
 
 impl Client {
@@ -131,7 +131,7 @@ fn answer(post: &Post<'_>, mut response: Response<Body>) -> Result<Value, Attemp
     })
 }
 
-/// What a host says about a refusal, in one line without the key.
+/// Returns a host's words about a refusal, in one line without the key.
 fn said(text: &[u8], key: Option<&Key>) -> String {
     let Ok(value) = serde_json::from_slice::<Value>(text) else {
         return String::new();

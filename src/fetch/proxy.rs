@@ -1,4 +1,4 @@
-//! Which proxy leads to a host, by the variables that every program reads.
+//! Finds the proxy to a host, by the variables that every program reads.
 
 use std::collections::HashMap;
 

@@ -11,7 +11,7 @@ use ureq::http::HeaderMap;
 use super::error::FetchError;
 use super::limits::Limits;
 
-/// What came between.
+/// The failure of one attempt.
 pub(super) enum AttemptFailure {
     /// Trying again is of no use.
     Final(FetchError),
@@ -44,7 +44,7 @@ impl<'a> Tries<'a> {
         self.done = 0;
     }
 
-    /// How long to wait until the next try.
+    /// Returns the time to wait until the next try.
     ///
     /// # Errors
     ///
@@ -74,7 +74,8 @@ fn jittered(pause: Duration) -> Duration {
     pause / 2 + pause / 2 * u32::try_from(chance).expect("it is below 1,024") / 1_024
 }
 
-/// How long the server wants to be left alone: a number of seconds, or a moment by its own clock.
+/// Returns the time for which the server wants to be left alone: a number of seconds, or until a
+/// moment by its own clock.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let value = text("retry-after")?;

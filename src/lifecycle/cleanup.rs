@@ -1,4 +1,4 @@
-//! What is of no use any more, and whose confidence does not fit its use.
+//! Finds memories of no use any more, and those whose confidence does not fit their use.
 
 use chrono::DateTime;
 use chrono::TimeDelta;
@@ -9,16 +9,16 @@ use super::proposal::Proposal;
 use crate::model::Change;
 use crate::model::Patch;
 
-/// Below so much confidence, as of now, a memory is shown to whoever may want to clean up. Nothing is
+/// The confidence below which, as of now, a memory is shown to whoever may want to clean up. Nothing is
 /// done to it for that.
 pub const FLAGGED_BELOW: f64 = 0.1;
 
-/// What is cleaned up.
+/// Conditions of clean-up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cleanup {
-    /// Below so much confidence a memory is hardly believed any more.
+    /// The confidence below which a memory is hardly believed any more.
     pub confidence: f64,
-    /// And after so long without a use nobody misses it.
+    /// The time without a use after which nobody misses it.
     pub unused: TimeDelta,
 }
 
@@ -35,7 +35,7 @@ impl Default for Cleanup {
 pub fn clean_up(seen: &[MaintainedMemory], cleanup: &Cleanup, now: DateTime<Utc>) -> Vec<Proposal> {
     let mut proposals = Vec::new();
     for one in seen {
-        let idle = idle(one, now);
+        let idle = now - one.touched();
         if idle < cleanup.unused {
             continue;
         }
@@ -54,25 +54,20 @@ pub fn clean_up(seen: &[MaintainedMemory], cleanup: &Cleanup, now: DateTime<Utc>
     proposals
 }
 
-/// How long it was neither written nor used, nor brought back.
-fn idle(seen: &MaintainedMemory, now: DateTime<Utc>) -> TimeDelta {
-    now - seen.touched()
-}
-
-/// What a look back at all memories finds.
+/// Conditions of a look back at all memories.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reflection {
     /// Never used, and not young.
     pub stale: TimeDelta,
-    /// At most so important, and never used for so long: better in the archive.
+    /// The importance up to which a memory that was never used is better in the archive.
     pub unimportant: u8,
     pub unimportant_after: TimeDelta,
     /// Minimum number of uses that raises the confidence of a memory to `proven`.
     pub proven_uses: u32,
     pub proven: f64,
-    /// What is stated by the user is believed at least so much.
+    /// The least confidence of what the user has stated.
     pub stated: f64,
-    /// What nobody uses loses so much, down to the least.
+    /// Loss of confidence of a memory that nobody uses, down to `least`.
     pub doubt: f64,
     pub least: f64,
 }
@@ -92,12 +87,12 @@ impl Default for Reflection {
     }
 }
 
-/// What was found: memories that nobody has used, and what could be done.
+/// The result: memories that nobody has used, and what could be done.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reflected {
     /// The memories that were never used, by their places.
     pub stale: Vec<usize>,
-    /// What is better in the archive, and whose confidence should be another.
+    /// Memories that are better in the archive, and those whose confidence should be another.
     pub proposals: Vec<Proposal>,
 }
 
@@ -115,7 +110,7 @@ pub fn reflect(
     for (place, one) in seen.iter().enumerate() {
         let memory = &one.memory;
         let uses = one.usage.count();
-        let age = idle(one, now);
+        let age = now - one.touched();
         let is_stale = uses == 0 && age >= reflection.stale;
         if is_stale {
             reflected.stale.push(place);

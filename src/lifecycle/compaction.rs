@@ -1,4 +1,4 @@
-//! Which old episodic memories become summaries, and of what.
+//! Makes summaries of old episodic memories.
 //!
 //! One summary stands for the memories of one week in one namespace and scope. It is linked to its
 //! sources, which go to the archive: nothing is lost, and restoring them brings the same bytes back.
@@ -21,14 +21,14 @@ use crate::model::NewMemory;
 use crate::model::Stem;
 use crate::model::Tier;
 
-/// What is compacted.
+/// Conditions of compaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compaction {
     /// Only what is older.
     pub age: TimeDelta,
     /// Fewer are left alone.
     pub min_group: usize,
-    /// What is at least so important stays as it is.
+    /// Memories of at least this importance stay as they are.
     pub keep_importance: u8,
     /// The most characters of a summary.
     pub budget: usize,
@@ -45,13 +45,13 @@ impl Default for Compaction {
     }
 }
 
-/// A summary has at most so many sources: it names them in its frontmatter, which has its limit.
+/// Maximum number of sources of a summary: it names them in its frontmatter, which has its limit.
 pub const MOST_SOURCES: usize = 100;
-/// And so many links in all.
+/// Maximum number of links of a summary.
 const MOST_LINKS: usize = 150;
 /// The metadata key of a memory that holds for all of a namespace.
 const STANDARD_OF: &str = "standard_of";
-/// And so many topics.
+/// Maximum number of topics of a summary.
 const MOST_TOPICS: usize = 12;
 /// The link from what was made to what it was made of.
 pub const DERIVED_FROM: &str = "derived-from";
@@ -178,7 +178,7 @@ pub(super) fn merged(group: &[&MaintainedMemory], title: String, budget: usize) 
     }
 }
 
-/// What all agree on.
+/// Returns the value that all agree on.
 fn same<T: PartialEq>(mut values: impl Iterator<Item = Option<T>>) -> Option<T> {
     let first = values.next()??;
     values
@@ -186,7 +186,7 @@ fn same<T: PartialEq>(mut values: impl Iterator<Item = Option<T>>) -> Option<T> 
         .then_some(first)
 }
 
-/// What the sources had replaced stays replaced.
+/// Returns the memories that the sources had replaced: they stay replaced.
 fn superseded(group: &[&MaintainedMemory]) -> Vec<String> {
     let is_source = |stem: &str| group.iter().any(|one| one.memory.stem.as_str() == stem);
     let all = group.iter().flat_map(|one| &one.memory.supersedes);
@@ -216,7 +216,7 @@ pub(super) fn derived_from(stem: &Stem) -> Link {
     }
 }
 
-/// What all say; where they differ, what most of them say.
+/// Returns the value that most of them have.
 pub(super) fn common<'a>(values: impl Iterator<Item = &'a str>) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     values.for_each(|value| *counts.entry(value).or_default() += 1);
@@ -239,7 +239,7 @@ fn topics(group: &[&MaintainedMemory]) -> Vec<String> {
         .collect()
 }
 
-/// What the given memories become: one that lives without end. All that they say, if that fits
+/// Makes one memory that lives without end of the given ones: with all that they say, if that fits
 /// into the budget, else the sentences that say the most. `None` for fewer than two.
 pub fn consolidate(
     seen: &[MaintainedMemory],
@@ -294,7 +294,7 @@ pub fn consolidate(
     })
 }
 
-/// What is consolidated unasked for names.
+/// Conditions of consolidation without names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grouping {
     /// Only memories of the tier `short`.

@@ -1,4 +1,4 @@
-//! What becomes of a memory that says what another one says already: a decision, with its reasons.
+//! Decides about a memory that says what another one says already, with reasons.
 //!
 //! Functions of the new memory and of those that may be meant. Promises: no text is ever dropped
 //! without a word; a memory that names what it supersedes is stored, whatever it resembles; what
@@ -24,7 +24,7 @@ use crate::model::Tier;
 use crate::model::Timestamp;
 use crate::words::is_stop_word;
 
-/// What is done about a memory that is there already.
+/// The policy for a new memory that may be there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DuplicatePolicy {
     /// Every memory is stored.
@@ -35,7 +35,7 @@ pub enum DuplicatePolicy {
     SameTitle,
     /// The very same text is not stored again; one that is nearly the same is, with a link.
     Similar,
-    /// Where others may be meant, nothing is written: they are returned, with what could be done.
+    /// Nothing is written where others may be meant: they are returned, with what could be done.
     Suggest,
 }
 
@@ -61,18 +61,18 @@ impl DuplicatePolicy {
     }
 }
 
-/// By what it is told that another memory may be meant, for [`DuplicatePolicy::Suggest`].
+/// The properties by which another memory may be meant, for [`DuplicatePolicy::Suggest`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Resemblance {
-    /// By title, topics, words, runs of words and meaning. The same words in another order are
-    /// another text.
+    /// Title, topics, words, runs of words and meaning. The same words in another order are another
+    /// text.
     #[default]
     Everything,
-    /// By topics and by which words there are.
+    /// Topics and the set of words.
     WordSets,
 }
 
-/// What is done beside writing a memory.
+/// The policy for writing a memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WritePolicy {
     pub duplicates: DuplicatePolicy,
@@ -91,7 +91,7 @@ pub struct WritePolicy {
     pub near_words: f32,
     /// As above, by the cosine of their vectors.
     pub near_meaning: f32,
-    /// It is linked with so many memories that share its topics; 0: with none.
+    /// Maximum number of memories with the same topics that it is linked with.
     pub auto_links: usize,
     /// Minimum number of topics that both share.
     pub shared_topics: usize,
@@ -144,7 +144,7 @@ pub struct Candidate {
     pub meaning: Option<f32>,
 }
 
-/// What could be done with a new memory in the face of another one.
+/// A proposal for a new memory in the face of another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
     /// Nothing: it is there.
@@ -207,7 +207,7 @@ pub struct Suggestion {
     pub reasons: Vec<Reason>,
 }
 
-/// What is to be done with a new memory.
+/// The decision about a new memory.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
     /// Store it, and link it with these, which are nearly the same.
@@ -220,9 +220,9 @@ pub enum Decision {
     Suggest(Vec<Suggestion>),
 }
 
-/// At most so many suggestions are made.
+/// Maximum number of suggestions.
 const MOST_SUGGESTED: usize = 10;
-/// A new memory is linked with at most so many that are nearly the same.
+/// Maximum number of memories that are nearly the same as a new one and linked with it.
 const MOST_NEAR: usize = 3;
 /// Numbers of shared topics from which two memories may mean the same thing, and from which they
 /// do.
@@ -320,7 +320,8 @@ pub fn is_same_text(new: &NewMemory, memory: &Memory) -> bool {
         && same(&new.content, &memory.content)
 }
 
-/// What links a memory that is stored to one that says nearly the same.
+/// Returns the reasons to link a memory that is stored with `candidate`, if both say nearly the
+/// same.
 fn near(candidate: &Candidate, policy: &WritePolicy) -> Option<Suggestion> {
     let reasons = nearness(candidate, policy);
     (!reasons.is_empty()).then(|| Suggestion {
@@ -391,7 +392,8 @@ fn by_word_sets(new: &NewMemory, memory: &Memory) -> Option<(Action, Vec<Reason>
     }
 }
 
-/// What the two have in common by the words and the topics of the new one; `None` if that is little.
+/// Compares words and topics of the new memory with an old one; `None` if they have little in
+/// common.
 fn overlap(new: &NewMemory, memory: &Memory) -> Option<(Action, Vec<Reason>)> {
     let mut reasons = Vec::new();
     let mut action = Action::Add;

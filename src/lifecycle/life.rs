@@ -5,32 +5,32 @@ use chrono::TimeDelta;
 
 use crate::model::Kind;
 
-/// How long memories live, and what a use does.
+/// The lives of memories, and the effect of a use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Life {
-    /// Of the tier `short`, from the timestamp on, if no `expires` is stated.
+    /// The life of a memory of the tier `short`, from the timestamp on, if no `expires` is stated.
     pub short_life: TimeDelta,
-    /// Of the tier `mid`.
+    /// The life of a memory of the tier `mid`.
     pub mid_life: TimeDelta,
-    /// A use lets a memory of the tier `short` live at least so much longer.
+    /// The time that a memory of the tier `short` lives after a use, at least.
     pub short_extension: TimeDelta,
     /// As above, of the tier `mid`.
     pub mid_extension: TimeDelta,
     /// When the tier `mid` becomes `long`.
     pub promotion: Promotion,
-    /// A use adds so much.
+    /// The confidence that a use adds.
     pub confidence_per_use: f64,
     /// Number of uses that adds 1; 0 for never.
     pub uses_per_importance: u32,
-    /// How confidence falls with the time; `None`: not at all.
+    /// The fall of confidence with time; `None`: it does not fall.
     pub decay: Option<Decay>,
 }
 
-/// What earns a longer life.
+/// The condition for a longer life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Promotion {
     Never,
-    /// Uses on so many different days: what is asked for again and again, not often at once.
+    /// Uses on this many different days: what is asked for again and again, not often at once.
     Days(u32),
     /// Number of uses.
     Uses(u32),
@@ -71,7 +71,7 @@ impl Default for Decay {
 }
 
 impl Decay {
-    /// What confidence is multiplied with when `elapsed` has gone by.
+    /// Returns the factor of confidence when `elapsed` has gone by.
     pub fn factor(&self, kind: Option<Kind>, elapsed: TimeDelta) -> f64 {
         let factor = match kind {
             Some(Kind::Episodic) => self.episodic,

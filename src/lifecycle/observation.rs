@@ -1,7 +1,8 @@
-//! Which repeated observations become knowledge.
+//! Makes knowledge of repeated observations.
 //!
-//! What several episodic memories say alike is taken for a lasting fact: a semantic memory says it
-//! in the words of one of them and is linked to all. They stay, because they know when it happened.
+//! A statement that several episodic memories share is taken for a lasting fact: a semantic memory
+//! says it in the words of one of them and is linked to all. They stay, because they know when it
+//! happened.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +16,7 @@ use crate::model::Kind;
 use crate::model::MetaValue;
 use crate::model::NewMemory;
 
-/// What counts as said again.
+/// Conditions under which an observation is repeated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observations {
     /// Minimum number of memories that make the observation.

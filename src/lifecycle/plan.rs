@@ -1,4 +1,4 @@
-//! What maintenance means to do, before anything is done.
+//! Plans of maintenance, before anything is done.
 
 use chrono::TimeDelta;
 
@@ -8,14 +8,14 @@ use super::Observations;
 use super::Reflection;
 use super::proposal::Proposal;
 
-/// What a plan is for.
+/// The purpose of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// Old episodic memories become summaries, repeated observations become knowledge.
     Compact,
     /// Named or grouped memories become one.
     Consolidate,
-    /// What is of no use any more goes to the archive.
+    /// Memories of no use any more go to the archive.
     Cleanup,
     /// Confidence is brought in line with use and source.
     Reflect,
@@ -52,7 +52,7 @@ impl Plan {
 /// The constants of maintenance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Maintenance {
-    /// How often a server compacts and cleans up by itself; `None`: never.
+    /// Time between two runs of maintenance by a server; `None`: it does none by itself.
     pub schedule: Option<TimeDelta>,
     pub compaction: Compaction,
     pub observations: Observations,
@@ -60,7 +60,8 @@ pub struct Maintenance {
     pub reflection: Reflection,
     /// Groups of fewer memories are not consolidated unasked for names.
     pub consolidate_min: usize,
-    /// How long replaced texts stay in the archive that the history holds as well; `None`: for ever.
+    /// Time for which the archive keeps replaced texts that the history holds as well; `None`: for
+    /// ever.
     pub keep_replaced: Option<TimeDelta>,
 }
 

@@ -33,7 +33,7 @@ pub struct Proposal {
     /// For people: what was found.
     pub because: String,
     pub create: Option<NewMemory>,
-    /// Where a model may write the content in place of the sentences taken from the sources.
+    /// Whether a model may write the content in place of the sentences taken from the sources.
     pub is_summary: bool,
     pub archive: Vec<Stem>,
     pub edit: Vec<(Stem, Change)>,

@@ -1,4 +1,4 @@
-//! What a memory is at one moment: its tier, its end, how important and how sure it is.
+//! The state of a memory at one moment: its tier, its end, its importance and its confidence.
 
 use chrono::DateTime;
 use chrono::NaiveDate;
@@ -13,7 +13,7 @@ use crate::model::Memory;
 use crate::model::Tier;
 use crate::model::Usage;
 
-/// What counts of a memory's file.
+/// The parts of a memory's file that its state depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stated {
     pub timestamp: DateTime<Utc>,
@@ -57,7 +57,7 @@ pub struct State {
     pub importance: u8,
     /// 0–1.
     pub confidence: f64,
-    /// How often it was used.
+    /// Number of uses.
     pub uses: u32,
     pub last_used: Option<DateTime<Utc>>,
     /// When its content was written or changed the last time: as the file states it, and as records of
@@ -71,13 +71,14 @@ impl State {
     }
 }
 
-/// What a memory that states none counts as.
+/// The importance of a memory that states none.
 pub const USUAL_IMPORTANCE: u8 = 5;
 /// As above.
 pub const USUAL_CONFIDENCE: f64 = 1.0;
 const MOST_IMPORTANT: u8 = 10;
 
-/// What is dated later than this from now on says something of a clock, nothing of a memory.
+/// Maximum distance into the future of a time that is believed; a later one says something of a
+/// clock, nothing of a memory.
 const AHEAD: TimeDelta = TimeDelta::days(1);
 
 /// The memory at the moment `now`. Uses that lie in the future do not count.
@@ -108,7 +109,7 @@ struct UsesUntil {
     tiered: Option<DateTime<Utc>>,
 }
 
-/// What is later lies in the future.
+/// Returns the latest time that is believed.
 fn most(now: DateTime<Utc>) -> DateTime<Utc> {
     later(now, AHEAD).unwrap_or(now)
 }

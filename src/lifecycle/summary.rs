@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 /// The most specifics of a sentence that count: a table of numbers is no better than a fact.
 const MOST_SPECIFICS: usize = 4;
-/// Two sentences that share so many of their words say the same.
+/// The share of common words from which two sentences say the same.
 const SAME: f64 = 0.7;
 /// A first sentence mostly says what a text is about.
 const FIRST: f64 = 0.5;
@@ -111,7 +111,7 @@ fn split(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// Where the first of several sentences ends: at its mark, if what follows begins anew.
+/// Returns the end of the first of several sentences: its mark, if what follows begins anew.
 fn sentence_end(text: &str) -> Option<usize> {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
@@ -131,7 +131,7 @@ fn sentence_end(text: &str) -> Option<usize> {
     None
 }
 
-/// How many numbers, dates, names and identifiers a sentence holds.
+/// Counts the numbers, dates, names and identifiers in a sentence.
 fn specifics(sentence: &str) -> usize {
     let mut words = sentence.split_whitespace();
     let first = words

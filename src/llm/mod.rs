@@ -1,5 +1,5 @@
-//! Has a language model write a text: one of this machine (Ollama), or whatever speaks as OpenAI
-//! does.
+//! Lets a language model write a text: one of this machine (Ollama), or any host with the protocol
+//! of OpenAI.
 //!
 //! Off unless the user has named one: texts leave this program with it. Promises: an answer is a
 //! text with words in it, or an error; every wait has an end; the key is in no error and no log
@@ -22,7 +22,7 @@ use crate::fetch::FetchError;
 use crate::fetch::Key;
 use crate::fetch::Post;
 
-/// In which words a model is asked.
+/// The protocol in which a model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// `/api/chat`.
@@ -31,7 +31,7 @@ pub enum Protocol {
     OpenAi,
 }
 
-/// Which model, and where.
+/// The model and its address.
 #[derive(Debug, Clone)]
 pub struct LlmSettings {
     pub protocol: Protocol,
@@ -63,7 +63,7 @@ pub enum LlmError {
 
 /// More than any summary has.
 const MAX_ANSWER_BYTES: u64 = 1 << 20;
-/// What some models say to themselves before they answer.
+/// Marks around what some models say to themselves before they answer.
 const THOUGHTS: (&str, &str) = ("<think>", "</think>");
 
 impl Protocol {
@@ -105,12 +105,12 @@ impl Llm {
         })
     }
 
-    /// By its provider's name for it.
+    /// Returns its provider's name for it.
     pub fn model(&self) -> &str {
         &self.settings.model
     }
 
-    /// What is to be known before a text is sent: to whom.
+    /// Returns the notice to show before the first text is sent: to whom texts go.
     pub fn notice(&self) -> String {
         let plain = match self.address.is_encrypted() || self.address.is_loopback() {
             true => "",
@@ -120,7 +120,7 @@ impl Llm {
         format!("the texts of memories are sent to {model} at {host}{plain}")
     }
 
-    /// What the model answers to `text`, which it is told to treat as `instructions` say.
+    /// Returns the model's answer to `text`, which it is told to treat as `instructions` say.
     ///
     /// # Errors
     ///
@@ -157,7 +157,7 @@ impl Llm {
     }
 }
 
-/// What was said to be read by others.
+/// Returns the part of a message that is meant to be read by others.
 fn text_of(said: &Value) -> Result<String, &'static str> {
     let said = said.as_str().ok_or("it holds no message")?.trim();
     let text = match said.strip_prefix(THOUGHTS.0) {

@@ -1,5 +1,5 @@
-//! What a model is asked for while agents work: words for a query, tags for a text, whether two
-//! texts contradict each other.
+//! Questions to a model while agents work: words for a query, tags for a text, whether two texts
+//! contradict each other.
 //!
 //! Promises: what comes back are plain words, one line each, or an error; nothing of an answer is
 //! ever followed.
@@ -107,7 +107,7 @@ fn words(answer: &str) -> Vec<String> {
     words
 }
 
-/// What an answer decides, and why.
+/// Reads the decision of an answer, and its reason.
 fn decision(answer: &str) -> Option<(bool, String)> {
     let answer = answer.trim_start_matches(|c: char| !c.is_alphanumeric());
     let end = answer.find(|c: char| !c.is_alphanumeric());

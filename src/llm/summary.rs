@@ -1,4 +1,4 @@
-//! What a model is asked for when memories become one.
+//! Questions to a model when memories become one.
 
 use super::Llm;
 use super::LlmError;

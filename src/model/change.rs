@@ -7,7 +7,7 @@ use super::Scope;
 use super::Tier;
 use super::Timestamp;
 
-/// What shall become of one optional field.
+/// The change of one optional field.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Patch<T> {
     #[default]
@@ -22,7 +22,7 @@ impl<T> Patch<T> {
     }
 }
 
-/// Which fields of a memory change, and to what; the default changes nothing.
+/// The fields of a memory that change, and their new values; the default changes nothing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Change {
     pub agent: Option<String>,

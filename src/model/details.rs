@@ -1,11 +1,11 @@
-//! What the metadata of each kind of memory holds, by its usual keys. Any other key holds anything.
+//! The usual metadata of each kind of memory, by key. Any other key holds anything.
 
 use chrono::NaiveDate;
 
 use super::Kind;
 use super::MetaValue;
 
-/// What a value must be.
+/// Condition on the value of a key.
 struct Rule {
     kind: Kind,
     key: &'static str,
@@ -47,8 +47,8 @@ const RULES: [Rule; 12] = [
     rule(Kind::Entity, "properties", "a map", is_map),
 ];
 
-/// What is wrong with the metadata of a memory of this kind: the first key that holds what it should
-/// not, and what it should hold.
+/// Returns the first key of the metadata whose value does not suit a memory of this kind, and the
+/// value it should have.
 pub fn misfit(
     kind: Kind,
     metadata: &[(String, MetaValue)],

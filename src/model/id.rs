@@ -1,4 +1,4 @@
-//! What a memory is called: its file's stem, and the eight hex digits at its end.
+//! Names of memories: the stem of the file, and the eight hex digits at its end.
 
 use std::fmt;
 
@@ -104,7 +104,8 @@ impl Stem {
         canonical_parts(&self.0).map(|(time, _)| time)
     }
 
-    /// What people and agents are shown: the handle, or the whole stem of a foreign name.
+    /// Returns the id that people and agents are shown: the handle, or the whole stem of a foreign
+    /// name.
     pub fn short(&self) -> &str {
         if self.is_canonical() {
             &self.0[16..]

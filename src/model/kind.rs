@@ -57,22 +57,22 @@ macro_rules! vocabulary {
 }
 
 vocabulary! {
-    /// What sort of knowledge a memory is.
+    /// The sort of knowledge that a memory holds.
     Kind, "kind", Episodic = "episodic", Semantic = "semantic", Procedural = "procedural", Entity = "entity"
 }
 
 vocabulary! {
-    /// Who a memory is meant for: its own group, or everybody.
+    /// The readers that a memory is meant for: its own group, or everybody.
     Scope, "scope", Group = "group", Global = "global"
 }
 
 vocabulary! {
-    /// How long a memory is meant to live.
+    /// The time that a memory is meant to live.
     Tier, "tier", Short = "short", Mid = "mid", Long = "long"
 }
 
 impl Kind {
-    /// Whom a memory of this kind is meant for that does not say so: what happened concerns the
+    /// Returns the scope of a memory of this kind that states none: what happened concerns the
     /// group it happened in, what holds concerns all.
     pub fn usual_scope(self) -> Scope {
         match self {

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use super::Stem;
 
-/// What the folder of a store is called that opens a folder of somebody's notes in place: the live
+/// Name of the folder of a store that opens a folder of somebody's notes in place: the live
 /// memories then lie in the folder around it, under the names and in the folders that they have
-/// there, and only the rest of the store in this one. By the name, and by nothing in the store, so that
-/// no settings that come from elsewhere make notes of a folder's surroundings.
+/// there, and only the rest of the store in this one. By the name, and by nothing in the store, so
+/// that no settings that come from elsewhere make notes of a folder's surroundings.
 pub const IN_PLACE: &str = ".memdir-store";
 
 /// In which folder below `files/` new memories are put. All layouts are read at any time.

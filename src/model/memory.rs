@@ -80,7 +80,7 @@ impl Memory {
         Timestamp::parse(text.trim().trim_matches(['"', '\'']))
     }
 
-    /// What a note is called besides its name, as Obsidian and others write it: `aliases`, or `alias`.
+    /// Returns further names of a note, as Obsidian and others write them: `aliases`, or `alias`.
     pub fn aliases(&self) -> Vec<&str> {
         let mut unknown = self.unknown.iter();
         let Some((_, text)) = unknown.find(|(key, _)| ALIASES.contains(&key.as_str())) else {
@@ -136,7 +136,7 @@ impl Memory {
     }
 }
 
-/// What a caller gives to make a memory; the store adds id and, if absent, the time.
+/// A memory that a caller wants written; the store adds the id and, if absent, the time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NewMemory {
     pub timestamp: Option<Timestamp>,

@@ -1,5 +1,5 @@
-//! What a text names: `[[…]]` as editors write it, `memory://…`, and UUIDs, which other programs call
-//! memories by; and what is meant by a name.
+//! Finds names of memories in a text: `[[…]]` as editors write it, `memory://…`, and UUIDs, which
+//! other programs call memories by; and reads ids that somebody pasted.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ const MOST: usize = 200;
 /// A UUID, and where its dashes are.
 const UUID_BYTES: usize = 36;
 const UUID_DASHES: [usize; 4] = [8, 13, 18, 23];
-/// No memory is called by more.
+/// Maximum length of a name, in bytes.
 const LONGEST: usize = 255;
 
 /// The names in `[[name]]`, `[[name|shown]]`, `[[name#part]]` and `memory://name`, in the order of
@@ -95,7 +95,7 @@ fn linked(text: &str) -> Vec<&str> {
     names
 }
 
-/// Where the code stands in a text, in its order: fenced blocks, and code within a line.
+/// Returns the places of code in a text, in order: fenced blocks, and code within a line.
 fn code_ranges(text: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut fence: Option<&str> = None;
@@ -137,8 +137,8 @@ pub fn fence_of(line: &str) -> Option<&str> {
     is_block.then(|| &start[..length])
 }
 
-/// How long the code is that a text begins with, its backticks included; what has no end is as long
-/// as its backticks.
+/// Returns the length of the code that a text begins with, its backticks included; code without an
+/// end is as long as its backticks.
 pub fn code_length(text: &str) -> usize {
     let ticks = text.len() - text.trim_start_matches('`').len();
     let mut at = ticks;
@@ -153,7 +153,7 @@ pub fn code_length(text: &str) -> usize {
     ticks
 }
 
-/// What the inside of a link names, without what it shows and which part it means.
+/// Returns the name in the inside of a link, without the text it shows and the part it means.
 fn wikilink(inside: &str) -> &str {
     let name = inside.split(['|', '#', '^']).next().unwrap_or("");
     let name = name.trim();

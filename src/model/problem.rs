@@ -1,4 +1,4 @@
-//! What is wrong with one file, as a value: a damaged memory is no failure of the program.
+//! Faults of one file, as values: a damaged memory is no failure of the program.
 
 use std::fmt;
 
@@ -88,7 +88,7 @@ impl Problem {
         }
     }
 
-    /// What a person can do about it, as a sentence.
+    /// Returns a sentence that says what a person can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             Problem::Empty => "Write the memory again, or delete the file.",

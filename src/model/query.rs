@@ -1,4 +1,4 @@
-//! What can be asked of a store.
+//! Conditions and limits of questions to a store.
 
 use chrono::DateTime;
 use chrono::Utc;
@@ -32,7 +32,7 @@ pub enum Visibility {
 /// It stays where it is, whatever is added or taken away before or behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
-    /// Of the memory that stands there; microseconds count.
+    /// The time of the memory at this place; microseconds count.
     pub at: DateTime<Utc>,
     /// Its file's path below the memory directory.
     pub name: String,
@@ -47,7 +47,7 @@ impl Position {
     }
 }
 
-/// Which memories may be in an answer. Every set condition must hold; the default lets all
+/// Conditions on the memories of an answer. Every set condition must hold; the default lets all
 /// current ones pass. Texts are compared without regard to case.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Filter {
@@ -58,7 +58,7 @@ pub struct Filter {
     pub namespaces: Vec<String>,
     pub kinds: Vec<Kind>,
     pub scopes: Vec<Scope>,
-    /// What somebody who works in this namespace sees: whatever is meant for all, and what is of
+    /// Only what somebody who works in this namespace sees: memories meant for all, and those of
     /// just this namespace, not of one within it.
     pub seen_from: Option<String>,
     pub tiers: Vec<Tier>,
@@ -88,7 +88,7 @@ pub struct Filter {
     pub visibility: Visibility,
 }
 
-/// How much an answer may hold.
+/// The limit of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     pub limit: usize,

@@ -1,9 +1,10 @@
 //! The facts that tell whether a file changed, without reading it.
 
-/// What is searched of a file that somebody else made longer than a memory may be.
+/// Maximum number of bytes that are searched of a file that somebody else made longer than a memory
+/// may be.
 pub const MAX_INDEXED_BYTES: usize = 1024 * 1024;
 
-/// What the system says of a file.
+/// Size, modification time and inode of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stamp {
     pub size: u64,

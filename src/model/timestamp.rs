@@ -19,7 +19,7 @@ use chrono::Utc;
 /// The years of which moments are read and written, in UTC.
 const YEARS: std::ops::RangeInclusive<i32> = 1970..=9999;
 
-/// Which moments can be given, in words.
+/// The moments that can be given, in words.
 pub const POSSIBLE_TIMES: &str = "of the years 1970 to 9999";
 
 /// Whether a moment can be read and written.
@@ -114,8 +114,9 @@ fn local(naive: NaiveDateTime) -> Option<DateTime<FixedOffset>> {
     Some(in_zone(&Local, naive)?.fixed_offset())
 }
 
-/// What the clocks of a zone call `naive`: the earlier moment where they show it twice. Where they skip
-/// it, as if they had not been set forward yet, so that 02:30 is half an hour after the change.
+/// Returns the moment that the clocks of a zone show as `naive`: the earlier one where they show it
+/// twice. Where they skip it, as if they had not been set forward yet, so that 02:30 is half an
+/// hour after the change.
 ///
 /// `None` outside of the years of moments, and the days around them.
 pub fn in_zone<Tz: TimeZone>(zone: &Tz, naive: NaiveDateTime) -> Option<DateTime<Tz>> {

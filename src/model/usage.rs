@@ -1,4 +1,4 @@
-//! How often and when a memory was used.
+//! Number and times of a memory's uses.
 
 use std::collections::BTreeMap;
 

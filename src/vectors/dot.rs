@@ -25,8 +25,8 @@ impl Small {
     }
 }
 
-/// What vectors in eight bits are compared with: the same, a number in two bytes, so that it need
-/// not be widened for each of them.
+/// The query that vectors in eight bits are compared with: its numbers in two bytes, so that they
+/// need not be widened for each vector.
 pub(super) struct Wide {
     pub numbers: Vec<i16>,
     pub scale: f32,

@@ -15,5 +15,5 @@ pub use store::VectorLocation;
 pub use store::VectorStore;
 pub use store::View;
 
-/// What a vector is kept under: a hash of whatever it was made of.
+/// Key of a vector: a hash of whatever it was made of.
 pub type Key = u128;

@@ -32,7 +32,7 @@ pub(super) struct Segment {
     pub path: PathBuf,
     map: Bytes,
     pub dimensions: usize,
-    /// How many keys there are.
+    /// Number of keys.
     pub entries: usize,
     vectors: usize,
     small_sum: u32,
@@ -190,7 +190,7 @@ impl Segment {
         u32::from_le_bytes(self.map[at..at + 4].try_into().expect("four bytes"))
     }
 
-    /// Which vectors are those of an entry's pieces.
+    /// Returns the numbers of the vectors of an entry's pieces.
     fn pieces(&self, entry: usize) -> std::ops::Range<usize> {
         let starts = HEAD + self.entries * KEY;
         let start = |entry: usize| self.word(starts + entry * 4) as usize;

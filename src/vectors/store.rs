@@ -34,7 +34,7 @@ pub struct View {
     pub damaged: Vec<PathBuf>,
 }
 
-/// Where the vectors of one key lie in a view.
+/// The place of the vectors of one key in a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VectorLocation {
     segment: u32,
@@ -224,7 +224,7 @@ fn name_of(path: &Path) -> &str {
 }
 
 impl View {
-    /// Where the vectors of `key` lie.
+    /// Returns the place of the vectors of `key`.
     pub fn find(&self, key: Key) -> Option<VectorLocation> {
         (0_u32..).zip(&self.segments).find_map(|(segment, found)| {
             let entry = found.find(key)? as u32;
@@ -232,7 +232,7 @@ impl View {
         })
     }
 
-    /// How many keys there are, those in two files counted twice.
+    /// Number of keys, those in two files counted twice.
     pub fn len(&self) -> usize {
         self.segments.iter().map(|segment| segment.entries).sum()
     }
@@ -283,7 +283,7 @@ impl View {
     }
 }
 
-/// What [`View::near`] found.
+/// The similarities that [`View::near`] found.
 pub struct Near(Vec<Vec<f32>>);
 
 impl Near {
