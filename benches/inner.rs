@@ -17,8 +17,8 @@ use divan::Bencher;
 use divan::counter::BytesCount;
 use divan::counter::ItemsCount;
 use memdir::format;
+use memdir::format::MergeSide;
 use memdir::format::Merged;
-use memdir::format::Side;
 use memdir::injection;
 use memdir::model::Handle;
 use memdir::model::Memory;
@@ -39,7 +39,7 @@ use memdir::ranking::fused;
 use memdir::ranking::fused::Cosines;
 use memdir::ranking::keyword::Keyword;
 use memdir::secrets;
-use memdir::vectors::Key;
+use memdir::vectors::VectorKey;
 use memdir::vectors::VectorStore;
 use memdir::vectors::View;
 use memdir::words::Analyzer;
@@ -183,9 +183,9 @@ fn merge_lines(bencher: Bencher<'_, '_>, lines: usize) {
     let (one, other) = (changed(lines / 3, "early"), changed(2 * lines / 3, "late"));
     let merged = || {
         let (bytes, at) = (one.as_bytes(), 1);
-        let one = Side { bytes, at };
+        let one = MergeSide { bytes, at };
         let (bytes, at) = (other.as_bytes(), 2);
-        let other = Side { bytes, at };
+        let other = MergeSide { bytes, at };
         format::merge(&stem, black_box(Some(base.as_bytes())), one, other)
     };
     assert!(
@@ -489,7 +489,7 @@ fn kept(vectors: usize) -> (tempfile::TempDir, Arc<View>) {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let store = VectorStore::new(folder.path());
     let mut random = Random(8);
-    let kept = (0..vectors).map(|number| (number as Key, vec![random.vector()]));
+    let kept = (0..vectors).map(|number| (number as VectorKey, vec![random.vector()]));
     store.add(kept.collect()).expect("vectors can be kept");
     let view = store.view().expect("they can be opened");
     (folder, view)

@@ -13,7 +13,7 @@ use std::io::Write;
 use std::time::Duration;
 use std::time::Instant;
 
-use memdir::vectors::Key;
+use memdir::vectors::VectorKey;
 use memdir::vectors::VectorStore;
 use rayon::prelude::*;
 
@@ -96,9 +96,9 @@ fn median(times: &mut [Duration]) -> (f64, f64) {
     (ms(times.len() / 2), ms(times.len() * 99 / 100))
 }
 
-fn key(number: usize) -> Key {
+fn key(number: usize) -> VectorKey {
     let hash = blake3::hash(&number.to_le_bytes());
-    Key::from_le_bytes(hash.as_bytes()[..16].try_into().expect("sixteen bytes"))
+    VectorKey::from_le_bytes(hash.as_bytes()[..16].try_into().expect("sixteen bytes"))
 }
 
 fn measure(size: usize, real: &[Vec<f32>], dimensions: usize) {

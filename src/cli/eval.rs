@@ -26,8 +26,8 @@ use crate::engine::meaning;
 use crate::engine::ops;
 use crate::eval;
 use crate::eval::Dataset;
+use crate::eval::EvalQuestion;
 use crate::eval::Measures;
-use crate::eval::Question;
 use crate::eval::Tally;
 use crate::import;
 use crate::import::Defaults;
@@ -228,7 +228,7 @@ impl Corpus {
 }
 
 fn line(
-    question: &Question,
+    question: &EvalQuestion,
     found: &[&str],
     hits: &[Hit],
     ranking: &Ranking,

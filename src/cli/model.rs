@@ -32,10 +32,10 @@ use crate::embed::Embedder;
 use crate::embed::catalog;
 use crate::embed::catalog::Model;
 use crate::embed::catalog::State;
-use crate::fetch::Address;
-use crate::fetch::Client;
+use crate::fetch::FetchClient;
 use crate::fetch::FetchError;
-use crate::fetch::Limits;
+use crate::fetch::RequestLimits;
+use crate::fetch::Url;
 
 /// What a model is tried with.
 const SENTENCE: &str = "A model that can be used makes a vector of this.";
@@ -107,7 +107,7 @@ fn download(context: &mut Context, command: &ModelDownload) -> Result<Outcome, F
         )
     })?;
     let hub = context.config.embedding.hub.value.as_deref();
-    let hub = Address::parse(hub.unwrap_or(catalog::HUB))
+    let hub = Url::parse(hub.unwrap_or(catalog::HUB))
         .map_err(|error| Failure::from(error).hint("HF_ENDPOINT names another hub."))?;
     let folder = models_folder(&context.environment)?.join(model.name);
     crate::files::create_private_folder(&folder).map_err(|error| {
@@ -120,7 +120,7 @@ fn download(context: &mut Context, command: &ModelDownload) -> Result<Outcome, F
         model.licence,
         folder.display()
     ));
-    let client = Client::new(&context.environment.variables, Limits::default());
+    let client = FetchClient::new(&context.environment.variables, RequestLimits::default());
     let bar = progress_bar(model.name);
     bar.set_style(
         ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes} {eta}")

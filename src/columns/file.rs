@@ -94,7 +94,7 @@ impl Columns {
 }
 
 /// Writes a file of columns, one after the other, beside the place where it is put in the end.
-pub struct Writer {
+pub struct ColumnWriter {
     folder: Folder,
     name: String,
     temporary: String,
@@ -104,13 +104,13 @@ pub struct Writer {
     ranges: Vec<[u64; 2]>,
 }
 
-impl Writer {
+impl ColumnWriter {
     /// Begins the file that is to lie at `path`.
     ///
     /// # Errors
     ///
     /// Fails if nothing can be written there.
-    pub fn begin(path: &Path) -> io::Result<Writer> {
+    pub fn begin(path: &Path) -> io::Result<ColumnWriter> {
         let (folder, name) = Folder::parent_of(path)?;
         remove_abandoned(&folder, name);
         let random = uuid::Uuid::new_v4().simple().to_string();
@@ -121,7 +121,7 @@ impl Writer {
         let mut file = BufWriter::with_capacity(1 << 20, file);
         // The head is written last, when it is known.
         file.write_all(&[0; HEAD_BYTES])?;
-        Ok(Writer {
+        Ok(ColumnWriter {
             name: name.to_owned(),
             folder,
             temporary,
@@ -263,8 +263,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("table");
         fs::write(folder.path().join("table.part-of-a-killed-process"), "x").unwrap();
-        let mut writer = Writer::begin(&path).unwrap();
-        let _at_the_same_time = Writer::begin(&path).unwrap();
+        let mut writer = ColumnWriter::begin(&path).unwrap();
+        let _at_the_same_time = ColumnWriter::begin(&path).unwrap();
         writer.add(&[1_u8, 2, 3]).unwrap();
         writer.add(&[[7_u64, 8], [9, 10]]).unwrap();
         writer.add::<f32>(&[]).unwrap();

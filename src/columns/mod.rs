@@ -18,8 +18,8 @@ use zerocopy::FromBytes;
 use zerocopy::Immutable;
 use zerocopy::IntoBytes;
 
+pub use file::ColumnWriter;
 pub use file::Columns;
-pub use file::Writer;
 pub use file::remove;
 pub use mapped::Bytes;
 pub use mapped::changed_in;

@@ -10,14 +10,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::environment::Environment;
-use super::key::ApiKey;
+use super::key::KeyVariable;
 use super::key::held;
-use super::layer::Layer;
+use super::layer::SettingsLayer;
 use super::setting::ConfigError;
 use super::setting::Origin;
 use super::setting::Setting;
-use super::table::Id;
-use super::values::Values;
+use super::table::SettingId;
+use super::values::SettingValues;
 
 /// The maker of the vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,40 +124,44 @@ impl fmt::Display for ModelName {
 }
 
 impl Embedding {
-    pub(super) fn read(environment: &Environment, user: &Layer, values: &mut Values) -> Embedding {
+    pub(super) fn read(
+        environment: &Environment,
+        user: &SettingsLayer,
+        values: &mut SettingValues,
+    ) -> Embedding {
         let in_file = |id| {
             user.get(id)
                 .map(|setting| setting.map(|value| value.to_string()))
         };
-        let folder = environment.variable(Id::EmbeddingModel.row().variables);
-        let named = in_file(Id::EmbeddingModel);
+        let folder = environment.variable(SettingId::EmbeddingModel.row().variables);
+        let named = in_file(SettingId::EmbeddingModel);
         let origin = |setting: &Option<Setting<String>>| setting.as_ref().map(|s| s.origin.clone());
-        let stated = values.text(Id::EmbeddingProvider);
+        let stated = values.text(SettingId::EmbeddingProvider);
         let provider = provider(stated, origin(&folder), origin(&named));
         let model = model(environment, provider.value, folder, named);
-        let endpoint = values.text(Id::EmbeddingEndpoint);
-        let key = ApiKey {
-            setting: Id::EmbeddingApiKeyEnv,
+        let endpoint = values.text(SettingId::EmbeddingEndpoint);
+        let key = KeyVariable {
+            setting: SettingId::EmbeddingApiKeyEnv,
             usual: provider.value.usual_key(),
             endpoint: &endpoint,
         };
         let api_key_env = key.variable(environment, values);
         let shown = provider.value.to_string();
-        values.put(Id::EmbeddingProvider, shown, provider.origin.clone());
+        values.put(SettingId::EmbeddingProvider, shown, provider.origin.clone());
         let shown = model.value.as_ref().map(ToString::to_string);
         let shown = shown.unwrap_or_default();
-        values.put(Id::EmbeddingModel, shown, model.origin.clone());
+        values.put(SettingId::EmbeddingModel, shown, model.origin.clone());
         Embedding {
-            dimensions: values.whole_if_set(Id::EmbeddingDimensions),
-            query_prefix: values.text(Id::EmbeddingQueryPrefix),
-            passage_prefix: values.text(Id::EmbeddingPassagePrefix),
-            max_tokens: values.whole_if_set(Id::EmbeddingMaxTokens),
-            pooling: values.text(Id::EmbeddingPooling),
-            threads: values.whole_if_set(Id::EmbeddingThreads),
+            dimensions: values.whole_if_set(SettingId::EmbeddingDimensions),
+            query_prefix: values.text(SettingId::EmbeddingQueryPrefix),
+            passage_prefix: values.text(SettingId::EmbeddingPassagePrefix),
+            max_tokens: values.whole_if_set(SettingId::EmbeddingMaxTokens),
+            pooling: values.text(SettingId::EmbeddingPooling),
+            threads: values.whole_if_set(SettingId::EmbeddingThreads),
             library: values
-                .text(Id::OrtLibrary)
+                .text(SettingId::OrtLibrary)
                 .map(|path| path.map(PathBuf::from)),
-            hub: values.text(Id::Hub),
+            hub: values.text(SettingId::Hub),
             provider,
             model,
             endpoint,
@@ -175,8 +179,8 @@ impl Embedding {
         text: &str,
         environment: &Environment,
     ) -> Result<Embedding, ConfigError> {
-        let layer = Layer::of_user_text(path, text, &mut Vec::new())?;
-        let mut values = Values::read(environment, [&Layer::default(), &layer])?;
+        let layer = SettingsLayer::of_user_text(path, text, &mut Vec::new())?;
+        let mut values = SettingValues::read(environment, [&SettingsLayer::default(), &layer])?;
         Ok(Embedding::read(environment, &layer, &mut values))
     }
 

@@ -5,24 +5,24 @@ use std::collections::HashMap;
 use super::environment::Environment;
 use super::setting::Origin;
 use super::setting::Setting;
-use super::table::Id;
-use super::values::Values;
+use super::table::SettingId;
+use super::values::SettingValues;
 
 /// The settings that decide which variable holds the key.
-pub(super) struct ApiKey<'a> {
+pub(super) struct KeyVariable<'a> {
     /// The setting that names it.
-    pub setting: Id,
+    pub setting: SettingId,
     /// The provider's usual one.
     pub usual: Option<&'static str>,
     pub endpoint: &'a Setting<Option<String>>,
 }
 
-impl ApiKey<'_> {
+impl KeyVariable<'_> {
     /// The variable; `values` show beside it whether it holds something.
     pub fn variable(
         &self,
         environment: &Environment,
-        values: &mut Values,
+        values: &mut SettingValues,
     ) -> Setting<Option<String>> {
         let mut variable = values.text(self.setting);
         // A key goes to another host than its own only if the user says so.

@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use super::setting::ConfigError;
 use super::setting::Origin;
 use super::setting::Setting;
-use super::table::Id;
 use super::table::Scope;
+use super::table::SettingId;
 use super::table::TABLE;
-use super::value::Value;
+use super::value::SettingValue;
 
 /// A settings file of a store that has more is passed over.
 const MOST_STORE_BYTES: u64 = 64 << 10;
@@ -30,17 +30,17 @@ enum Owner {
 
 /// The settings that a file states.
 #[derive(Default)]
-pub(super) struct Layer {
+pub(super) struct SettingsLayer {
     path: PathBuf,
-    values: Vec<(Id, Value)>,
+    values: Vec<(SettingId, SettingValue)>,
     /// Settings of the user with a value of no sense: an error where they count.
-    bad: Vec<(Id, String)>,
+    bad: Vec<(SettingId, String)>,
     /// The settings that are passed over.
-    problems: Vec<Problem>,
+    problems: Vec<PassedOver>,
 }
 
 /// A setting that does not count.
-pub(super) struct Problem {
+pub(super) struct PassedOver {
     key: String,
     /// As the end of a sentence that begins with the key.
     pub what: String,
@@ -48,12 +48,12 @@ pub(super) struct Problem {
     is_bad: bool,
 }
 
-impl Layer {
+impl SettingsLayer {
     /// The user's settings file at `path`. Settings that nobody knows are warned of.
-    pub fn of_user(path: &Path, warnings: &mut Vec<String>) -> Result<Layer, ConfigError> {
+    pub fn of_user(path: &Path, warnings: &mut Vec<String>) -> Result<SettingsLayer, ConfigError> {
         match fs::read_to_string(path) {
-            Ok(text) => Layer::of_user_text(path, &text, warnings),
-            Err(error) if is_absent(&error) => Ok(Layer::default()),
+            Ok(text) => SettingsLayer::of_user_text(path, &text, warnings),
+            Err(error) if is_absent(&error) => Ok(SettingsLayer::default()),
             Err(source) => Err(ConfigError::Unreadable {
                 path: path.to_owned(),
                 source,
@@ -66,9 +66,9 @@ impl Layer {
         path: &Path,
         text: &str,
         warnings: &mut Vec<String>,
-    ) -> Result<Layer, ConfigError> {
-        let layer = Layer::of_text(path, text, Owner::User)?;
-        for Problem { key, what, is_bad } in &layer.problems {
+    ) -> Result<SettingsLayer, ConfigError> {
+        let layer = SettingsLayer::of_text(path, text, Owner::User)?;
+        for PassedOver { key, what, is_bad } in &layer.problems {
             if *is_bad {
                 return Err(ConfigError::BadValue {
                     origin: layer.origin(),
@@ -84,28 +84,28 @@ impl Layer {
 
     /// The settings file of a store, which may come from anybody: what is no small file of TOML
     /// says nothing, and `warnings` say why.
-    pub fn of_store(path: &Path, warnings: &mut Vec<String>) -> Layer {
+    pub fn of_store(path: &Path, warnings: &mut Vec<String>) -> SettingsLayer {
         let layer = match read_small(path) {
-            Ok(None) => return Layer::default(),
+            Ok(None) => return SettingsLayer::default(),
             Ok(Some(text)) => {
-                Layer::of_text(path, &text, Owner::Store).map_err(|error| error.to_string())
+                SettingsLayer::of_text(path, &text, Owner::Store).map_err(|error| error.to_string())
             }
             Err(why) => Err(format!("{}: {why}", path.display())),
         };
         layer.unwrap_or_else(|why| {
             warnings.push(format!("{why}; the store's settings are ignored"));
-            Layer::default()
+            SettingsLayer::default()
         })
     }
 
-    fn of_text(path: &Path, text: &str, owner: Owner) -> Result<Layer, ConfigError> {
+    fn of_text(path: &Path, text: &str, owner: Owner) -> Result<SettingsLayer, ConfigError> {
         let values: toml::Table = toml::from_str(text).map_err(|error| ConfigError::NotToml {
             path: path.to_owned(),
             what: error.message().to_owned(),
         })?;
-        let mut layer = Layer {
+        let mut layer = SettingsLayer {
             path: path.to_owned(),
-            ..Layer::default()
+            ..SettingsLayer::default()
         };
         for (key, value) in &values {
             layer.take(key, value, owner);
@@ -135,7 +135,7 @@ impl Layer {
     }
 
     fn take_one(&mut self, key: String, value: &toml::Value, owner: Owner) {
-        let Some(id) = Id::named(&key) else {
+        let Some(id) = SettingId::named(&key) else {
             return self.passes_over(key, "is unknown".to_owned(), false);
         };
         let row = id.row();
@@ -150,7 +150,7 @@ impl Layer {
         }
         let text = text_of(value).ok_or_else(|| "must be a text".to_owned());
         match text.and_then(|text| row.kind.read(&text)) {
-            Ok(Value::Unset) => {}
+            Ok(SettingValue::Unset) => {}
             Ok(value) => self.values.push((id, value)),
             Err(why) if owner == Owner::User => self.bad.push((id, why)),
             Err(why) => self.passes_over(key, why, true),
@@ -159,11 +159,11 @@ impl Layer {
 
     fn passes_over(&mut self, key: String, what: String, is_bad: bool) {
         let key = printable(&key, LONGEST_KEY);
-        self.problems.push(Problem { key, what, is_bad });
+        self.problems.push(PassedOver { key, what, is_bad });
     }
 
     /// Passes the setting `id` over, which the file states, because of `why`.
-    pub fn remove(&mut self, id: Id, why: &str) {
+    pub fn remove(&mut self, id: SettingId, why: &str) {
         self.values.retain(|(known, _)| *known != id);
         self.passes_over(id.row().name.to_owned(), why.to_owned(), true);
     }
@@ -173,7 +173,7 @@ impl Layer {
     /// # Errors
     ///
     /// Fails if it is the user's, and has no sense.
-    pub fn stated(&self, id: Id) -> Result<Option<Setting<Value>>, ConfigError> {
+    pub fn stated(&self, id: SettingId) -> Result<Option<Setting<SettingValue>>, ConfigError> {
         let mut bad = self.bad.iter();
         match bad.find(|(known, _)| *known == id) {
             None => Ok(self.get(id)),
@@ -185,7 +185,7 @@ impl Layer {
         }
     }
 
-    pub fn get(&self, id: Id) -> Option<Setting<Value>> {
+    pub fn get(&self, id: SettingId) -> Option<Setting<SettingValue>> {
         let mut values = self.values.iter();
         let (_, value) = values.find(|(known, _)| *known == id)?;
         Some(Setting::new(value.clone(), self.origin()))
@@ -195,7 +195,7 @@ impl Layer {
     /// characters of it.
     pub fn passed_over(&self, longest: usize) -> impl Iterator<Item = String> {
         self.problems.iter().map(move |problem| {
-            let Problem { key, what, is_bad } = problem;
+            let PassedOver { key, what, is_bad } = problem;
             let path = self.path.display();
             match is_bad {
                 true => {

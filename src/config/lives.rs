@@ -3,8 +3,8 @@
 //! A store may bring the most of it: it decides about its own memories only, and what goes, goes to
 //! the archive. Whether a server does that unasked, and what the archive gives up, is the user's.
 
-use super::table::Id;
-use super::values::Values;
+use super::table::SettingId;
+use super::values::SettingValues;
 use crate::lifecycle::Cleanup;
 use crate::lifecycle::Compaction;
 use crate::lifecycle::Decay;
@@ -16,77 +16,77 @@ use crate::lifecycle::Promotion;
 use crate::lifecycle::Reflection;
 use crate::lifecycle::WritePolicy;
 
-pub(super) fn life(values: &Values) -> Life {
+pub(super) fn life(values: &SettingValues) -> Life {
     let count = |id| values.whole(id).value as u32;
     let decay = Decay {
-        interval: values.span(Id::LifeDecayInterval),
-        episodic: values.share(Id::LifeDecayEpisodic),
-        others: values.share(Id::LifeDecayOthers),
+        interval: values.span(SettingId::LifeDecayInterval),
+        episodic: values.share(SettingId::LifeDecayEpisodic),
+        others: values.share(SettingId::LifeDecayOthers),
     };
     Life {
-        short_life: values.span(Id::LifeShort),
-        mid_life: values.span(Id::LifeMid),
-        short_extension: values.span(Id::LifeShortExtension),
-        mid_extension: values.span(Id::LifeMidExtension),
+        short_life: values.span(SettingId::LifeShort),
+        mid_life: values.span(SettingId::LifeMid),
+        short_extension: values.span(SettingId::LifeShortExtension),
+        mid_extension: values.span(SettingId::LifeMidExtension),
         // Who sets both means the plain count.
         promotion: match (
-            count(Id::LifePromoteAfterUses),
-            count(Id::LifePromoteAfterDays),
+            count(SettingId::LifePromoteAfterUses),
+            count(SettingId::LifePromoteAfterDays),
         ) {
             (0, 0) => Promotion::Never,
             (0, days) => Promotion::Days(days),
             (uses, _) => Promotion::Uses(uses),
         },
-        confidence_per_use: values.share(Id::LifeConfidencePerUse),
-        uses_per_importance: count(Id::LifeUsesPerImportance),
-        decay: values.switch(Id::LifeDecay).value.then_some(decay),
+        confidence_per_use: values.share(SettingId::LifeConfidencePerUse),
+        uses_per_importance: count(SettingId::LifeUsesPerImportance),
+        decay: values.switch(SettingId::LifeDecay).value.then_some(decay),
     }
 }
 
-pub(super) fn maintenance(values: &Values) -> Maintenance {
+pub(super) fn maintenance(values: &SettingValues) -> Maintenance {
     let count = |id| values.whole(id).value;
     Maintenance {
-        schedule: values.span_or_never(Id::Schedule),
+        schedule: values.span_or_never(SettingId::Schedule),
         compaction: Compaction {
-            age: values.span(Id::CompactAfter),
-            min_group: count(Id::CompactMinGroup),
-            keep_importance: count(Id::CompactKeepImportance) as u8,
-            budget: count(Id::SummaryLength),
+            age: values.span(SettingId::CompactAfter),
+            min_group: count(SettingId::CompactMinGroup),
+            keep_importance: count(SettingId::CompactKeepImportance) as u8,
+            budget: count(SettingId::SummaryLength),
         },
         observations: Observations {
-            min_count: count(Id::Observations),
-            similarity: values.share(Id::ObservationSimilarity) as f32,
-            resemblance: values.share(Id::ObservationResemblance) as f32,
+            min_count: count(SettingId::Observations),
+            similarity: values.share(SettingId::ObservationSimilarity) as f32,
+            resemblance: values.share(SettingId::ObservationResemblance) as f32,
         },
         cleanup: Cleanup {
-            confidence: values.share(Id::CleanupConfidence),
-            unused: values.span(Id::CleanupAfter),
+            confidence: values.share(SettingId::CleanupConfidence),
+            unused: values.span(SettingId::CleanupAfter),
         },
         reflection: Reflection {
-            stale: values.span(Id::ReflectStaleAfter),
-            unimportant: count(Id::ReflectUnimportant) as u8,
-            proven_uses: count(Id::ReflectProvenUses) as u32,
-            proven: values.share(Id::ReflectProven),
-            stated: values.share(Id::ReflectStated),
-            doubt: values.share(Id::ReflectDoubt),
-            least: values.share(Id::ReflectLeast),
+            stale: values.span(SettingId::ReflectStaleAfter),
+            unimportant: count(SettingId::ReflectUnimportant) as u8,
+            proven_uses: count(SettingId::ReflectProvenUses) as u32,
+            proven: values.share(SettingId::ReflectProven),
+            stated: values.share(SettingId::ReflectStated),
+            doubt: values.share(SettingId::ReflectDoubt),
+            least: values.share(SettingId::ReflectLeast),
             ..Reflection::default()
         },
-        consolidate_min: count(Id::ConsolidateMinGroup),
-        keep_replaced: values.span_or_never(Id::ArchiveKeep),
+        consolidate_min: count(SettingId::ConsolidateMinGroup),
+        keep_replaced: values.span_or_never(SettingId::ArchiveKeep),
     }
 }
 
-pub(super) fn duplicates(values: &Values) -> WritePolicy {
-    let policy = values.text(Id::DuplicatesPolicy).value;
+pub(super) fn duplicates(values: &SettingValues) -> WritePolicy {
+    let policy = values.text(SettingId::DuplicatesPolicy).value;
     let policy = policy.and_then(|name| DuplicatePolicy::named(&name));
     WritePolicy {
         duplicates: policy.unwrap_or_default(),
-        near_words: values.share(Id::NearWords) as f32,
-        near_meaning: values.share(Id::NearMeaning) as f32,
-        auto_links: values.whole(Id::AutoLinks).value,
-        shared_topics: values.whole(Id::SharedTopics).value,
-        contradictions: values.switch(Id::Contradictions).value,
+        near_words: values.share(SettingId::NearWords) as f32,
+        near_meaning: values.share(SettingId::NearMeaning) as f32,
+        auto_links: values.whole(SettingId::AutoLinks).value,
+        shared_topics: values.whole(SettingId::SharedTopics).value,
+        contradictions: values.switch(SettingId::Contradictions).value,
         ..WritePolicy::default()
     }
 }

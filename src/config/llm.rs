@@ -7,10 +7,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::environment::Environment;
-use super::key::ApiKey;
+use super::key::KeyVariable;
 use super::setting::Setting;
-use super::table::Id;
-use super::values::Values;
+use super::table::SettingId;
+use super::values::SettingValues;
 
 /// The provider of the language model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,20 +56,24 @@ impl FromStr for LlmProvider {
 }
 
 impl LlmSetting {
-    pub(super) fn read(environment: &Environment, values: &mut Values) -> LlmSetting {
-        let provider = values.parsed::<LlmProvider>(Id::LlmProvider);
-        let endpoint = values.text(Id::LlmEndpoint);
+    pub(super) fn read(environment: &Environment, values: &mut SettingValues) -> LlmSetting {
+        let provider = values.parsed::<LlmProvider>(SettingId::LlmProvider);
+        let endpoint = values.text(SettingId::LlmEndpoint);
         let usual = (provider.value == LlmProvider::OpenAi).then_some("OPENAI_API_KEY");
-        let key = ApiKey {
-            setting: Id::LlmApiKeyEnv,
+        let key = KeyVariable {
+            setting: SettingId::LlmApiKeyEnv,
             usual,
             endpoint: &endpoint,
         };
-        let timeout = values.span(Id::LlmTimeout);
+        let timeout = values.span(SettingId::LlmTimeout);
         let seconds = format!("{}s", timeout.num_seconds());
-        values.put(Id::LlmTimeout, seconds, values.origin(Id::LlmTimeout));
+        values.put(
+            SettingId::LlmTimeout,
+            seconds,
+            values.origin(SettingId::LlmTimeout),
+        );
         LlmSetting {
-            model: values.text(Id::LlmModel),
+            model: values.text(SettingId::LlmModel),
             api_key_env: key.variable(environment, values),
             timeout: timeout.to_std().unwrap_or_default(),
             provider,

@@ -2,9 +2,9 @@
 //!
 //! Never from a store's `memdir.toml`: it would decide which tools an agent is given.
 
-use super::table::Id;
+use super::table::SettingId;
 use super::value::list;
-use super::values::Values;
+use super::values::SettingValues;
 
 /// The table. Names of tool sets, tools and rankings are as written: whoever knows them checks them.
 #[derive(Debug, Clone)]
@@ -28,18 +28,18 @@ pub struct McpSettings {
 }
 
 impl McpSettings {
-    pub(super) fn read(values: &Values) -> McpSettings {
+    pub(super) fn read(values: &SettingValues) -> McpSettings {
         let text = |id| values.text(id).value;
-        let tools = text(Id::McpTools).unwrap_or_default();
+        let tools = text(SettingId::McpTools).unwrap_or_default();
         McpSettings {
-            dialect: text(Id::McpDialect),
+            dialect: text(SettingId::McpDialect),
             tools: list(&tools, str::to_owned),
-            connect: text(Id::McpConnect),
-            group: text(Id::McpGroup),
-            ranking: text(Id::McpRanking),
-            max_results: values.whole(Id::McpMaxResults).value,
-            preview_tokens: values.whole(Id::McpPreviewTokens).value,
-            recall_tokens: values.whole(Id::McpRecallTokens).value,
+            connect: text(SettingId::McpConnect),
+            group: text(SettingId::McpGroup),
+            ranking: text(SettingId::McpRanking),
+            max_results: values.whole(SettingId::McpMaxResults).value,
+            preview_tokens: values.whole(SettingId::McpPreviewTokens).value,
+            recall_tokens: values.whole(SettingId::McpRecallTokens).value,
         }
     }
 }

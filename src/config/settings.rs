@@ -9,7 +9,7 @@ use super::discover::StoreOrigin;
 use super::embedding::Embedding;
 use super::environment::Environment;
 use super::environment::Flags;
-use super::layer::Layer;
+use super::layer::SettingsLayer;
 use super::lives;
 use super::llm::LlmSetting;
 use super::mcp::McpSettings;
@@ -19,9 +19,9 @@ use super::setting::Setting;
 use super::store::FoundStore;
 use super::store::find_store;
 use super::store::is_same_folder;
-use super::table::Id;
+use super::table::SettingId;
 use super::value::list;
-use super::values::Values;
+use super::values::SettingValues;
 use super::variables;
 use crate::git;
 use crate::lifecycle::Life;
@@ -89,7 +89,7 @@ pub struct Config {
     /// Things to tell the user once.
     pub warnings: Vec<String>,
     /// Every setting as it is shown.
-    values: Values,
+    values: SettingValues,
 }
 
 impl Config {
@@ -105,8 +105,8 @@ impl Config {
     pub fn read(flags: &Flags, environment: &Environment) -> Result<Config, ConfigError> {
         let mut warnings = Vec::new();
         let user_layer = match &environment.config_folder {
-            Some(folder) => Layer::of_user(&folder.join("config.toml"), &mut warnings)?,
-            None => Layer::default(),
+            Some(folder) => SettingsLayer::of_user(&folder.join("config.toml"), &mut warnings)?,
+            None => SettingsLayer::default(),
         };
         let FoundStore {
             store,
@@ -116,7 +116,7 @@ impl Config {
             usual: usual_store,
         } = find_store(flags, environment, &user_layer)?;
         let store_layer = store_layer(&store.value, &user_layer, &mut warnings);
-        let mut values = Values::read(environment, [&store_layer, &user_layer])?;
+        let mut values = SettingValues::read(environment, [&store_layer, &user_layer])?;
         let embedding = Embedding::read(environment, &user_layer, &mut values);
         let llm = LlmSetting::read(environment, &mut values);
         let git = variables::git(environment, &values);
@@ -127,34 +127,38 @@ impl Config {
         let namespace = namespace(environment, &values, &store.value);
         let shown = remote.value.as_deref().map(git::without_credentials);
         for (id, shown, origin) in [
-            (Id::Store, store.value.display().to_string(), &store.origin),
-            (Id::User, user.value.clone(), &user.origin),
-            (Id::Git, on_or_off(git.value), &git.origin),
-            (Id::Remote, shown.unwrap_or_default(), &remote.origin),
-            (Id::Log, log.value.clone(), &log.origin),
+            (
+                SettingId::Store,
+                store.value.display().to_string(),
+                &store.origin,
+            ),
+            (SettingId::User, user.value.clone(), &user.origin),
+            (SettingId::Git, on_or_off(git.value), &git.origin),
+            (SettingId::Remote, shown.unwrap_or_default(), &remote.origin),
+            (SettingId::Log, log.value.clone(), &log.origin),
         ] {
             values.put(id, shown, origin.clone());
         }
         let shown = namespace.value.clone();
         let shown = shown.unwrap_or_else(|| "global".to_owned());
-        values.put(Id::Namespace, shown, namespace.origin.clone());
+        values.put(SettingId::Namespace, shown, namespace.origin.clone());
         let seconds = |seconds| Duration::from_secs(seconds as u64);
         Ok(Config {
             index_dir: values
-                .text(Id::IndexDir)
+                .text(SettingId::IndexDir)
                 .map(|path| path.map(PathBuf::from)),
             cache: environment.cache_folder.clone(),
-            agent: values.text(Id::Agent).map(Option::unwrap_or_default),
+            agent: values.text(SettingId::Agent).map(Option::unwrap_or_default),
             user,
             namespace,
             languages: languages(&values),
-            layout: values.parsed(Id::Layout),
-            limit: values.whole(Id::Limit),
-            editor: values.text(Id::Editor),
+            layout: values.parsed(SettingId::Layout),
+            limit: values.whole(SettingId::Limit),
+            editor: values.text(SettingId::Editor),
             git,
-            sync_interval: values.whole(Id::SyncInterval).map(seconds),
+            sync_interval: values.whole(SettingId::SyncInterval).map(seconds),
             remote,
-            secrets: values.parsed(Id::Secrets),
+            secrets: values.parsed(SettingId::Secrets),
             embedding,
             life: lives::life(&values),
             maintenance: lives::maintenance(&values),
@@ -200,9 +204,9 @@ const MOST_WARNINGS: usize = 8;
 const LONGEST_REASON: usize = 200;
 
 /// The settings that the store at `root` brings, without those that this machine does not follow.
-fn store_layer(root: &Path, user: &Layer, warnings: &mut Vec<String>) -> Layer {
+fn store_layer(root: &Path, user: &SettingsLayer, warnings: &mut Vec<String>) -> SettingsLayer {
     let path = root.join(discover::MARK);
-    let mut layer = Layer::of_store(&path, warnings);
+    let mut layer = SettingsLayer::of_store(&path, warnings);
     remove_weaker(&mut layer, user, root);
     let mut found: Vec<String> = layer.passed_over(LONGEST_REASON).collect();
     if found.len() > MOST_WARNINGS {
@@ -219,25 +223,25 @@ fn store_layer(root: &Path, user: &Layer, warnings: &mut Vec<String>) -> Layer {
 
 /// Takes out of a store's `layer` what would guard less than its user wants: whoever may write into
 /// a shared store must not end its history or have credentials sent.
-fn remove_weaker(layer: &mut Layer, user: &Layer, root: &Path) {
-    let policy = |layer: &Layer| -> Option<Policy> {
-        let name = layer.get(Id::Secrets)?.value.to_string();
+fn remove_weaker(layer: &mut SettingsLayer, user: &SettingsLayer, root: &Path) {
+    let policy = |layer: &SettingsLayer| -> Option<Policy> {
+        let name = layer.get(SettingId::Secrets)?.value.to_string();
         name.parse().ok()
     };
     if let Some(stated) = policy(layer)
         && stated < policy(user).unwrap_or_default()
     {
         layer.remove(
-            Id::Secrets,
+            SettingId::Secrets,
             "may be made stricter by a store, and not weaker",
         );
     }
-    let is_off = |layer: &Layer| {
-        let git = layer.get(Id::Git);
+    let is_off = |layer: &SettingsLayer| {
+        let git = layer.get(SettingId::Git);
         git.is_some_and(|git| git.value.to_string() == "off")
     };
     if is_off(layer) && is_shared(root) {
-        layer.remove(Id::Git, "may not be switched off by a store that other machines write, too: say it in your own config.toml, or by MEMDIR_GIT=off");
+        layer.remove(SettingId::Git, "may not be switched off by a store that other machines write, too: say it in your own config.toml, or by MEMDIR_GIT=off");
     }
 }
 
@@ -253,8 +257,8 @@ fn is_shared(root: &Path) -> bool {
 }
 
 /// Returns the user whose memories are written: as stated, else the system's name of the user.
-fn user(environment: &Environment, values: &Values) -> Setting<String> {
-    let stated = values.text(Id::User);
+fn user(environment: &Environment, values: &SettingValues) -> Setting<String> {
+    let stated = values.text(SettingId::User);
     if let Some(user) = stated.value {
         return Setting::new(user, stated.origin);
     }
@@ -265,15 +269,19 @@ fn user(environment: &Environment, values: &Values) -> Setting<String> {
     }
 }
 
-fn languages(values: &Values) -> Setting<Vec<Language>> {
-    let names = values.text(Id::Languages);
+fn languages(values: &SettingValues) -> Setting<Vec<Language>> {
+    let names = values.text(SettingId::Languages);
     let read = |name: &str| name.parse().expect("the table's type takes no other");
     names.map(|names| list(&names.unwrap_or_default(), read))
 }
 
 /// `project` (the default) means the project of the working folder, `global` none.
-fn namespace(environment: &Environment, values: &Values, store: &Path) -> Setting<Option<String>> {
-    let stated = values.text(Id::Namespace);
+fn namespace(
+    environment: &Environment,
+    values: &SettingValues,
+    store: &Path,
+) -> Setting<Option<String>> {
+    let stated = values.text(SettingId::Namespace);
     if let Some(name) = stated.value.filter(|name| name != "project") {
         let name = normalized_namespace(&name).into_owned();
         let name = Some(name).filter(|name| !is_global_namespace(name));

@@ -8,11 +8,11 @@ use super::discover;
 use super::discover::StoreOrigin;
 use super::environment::Environment;
 use super::environment::Flags;
-use super::layer::Layer;
+use super::layer::SettingsLayer;
 use super::setting::ConfigError;
 use super::setting::Origin;
 use super::setting::Setting;
-use super::table::Id;
+use super::table::SettingId;
 
 /// The store to use, and how it was found.
 pub(super) struct FoundStore {
@@ -29,10 +29,10 @@ pub(super) struct FoundStore {
 pub(super) fn find_store(
     flags: &Flags,
     environment: &Environment,
-    user_layer: &Layer,
+    user_layer: &SettingsLayer,
 ) -> Result<FoundStore, ConfigError> {
     let at = |value: &str| environment.folder.join(environment.expand_home(value));
-    let usual = match user_layer.get(Id::Store) {
+    let usual = match user_layer.get(SettingId::Store) {
         Some(Setting { value, origin }) => {
             let path = at(&value.to_string());
             Some((discover::store_at(&path), origin))
@@ -56,7 +56,8 @@ pub(super) fn find_store(
         let value = environment.folder.join(store);
         return Ok(found(value, Origin::Flag, StoreOrigin::Flag));
     }
-    if let Some(Setting { value, origin }) = environment.variable(Id::Store.row().variables) {
+    if let Some(Setting { value, origin }) = environment.variable(SettingId::Store.row().variables)
+    {
         let mut folder = at(&value);
         // That program's name for the folder of the memories themselves.
         let names_files = folder.ends_with("files") && !discover::is_store(&folder);

@@ -13,10 +13,10 @@ use super::environment::Flags;
 use super::setting::ConfigError;
 use super::setting::Origin;
 use super::settings::Config;
-use super::table::Row;
 use super::table::Scope;
+use super::table::SettingRow;
 use super::table::TABLE;
-use super::value::Kind;
+use super::value::SettingType;
 
 /// The settings of a user and of a store with these files.
 pub(super) fn read(user: &str, store: &str) -> Result<Config, ConfigError> {
@@ -42,22 +42,24 @@ pub(super) fn read(user: &str, store: &str) -> Result<Config, ConfigError> {
 }
 
 /// A value of the type, other than the default, as TOML and as it is shown.
-fn example(row: &Row) -> (String, String) {
+fn example(row: &SettingRow) -> (String, String) {
     let quoted = |text: &str| (format!("\"{text}\""), text.to_owned());
     match row.kind {
-        Kind::Text | Kind::Verbatim | Kind::Name | Kind::Path => quoted("a b"),
-        Kind::List => ("[\"a\", \"b\"]".to_owned(), "a,b".to_owned()),
-        Kind::Switch if row.default == "on" => ("false".to_owned(), "off".to_owned()),
-        Kind::Switch => ("\"yes\"".to_owned(), "on".to_owned()),
-        Kind::Whole { most, .. } => (most.to_string(), most.to_string()),
-        Kind::Group => ("7".to_owned(), "7".to_owned()),
-        Kind::Share => ("0.25".to_owned(), "0.25".to_owned()),
-        Kind::Span | Kind::SpanOr { .. } => ("\"48h\"".to_owned(), "2d".to_owned()),
-        Kind::Choice(words) => {
+        SettingType::Text | SettingType::Verbatim | SettingType::Name | SettingType::Path => {
+            quoted("a b")
+        }
+        SettingType::List => ("[\"a\", \"b\"]".to_owned(), "a,b".to_owned()),
+        SettingType::Switch if row.default == "on" => ("false".to_owned(), "off".to_owned()),
+        SettingType::Switch => ("\"yes\"".to_owned(), "on".to_owned()),
+        SettingType::Whole { most, .. } => (most.to_string(), most.to_string()),
+        SettingType::Group => ("7".to_owned(), "7".to_owned()),
+        SettingType::Share => ("0.25".to_owned(), "0.25".to_owned()),
+        SettingType::Span | SettingType::SpanOr { .. } => ("\"48h\"".to_owned(), "2d".to_owned()),
+        SettingType::Choice(words) => {
             let other = words.iter().rfind(|word| **word != row.default);
             quoted(other.unwrap())
         }
-        Kind::Languages => ("[\"German\"]".to_owned(), "german".to_owned()),
+        SettingType::Languages => ("[\"German\"]".to_owned(), "german".to_owned()),
     }
 }
 
@@ -162,19 +164,19 @@ fn an_unknown_key_is_told() {
 }
 
 /// Returns the values of a type, as the documentation says it.
-fn described(kind: Kind) -> String {
+fn described(kind: SettingType) -> String {
     match kind {
-        Kind::Text | Kind::Verbatim | Kind::Name => "text".to_owned(),
-        Kind::Path => "path".to_owned(),
-        Kind::List => "list of words".to_owned(),
-        Kind::Switch => "`true` or `false`".to_owned(),
-        Kind::Whole { least, most } => format!("{least} … {most}"),
-        Kind::Group => "0, 2 … 10000".to_owned(),
-        Kind::Share => "0.0 … 1.0".to_owned(),
-        Kind::Span => "span".to_owned(),
-        Kind::SpanOr { none, .. } => format!("span, `{none}`"),
-        Kind::Choice(words) => format!("`{}`", words.join("`, `")),
-        Kind::Languages => "list of languages".to_owned(),
+        SettingType::Text | SettingType::Verbatim | SettingType::Name => "text".to_owned(),
+        SettingType::Path => "path".to_owned(),
+        SettingType::List => "list of words".to_owned(),
+        SettingType::Switch => "`true` or `false`".to_owned(),
+        SettingType::Whole { least, most } => format!("{least} … {most}"),
+        SettingType::Group => "0, 2 … 10000".to_owned(),
+        SettingType::Share => "0.0 … 1.0".to_owned(),
+        SettingType::Span => "span".to_owned(),
+        SettingType::SpanOr { none, .. } => format!("span, `{none}`"),
+        SettingType::Choice(words) => format!("`{}`", words.join("`, `")),
+        SettingType::Languages => "list of languages".to_owned(),
     }
 }
 
@@ -213,11 +215,11 @@ fn documentation() -> String {
     text
 }
 
-fn line(name: &str, row: &Row) -> String {
+fn line(name: &str, row: &SettingRow) -> String {
     let default = match row.default {
         "" => String::new(),
         "on" => "`true`".to_owned(),
-        "off" if matches!(row.kind, Kind::Switch) => "`false`".to_owned(),
+        "off" if matches!(row.kind, SettingType::Switch) => "`false`".to_owned(),
         text => format!("`{text}`"),
     };
     let files: &[&str] = match row.scope {
@@ -242,21 +244,23 @@ fn schema() -> Json {
     let mut properties = Map::new();
     for row in TABLE.iter().filter(|row| row.scope != Scope::Variable) {
         let mut property = match row.kind {
-            Kind::Switch => json!({"type": "boolean"}),
-            Kind::Whole { least, most } => {
+            SettingType::Switch => json!({"type": "boolean"}),
+            SettingType::Whole { least, most } => {
                 json!({"type": "integer", "minimum": least, "maximum": most})
             }
-            Kind::Group => json!({"type": "integer", "minimum": 0, "maximum": 10_000}),
-            Kind::Share => json!({"type": "number", "minimum": 0, "maximum": 1}),
-            Kind::Choice(words) => json!({"enum": words}),
-            Kind::List | Kind::Languages => {
+            SettingType::Group => json!({"type": "integer", "minimum": 0, "maximum": 10_000}),
+            SettingType::Share => json!({"type": "number", "minimum": 0, "maximum": 1}),
+            SettingType::Choice(words) => json!({"enum": words}),
+            SettingType::List | SettingType::Languages => {
                 json!({"type": ["array", "string"], "items": {"type": "string"}})
             }
-            Kind::Span => json!({"type": "string", "pattern": "^[0-9]+[smhdw]$"}),
-            Kind::SpanOr { none, .. } => {
+            SettingType::Span => json!({"type": "string", "pattern": "^[0-9]+[smhdw]$"}),
+            SettingType::SpanOr { none, .. } => {
                 json!({"type": "string", "pattern": format!("^([0-9]+[smhdw]|{none})$")})
             }
-            Kind::Text | Kind::Verbatim | Kind::Name | Kind::Path => json!({"type": "string"}),
+            SettingType::Text | SettingType::Verbatim | SettingType::Name | SettingType::Path => {
+                json!({"type": "string"})
+            }
         };
         property["description"] = json!(row.help);
         let (table, key) = row.name.split_once('.').unwrap_or(("", row.name));

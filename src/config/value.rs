@@ -10,7 +10,7 @@ use crate::words::Language;
 
 /// The type of a setting.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum SettingType {
     /// Any text; an empty one says nothing.
     Text,
     /// Any text, also an empty one, with its blanks.
@@ -43,7 +43,7 @@ pub enum Kind {
 
 /// The value of a setting.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(super) enum SettingValue {
     Unset,
     Text(String),
     Switch(bool),
@@ -57,60 +57,64 @@ pub(super) enum Value {
 const LONGEST_NAME: usize = 256;
 const LARGEST_GROUP: usize = 10_000;
 
-impl Kind {
+impl SettingType {
     /// The value that `text` is.
     ///
     /// # Errors
     ///
     /// Says what is wrong with it, as the end of a sentence that begins with the setting.
-    pub(super) fn read(self, text: &str) -> Result<Value, String> {
+    pub(super) fn read(self, text: &str) -> Result<SettingValue, String> {
         let word = text.trim();
         let read = match self {
-            Kind::Verbatim => Ok(Value::Text(text.to_owned())),
-            Kind::Name => return name(text),
-            Kind::Text | Kind::Path | Kind::List if word.is_empty() => Ok(Value::Unset),
-            Kind::Text | Kind::Path => Ok(Value::Text(word.to_owned())),
-            Kind::List => Ok(Value::Text(list(word, str::to_owned).join(","))),
-            Kind::Switch => switch(word).map(Value::Switch).ok_or_else(not_a_switch),
-            Kind::Whole { least, most } => whole(word, least, most).map(Value::Whole),
-            Kind::Group => match whole(word, 0, LARGEST_GROUP) {
-                Ok(1) => Err("no group".to_owned()),
-                other => other.map(Value::Whole),
-            },
-            Kind::Share => share(word).map(Value::Share),
-            Kind::Span => span(word).map(Value::Span),
-            Kind::SpanOr { none, .. } if word == none || none == "off" && is_off(word) => {
-                Ok(Value::Never(none))
+            SettingType::Verbatim => Ok(SettingValue::Text(text.to_owned())),
+            SettingType::Name => return name(text),
+            SettingType::Text | SettingType::Path | SettingType::List if word.is_empty() => {
+                Ok(SettingValue::Unset)
             }
-            Kind::SpanOr { none, least } => match span(word) {
+            SettingType::Text | SettingType::Path => Ok(SettingValue::Text(word.to_owned())),
+            SettingType::List => Ok(SettingValue::Text(list(word, str::to_owned).join(","))),
+            SettingType::Switch => switch(word)
+                .map(SettingValue::Switch)
+                .ok_or_else(not_a_switch),
+            SettingType::Whole { least, most } => whole(word, least, most).map(SettingValue::Whole),
+            SettingType::Group => match whole(word, 0, LARGEST_GROUP) {
+                Ok(1) => Err("no group".to_owned()),
+                other => other.map(SettingValue::Whole),
+            },
+            SettingType::Share => share(word).map(SettingValue::Share),
+            SettingType::Span => span(word).map(SettingValue::Span),
+            SettingType::SpanOr { none, .. } if word == none || none == "off" && is_off(word) => {
+                Ok(SettingValue::Never(none))
+            }
+            SettingType::SpanOr { none, least } => match span(word) {
                 Ok(span) if span.num_seconds() < least => {
                     Err(format!("less than {}", written(TimeDelta::seconds(least))))
                 }
-                Ok(span) => Ok(Value::Span(span)),
+                Ok(span) => Ok(SettingValue::Span(span)),
                 Err(why) => Err(format!("{why}; `{none}` is none")),
             },
-            Kind::Choice(words) => choice(word, words),
-            Kind::Languages => languages(word),
+            SettingType::Choice(words) => choice(word, words),
+            SettingType::Languages => languages(word),
         };
         read.map_err(|what| format!("is `{text}`, which is {what}"))
     }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for SettingValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Unset => Ok(()),
-            Value::Text(text) => f.write_str(text),
-            Value::Switch(is_on) => f.write_str(if *is_on { "on" } else { "off" }),
-            Value::Whole(number) => write!(f, "{number}"),
-            Value::Share(number) => write!(f, "{number}"),
-            Value::Span(span) => f.write_str(&written(*span)),
-            Value::Never(word) => f.write_str(word),
+            SettingValue::Unset => Ok(()),
+            SettingValue::Text(text) => f.write_str(text),
+            SettingValue::Switch(is_on) => f.write_str(if *is_on { "on" } else { "off" }),
+            SettingValue::Whole(number) => write!(f, "{number}"),
+            SettingValue::Share(number) => write!(f, "{number}"),
+            SettingValue::Span(span) => f.write_str(&written(*span)),
+            SettingValue::Never(word) => f.write_str(word),
         }
     }
 }
 
-fn name(text: &str) -> Result<Value, String> {
+fn name(text: &str) -> Result<SettingValue, String> {
     if text.trim().is_empty() {
         Err("is empty".to_owned())
     } else if text.chars().any(char::is_control) {
@@ -118,7 +122,7 @@ fn name(text: &str) -> Result<Value, String> {
     } else if text.len() > LONGEST_NAME {
         Err(format!("has more than {LONGEST_NAME} bytes"))
     } else {
-        Ok(Value::Text(text.to_owned()))
+        Ok(SettingValue::Text(text.to_owned()))
     }
 }
 
@@ -150,26 +154,26 @@ fn share(word: &str) -> Result<f64, String> {
     number.ok_or_else(|| "no number from 0 to 1".to_owned())
 }
 
-fn choice(word: &str, words: &'static [&'static str]) -> Result<Value, String> {
+fn choice(word: &str, words: &'static [&'static str]) -> Result<SettingValue, String> {
     let small = word.to_lowercase();
     let meant = match is_off(&small) {
         true if words.contains(&"off") => "off",
         _ => small.as_str(),
     };
     match words.contains(&meant) {
-        true => Ok(Value::Text(meant.to_owned())),
+        true => Ok(SettingValue::Text(meant.to_owned())),
         false => Err(format!("none of {}", words.join(", "))),
     }
 }
 
-fn languages(text: &str) -> Result<Value, String> {
+fn languages(text: &str) -> Result<SettingValue, String> {
     let languages: Result<Vec<Language>, String> = list(text, str::parse).into_iter().collect();
     let languages = languages.map_err(|what| format!("wrong: {what}"))?;
     match languages.is_empty() {
         true => Err("no language".to_owned()),
         false => {
             let names: Vec<&str> = languages.into_iter().map(Language::name).collect();
-            Ok(Value::Text(names.join(",")))
+            Ok(SettingValue::Text(names.join(",")))
         }
     }
 }

@@ -4,25 +4,28 @@
 use chrono::TimeDelta;
 
 use super::environment::Environment;
-use super::layer::Layer;
+use super::layer::SettingsLayer;
 use super::setting::ConfigError;
 use super::setting::Origin;
 use super::setting::Setting;
-use super::table::Id;
-use super::value::Value;
+use super::table::SettingId;
+use super::value::SettingValue;
 
-/// The settings, each in the place of its [`Id`].
+/// The settings, each in the place of its [`SettingId`].
 #[derive(Debug, Clone)]
-pub(super) struct Values(Vec<Setting<Value>>);
+pub(super) struct SettingValues(Vec<Setting<SettingValue>>);
 
-impl Values {
+impl SettingValues {
     /// Reads all of `layers`, best first.
     ///
     /// # Errors
     ///
     /// Fails if a variable has a value of no sense.
-    pub fn read(environment: &Environment, layers: [&Layer; 2]) -> Result<Values, ConfigError> {
-        let values = Id::ALL.into_iter().map(|id| {
+    pub fn read(
+        environment: &Environment,
+        layers: [&SettingsLayer; 2],
+    ) -> Result<SettingValues, ConfigError> {
+        let values = SettingId::ALL.into_iter().map(|id| {
             if let Some(stated) = of_variable(environment, id)? {
                 return Ok(stated);
             }
@@ -33,16 +36,19 @@ impl Values {
             }
             Ok(usual(id))
         });
-        let mut values = Values(values.collect::<Result<_, ConfigError>>()?);
+        let mut values = SettingValues(values.collect::<Result<_, ConfigError>>()?);
         values.one_promotion(layers);
         Ok(values)
     }
 
     /// Days and uses are two ways to say what makes a memory permanent: which file says one of them
     /// says both.
-    fn one_promotion(&mut self, layers: [&Layer; 2]) {
-        let both = [Id::LifePromoteAfterDays, Id::LifePromoteAfterUses];
-        let says = |layer: &&Layer| both.iter().any(|id| layer.get(*id).is_some());
+    fn one_promotion(&mut self, layers: [&SettingsLayer; 2]) {
+        let both = [
+            SettingId::LifePromoteAfterDays,
+            SettingId::LifePromoteAfterUses,
+        ];
+        let says = |layer: &&SettingsLayer| both.iter().any(|id| layer.get(*id).is_some());
         if let Some(layer) = layers.into_iter().find(says) {
             for id in both {
                 self.0[id as usize] = layer.get(id).unwrap_or_else(|| usual(id));
@@ -51,34 +57,37 @@ impl Values {
     }
 
     /// States another value, which follows from more than the setting itself.
-    pub fn put(&mut self, id: Id, shown: String, origin: Origin) {
-        self.0[id as usize] = Setting::new(Value::Text(shown), origin);
+    pub fn put(&mut self, id: SettingId, shown: String, origin: Origin) {
+        self.0[id as usize] = Setting::new(SettingValue::Text(shown), origin);
     }
 
     /// Every setting with its value as text and its origin, in the order of the table.
     pub fn list(&self) -> impl Iterator<Item = (&'static str, String, &Origin)> {
-        Id::ALL.into_iter().zip(&self.0).map(|(id, setting)| {
-            let Setting { value, origin } = setting;
-            (id.row().name, value.to_string(), origin)
-        })
+        SettingId::ALL
+            .into_iter()
+            .zip(&self.0)
+            .map(|(id, setting)| {
+                let Setting { value, origin } = setting;
+                (id.row().name, value.to_string(), origin)
+            })
     }
 
-    pub fn origin(&self, id: Id) -> Origin {
+    pub fn origin(&self, id: SettingId) -> Origin {
         self.0[id as usize].origin.clone()
     }
 
     /// The value as a text, if the setting is set.
-    pub fn text(&self, id: Id) -> Setting<Option<String>> {
+    pub fn text(&self, id: SettingId) -> Setting<Option<String>> {
         let setting = &self.0[id as usize];
         let value = match &setting.value {
-            Value::Unset => None,
+            SettingValue::Unset => None,
             value => Some(value.to_string()),
         };
         Setting::new(value, setting.origin.clone())
     }
 
     /// The value as its own type reads it, which takes every text that the table's type takes.
-    pub fn parsed<T: std::str::FromStr>(&self, id: Id) -> Setting<T>
+    pub fn parsed<T: std::str::FromStr>(&self, id: SettingId) -> Setting<T>
     where
         T::Err: std::fmt::Debug,
     {
@@ -86,56 +95,56 @@ impl Values {
         text.map(|text| text.parse().expect("the table's type takes no other"))
     }
 
-    pub fn switch(&self, id: Id) -> Setting<bool> {
+    pub fn switch(&self, id: SettingId) -> Setting<bool> {
         self.of(id, |value| match value {
-            Value::Switch(is_on) => Some(*is_on),
+            SettingValue::Switch(is_on) => Some(*is_on),
             _ => None,
         })
     }
 
-    pub fn whole(&self, id: Id) -> Setting<usize> {
+    pub fn whole(&self, id: SettingId) -> Setting<usize> {
         self.of(id, a_whole)
     }
 
     /// A whole number, if the setting is set.
-    pub fn whole_if_set(&self, id: Id) -> Setting<Option<usize>> {
+    pub fn whole_if_set(&self, id: SettingId) -> Setting<Option<usize>> {
         let setting = &self.0[id as usize];
         Setting::new(a_whole(&setting.value), setting.origin.clone())
     }
 
-    pub fn share(&self, id: Id) -> f64 {
+    pub fn share(&self, id: SettingId) -> f64 {
         let share = self.of(id, |value| match value {
-            Value::Share(share) => Some(*share),
+            SettingValue::Share(share) => Some(*share),
             _ => None,
         });
         share.value
     }
 
-    pub fn span(&self, id: Id) -> TimeDelta {
+    pub fn span(&self, id: SettingId) -> TimeDelta {
         self.span_or_never(id)
             .expect("the table's type has no word for none")
     }
 
     /// A span; `None` where the setting says the word for none.
-    pub fn span_or_never(&self, id: Id) -> Option<TimeDelta> {
+    pub fn span_or_never(&self, id: SettingId) -> Option<TimeDelta> {
         let span = self.of(id, |value| match value {
-            Value::Span(span) => Some(Some(*span)),
-            Value::Never(_) => Some(None),
+            SettingValue::Span(span) => Some(Some(*span)),
+            SettingValue::Never(_) => Some(None),
             _ => None,
         });
         span.value
     }
 
-    fn of<T>(&self, id: Id, read: impl FnOnce(&Value) -> Option<T>) -> Setting<T> {
+    fn of<T>(&self, id: SettingId, read: impl FnOnce(&SettingValue) -> Option<T>) -> Setting<T> {
         let setting = &self.0[id as usize];
         let value = read(&setting.value).expect("it is of the table's type");
         Setting::new(value, setting.origin.clone())
     }
 }
 
-fn a_whole(value: &Value) -> Option<usize> {
+fn a_whole(value: &SettingValue) -> Option<usize> {
     match value {
-        Value::Whole(number) => Some(*number),
+        SettingValue::Whole(number) => Some(*number),
         _ => None,
     }
 }
@@ -147,8 +156,8 @@ fn a_whole(value: &Value) -> Option<usize> {
 /// Fails if it has no sense.
 pub(super) fn of_variable(
     environment: &Environment,
-    id: Id,
-) -> Result<Option<Setting<Value>>, ConfigError> {
+    id: SettingId,
+) -> Result<Option<Setting<SettingValue>>, ConfigError> {
     let row = id.row();
     let Some(Setting { value, origin }) = environment.variable(row.variables) else {
         return Ok(None);
@@ -163,10 +172,10 @@ pub(super) fn of_variable(
     }
 }
 
-fn usual(id: Id) -> Setting<Value> {
+fn usual(id: SettingId) -> Setting<SettingValue> {
     let row = id.row();
     let value = match row.default {
-        "" => Value::Unset,
+        "" => SettingValue::Unset,
         text => row.kind.read(text).expect("a default is of its type"),
     };
     Setting::new(value, Origin::Default)

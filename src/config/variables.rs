@@ -4,13 +4,13 @@ use super::environment::Environment;
 use super::layer::printable;
 use super::setting::Origin;
 use super::setting::Setting;
-use super::table::Id;
-use super::values::Values;
+use super::table::SettingId;
+use super::values::SettingValues;
 
 /// Whether changes are committed. Where nothing else says it, AIAML's variable does: that program
 /// keeps no history without syncing.
-pub(super) fn git(environment: &Environment, values: &Values) -> Setting<bool> {
-    let git = values.switch(Id::Git);
+pub(super) fn git(environment: &Environment, values: &SettingValues) -> Setting<bool> {
+    let git = values.switch(SettingId::Git);
     match aiaml_sync(environment) {
         Some(Setting {
             value: Ok(false),
@@ -48,7 +48,7 @@ pub(super) fn check_aiaml_sync(environment: &Environment, warnings: &mut Vec<Str
 /// Named by the environment only: a store must not send itself anywhere. Under the names of the
 /// three-tool program an address alone is consent, and so is `AIAML_ENABLE_SYNC=true` without one.
 pub(super) fn remote(environment: &Environment) -> Setting<Option<String>> {
-    let names = Id::Remote.row().variables;
+    let names = SettingId::Remote.row().variables;
     let enabled = aiaml_sync(environment);
     let says = |on| {
         enabled
@@ -77,7 +77,7 @@ const USUAL_LEVEL: &str = "warn";
 
 /// A level that nobody knows is warned of, and the usual one is taken.
 pub(super) fn log(environment: &Environment, warnings: &mut Vec<String>) -> Setting<String> {
-    let names = Id::Log.row().variables;
+    let names = SettingId::Log.row().variables;
     let Some(Setting { value, origin }) = environment.variable(names) else {
         return Setting {
             value: USUAL_LEVEL.to_owned(),

@@ -18,7 +18,7 @@ use tract_onnx::prelude::TractResult;
 use tract_onnx::prelude::TypedRunnableModel;
 use tract_onnx::tract_core::model::IntoRunnable;
 
-use super::answer::Answer;
+use super::answer::ModelOutput;
 use super::guard::guarded;
 use super::pieces::Piece;
 
@@ -59,9 +59,9 @@ impl BuiltInModel {
     }
 
     /// The output for one piece.
-    pub fn run(&self, piece: &Piece) -> Result<Answer, String> {
+    pub fn run(&self, piece: &Piece) -> Result<ModelOutput, String> {
         let shape = [1, piece.len()];
-        let run = || -> TractResult<Answer> {
+        let run = || -> TractResult<ModelOutput> {
             let mut inputs: Vec<TValue> = Vec::new();
             for input in &self.inputs {
                 let tensor = match input {
@@ -73,7 +73,7 @@ impl BuiltInModel {
             }
             let outputs = self.plan.run(inputs.into())?;
             let output = outputs[0].to_plain_array_view::<f32>()?;
-            Ok(Answer {
+            Ok(ModelOutput {
                 shape: output.shape().to_vec(),
                 values: output.iter().copied().collect(),
             })

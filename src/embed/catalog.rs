@@ -6,11 +6,11 @@
 
 use std::path::Path;
 
-use crate::fetch::Address;
-use crate::fetch::Client;
 use crate::fetch::DownloadRequest;
+use crate::fetch::FetchClient;
 use crate::fetch::FetchError;
 use crate::fetch::Progress;
+use crate::fetch::Url;
 use crate::fetch::sha256_of;
 
 /// A model that is known by name.
@@ -257,8 +257,8 @@ impl Model {
     /// Fails with the first file that cannot be had; those before it stay.
     pub fn download(
         &self,
-        client: &Client,
-        hub: &Address,
+        client: &FetchClient,
+        hub: &Url,
         folder: &Path,
         progress: &mut dyn FnMut(&'static ModelFile, Progress),
     ) -> Result<(), FetchError> {
@@ -302,7 +302,7 @@ impl ModelFile {
     /// # Errors
     ///
     /// Fails if that is no address.
-    pub fn address(&self, hub: &Address) -> Result<Address, FetchError> {
+    pub fn address(&self, hub: &Url) -> Result<Url, FetchError> {
         let ModelFile {
             repository,
             revision,
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn a_name_leads_to_a_pinned_file() {
         let model = named("ALL-minilm-l6-V2").unwrap();
-        let hub = Address::parse("https://hub.example/mirror/").unwrap();
+        let hub = Url::parse("https://hub.example/mirror/").unwrap();
         assert_eq!(
             model.files[0].address(&hub).unwrap().to_string(),
             "https://hub.example/mirror/Xenova/all-MiniLM-L6-v2/resolve/\

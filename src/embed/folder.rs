@@ -23,7 +23,7 @@ use super::onnx_file::Signature;
 
 /// A model in a folder, looked at and not loaded.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct ModelFolder {
     pub model: PathBuf,
     pub tokenizer: PathBuf,
     pub query_prefix: String,
@@ -67,14 +67,14 @@ const TOKENS: std::ops::RangeInclusive<usize> = 16..=8192;
 /// Part of the id: raised when the same files and settings give other vectors.
 const VERSION: &[u8] = b"memdir vectors 1";
 
-impl Folder {
+impl ModelFolder {
     /// Looks at the folder that `settings` name.
     ///
     /// # Errors
     ///
     /// Fails if the folder holds no model or no tokenizer, if one of its files is damaged, and if
     /// the model cannot give vectors of texts as it is.
-    pub fn look(settings: &LocalSettings) -> Result<Folder, EmbedError> {
+    pub fn look(settings: &LocalSettings) -> Result<ModelFolder, EmbedError> {
         let folder = &settings.folder;
         let model = model_file(settings)?;
         let tokenizer = folder.join("tokenizer.json");
@@ -101,7 +101,7 @@ impl Folder {
             let why = format!("its vectors have {width} numbers, so there are no {dimensions}");
             return unusable(&model, why);
         }
-        let mut found = Folder {
+        let mut found = ModelFolder {
             query_prefix: or_noted(&settings.query_prefix, notes.query_prefix),
             passage_prefix: or_noted(&settings.passage_prefix, notes.passage_prefix),
             max_tokens: max_tokens(settings, notes.max_tokens, notes.positions, &model)?,

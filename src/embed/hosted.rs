@@ -16,15 +16,15 @@ use super::EmbedError;
 use super::Embedder;
 use super::Vector;
 use super::cut::pieces;
-use crate::fetch::Address;
-use crate::fetch::Client;
+use crate::fetch::ApiKey;
+use crate::fetch::FetchClient;
 use crate::fetch::FetchError;
-use crate::fetch::Key;
 use crate::fetch::Post;
+use crate::fetch::Url;
 
 /// The protocol in which a host is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
+pub enum EmbeddingProtocol {
     Voyage,
     OpenAi,
 }
@@ -32,9 +32,9 @@ pub enum Protocol {
 /// A model somewhere else.
 #[derive(Debug, Clone)]
 pub struct HostedSettings {
-    pub protocol: Protocol,
+    pub protocol: EmbeddingProtocol,
     /// Up to `/embeddings`; `None` for the provider's own.
-    pub endpoint: Option<Address>,
+    pub endpoint: Option<Url>,
     pub model: String,
     /// Number of dimensions of a vector; `None` for those that the model gives by itself, where
     /// they are known.
@@ -43,14 +43,14 @@ pub struct HostedSettings {
     pub passage_prefix: String,
     /// Longer texts are cut, by an estimate.
     pub max_tokens: usize,
-    pub key: Option<Key>,
+    pub key: Option<ApiKey>,
 }
 
 /// A model that a host runs.
 pub struct Hosted {
     settings: HostedSettings,
-    address: Address,
-    client: Client,
+    address: Url,
+    client: FetchClient,
     id: String,
     dimensions: usize,
     /// The model gives another number of numbers by itself.
@@ -86,19 +86,19 @@ const KNOWN: [(&str, usize); 9] = [
     ("voyage-code-3", 1024),
 ];
 
-impl Protocol {
+impl EmbeddingProtocol {
     fn name(self) -> &'static str {
         match self {
-            Protocol::Voyage => "voyage",
-            Protocol::OpenAi => "openai",
+            EmbeddingProtocol::Voyage => "voyage",
+            EmbeddingProtocol::OpenAi => "openai",
         }
     }
 
     /// The provider's own address.
     fn endpoint(self) -> &'static str {
         match self {
-            Protocol::Voyage => "https://api.voyageai.com/v1",
-            Protocol::OpenAi => "https://api.openai.com/v1",
+            EmbeddingProtocol::Voyage => "https://api.voyageai.com/v1",
+            EmbeddingProtocol::OpenAi => "https://api.openai.com/v1",
         }
     }
 }
@@ -110,7 +110,7 @@ impl Hosted {
     ///
     /// Fails if the size of its vectors is not known, or if the provider wants a key and there
     /// is none.
-    pub fn new(settings: HostedSettings, client: Client) -> Result<Hosted, EmbedError> {
+    pub fn new(settings: HostedSettings, client: FetchClient) -> Result<Hosted, EmbedError> {
         let protocol = settings.protocol;
         let endpoint = match &settings.endpoint {
             Some(endpoint) => endpoint.clone(),
@@ -120,7 +120,7 @@ impl Hosted {
                     protocol.name()
                 )));
             }
-            None => Address::parse(protocol.endpoint()).expect("it is an address"),
+            None => Url::parse(protocol.endpoint()).expect("it is an address"),
         };
         let address = match endpoint.path().ends_with("/embeddings") {
             true => endpoint,
@@ -225,11 +225,11 @@ impl Hosted {
     ) -> Result<Value, FetchError> {
         let mut body = json!({"model": self.settings.model, "input": texts});
         let size = match self.settings.protocol {
-            Protocol::Voyage => {
+            EmbeddingProtocol::Voyage => {
                 body["input_type"] = kind.into();
                 "output_dimension"
             }
-            Protocol::OpenAi => "dimensions",
+            EmbeddingProtocol::OpenAi => "dimensions",
         };
         if asks_for_size {
             body[size] = self.dimensions.into();
@@ -315,7 +315,7 @@ impl Embedder for Hosted {
 }
 
 /// Returns a name that differs for all settings on which vectors depend.
-fn id(settings: &HostedSettings, address: &Address, dimensions: usize) -> String {
+fn id(settings: &HostedSettings, address: &Url, dimensions: usize) -> String {
     let mut hasher = blake3::Hasher::new();
     let numbers = format!("{dimensions} {}", settings.max_tokens);
     for part in [
@@ -451,8 +451,8 @@ mod tests {
     #[test]
     fn an_id_covers_whatever_changes_vectors() {
         let settings = HostedSettings {
-            protocol: Protocol::OpenAi,
-            endpoint: Some(Address::parse("http://127.0.0.1:1/v1").unwrap()),
+            protocol: EmbeddingProtocol::OpenAi,
+            endpoint: Some(Url::parse("http://127.0.0.1:1/v1").unwrap()),
             model: "org/m".to_owned(),
             dimensions: Some(8),
             query_prefix: String::new(),
@@ -463,7 +463,7 @@ mod tests {
         let id = |change: &dyn Fn(&mut HostedSettings)| {
             let mut settings = settings.clone();
             change(&mut settings);
-            let client = Client::new(&Default::default(), Default::default());
+            let client = FetchClient::new(&Default::default(), Default::default());
             let id = Hosted::new(settings, client).unwrap().id;
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
             assert!(id.chars().all(is_plain), "{id}");
@@ -471,10 +471,10 @@ mod tests {
         };
         let same = id(&|_| {});
         assert!(same.starts_with("openai-orgm-"), "{same}");
-        assert_eq!(id(&|s| s.key = Some(Key::new("k"))), same);
+        assert_eq!(id(&|s| s.key = Some(ApiKey::new("k"))), same);
         let changes: [&dyn Fn(&mut HostedSettings); 6] = [
-            &|s| s.protocol = Protocol::Voyage,
-            &|s| s.endpoint = Some(Address::parse("http://127.0.0.1:1/v2").unwrap()),
+            &|s| s.protocol = EmbeddingProtocol::Voyage,
+            &|s| s.endpoint = Some(Url::parse("http://127.0.0.1:1/v2").unwrap()),
             &|s| s.model = "org-m".to_owned(),
             &|s| s.dimensions = Some(9),
             &|s| s.query_prefix = "q".to_owned(),

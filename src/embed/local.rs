@@ -17,7 +17,7 @@ use std::time::Instant;
 use super::EmbedError;
 use super::Embedder;
 use super::Vector;
-use super::folder::Folder;
+use super::folder::ModelFolder;
 use super::local_settings::LocalSettings;
 use super::onnx::Onnx;
 use super::pieces::Cutter;
@@ -29,7 +29,7 @@ use super::turns::Turns;
 /// A BERT-like model in ONNX with its tokenizer.
 pub struct Local {
     settings: LocalSettings,
-    folder: Folder,
+    folder: ModelFolder,
     // Held while loading, so that two threads do not load it twice; never while computing.
     loaded: Mutex<Option<Arc<Loaded>>>,
 }
@@ -50,7 +50,7 @@ impl Local {
     /// the error says what is to be done.
     pub fn new(settings: LocalSettings) -> Result<Local, EmbedError> {
         Ok(Local {
-            folder: Folder::look(&settings)?,
+            folder: ModelFolder::look(&settings)?,
             settings,
             loaded: Mutex::new(None),
         })

@@ -23,10 +23,10 @@ mod onnx_file;
 mod pieces;
 mod turns;
 
+pub use hosted::EmbeddingProtocol;
 pub use hosted::HOSTED_MAX_TOKENS;
 pub use hosted::Hosted;
 pub use hosted::HostedSettings;
-pub use hosted::Protocol;
 pub use libraries::runtime_libraries;
 pub use local::Local;
 pub use local_settings::LocalSettings;

@@ -16,7 +16,7 @@ use ort::session::Session;
 use ort::session::builder::GraphOptimizationLevel;
 use ort::value::Tensor;
 
-use super::answer::Answer;
+use super::answer::ModelOutput;
 use super::guard::guarded;
 use super::pieces::Piece;
 
@@ -134,10 +134,10 @@ impl Native {
 
 impl NativeModel {
     /// The output for one piece.
-    pub fn run(&self, piece: &Piece) -> Result<Answer, String> {
+    pub fn run(&self, piece: &Piece) -> Result<ModelOutput, String> {
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let shape = [1, piece.len()];
-        let mut run = || -> ort::Result<Answer> {
+        let mut run = || -> ort::Result<ModelOutput> {
             let mask = vec![1_i64; piece.len()];
             let mut inputs = ort::inputs![
                 "input_ids" => Tensor::from_array((shape, piece.ids.clone()))?,
@@ -152,7 +152,7 @@ impl NativeModel {
             let options = RunOptions::new()?.with_outputs(wanted);
             let outputs = session.run_with_options(inputs, &options)?;
             let (shape, values) = outputs[self.output.as_str()].try_extract_tensor::<f32>()?;
-            Ok(Answer {
+            Ok(ModelOutput {
                 shape: shape
                     .iter()
                     .map(|&size| size.unsigned_abs() as usize)

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 #[cfg(feature = "tract")]
 use super::built_in::BuiltInModel;
-use super::folder::Folder;
+use super::folder::ModelFolder;
 use super::folder::Pooled;
 use super::native::Native;
 use super::native::NativeModel;
@@ -50,7 +50,7 @@ impl Onnx {
     ///
     /// Fails if no runtime can load it.
     pub fn load(
-        folder: &Folder,
+        folder: &ModelFolder,
         threads: usize,
         libraries: &[PathBuf],
     ) -> Result<Onnx, EmbedError> {

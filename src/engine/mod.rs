@@ -24,7 +24,7 @@ pub use crate::import::ai_memory_objects;
 pub use crate::index::{Coverage, Query, QueryKind};
 pub use crate::journal::Record;
 pub use crate::lifecycle::{
-    Difference, DuplicatePolicy, Evidence, FLAGGED_BELOW, Reflection, Resemblance, State,
+    ContradictionKind, DuplicatePolicy, Evidence, FLAGGED_BELOW, Reflection, Resemblance, State,
     Suggestion, WritePolicy,
 };
 pub use crate::ranking::{AskedTime, Method, Ranking};

@@ -13,12 +13,12 @@ pub struct Dataset {
     pub name: String,
     /// One memory a line, as `import --from jsonl` takes it; `id` is what questions name.
     pub corpus: PathBuf,
-    pub questions: Vec<Question>,
+    pub questions: Vec<EvalQuestion>,
 }
 
 /// A question with what answers it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Question {
+pub struct EvalQuestion {
     pub qid: String,
     pub query: String,
     /// The `id`s of the memories that answer it.
@@ -78,7 +78,7 @@ impl Dataset {
                     what: error.to_string(),
                 })
             })
-            .collect::<Result<Vec<Question>, _>>()?;
+            .collect::<Result<Vec<EvalQuestion>, _>>()?;
         if questions.is_empty() {
             return Err(DatasetError::Empty { path });
         }

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::json;
 
+use super::EvalQuestion;
 use super::Loaded;
-use super::Question;
 
 #[derive(Deserialize)]
 struct Sample {
@@ -70,7 +70,7 @@ pub fn locomo(text: &str) -> Result<Loaded, String> {
             if relevant_ids.is_empty() {
                 continue;
             }
-            loaded.questions.push(Question {
+            loaded.questions.push(EvalQuestion {
                 qid: format!("{scope}/q{number}"),
                 query: qa.question,
                 relevant_ids,

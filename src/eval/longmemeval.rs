@@ -5,8 +5,8 @@ use chrono::NaiveDateTime;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::EvalQuestion;
 use super::Loaded;
-use super::Question;
 
 #[derive(Deserialize)]
 struct Item {
@@ -66,7 +66,7 @@ pub fn longmemeval(text: &str) -> Result<Loaded, String> {
             );
         }
         let ids = item.answer_session_ids.iter();
-        loaded.questions.push(Question {
+        loaded.questions.push(EvalQuestion {
             qid: scope.clone(),
             query: item.question,
             relevant_ids: ids.map(|session| format!("{scope}/{session}")).collect(),

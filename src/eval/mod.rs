@@ -12,7 +12,7 @@ mod measures;
 
 pub use dataset::Dataset;
 pub use dataset::DatasetError;
-pub use dataset::Question;
+pub use dataset::EvalQuestion;
 pub use locomo::locomo;
 pub use longmemeval::longmemeval;
 pub use measures::Measures;
@@ -27,7 +27,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Loaded {
     pub corpus: String,
-    pub questions: Vec<Question>,
+    pub questions: Vec<EvalQuestion>,
     ids: HashSet<String>,
 }
 

@@ -10,17 +10,17 @@ use super::error::Why;
 
 /// An address over http or https, without user name and password.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Address {
+pub struct Url {
     uri: Uri,
 }
 
-impl Address {
+impl Url {
     /// Reads an address that the user gave, so that plain http is his wish.
     ///
     /// # Errors
     ///
     /// Fails if it is no address of a web server, or holds a password.
-    pub fn parse(text: &str) -> Result<Address, FetchError> {
+    pub fn parse(text: &str) -> Result<Url, FetchError> {
         let bad = |what: &str| FetchError::BadAddress {
             // Nobody knows what stands behind an `@`.
             address: match text.contains('@') {
@@ -40,7 +40,7 @@ impl Address {
         if authority.as_str().contains('@') {
             return Err(bad("it may not hold a user name or a password"));
         }
-        Ok(Address { uri })
+        Ok(Url { uri })
     }
 
     /// The same with `rest` at the end of its path.
@@ -48,9 +48,9 @@ impl Address {
     /// # Errors
     ///
     /// Fails if that is no address.
-    pub fn join(&self, rest: &str) -> Result<Address, FetchError> {
+    pub fn join(&self, rest: &str) -> Result<Url, FetchError> {
         let base = self.to_string();
-        Address::parse(&format!("{}/{rest}", base.trim_end_matches('/')))
+        Url::parse(&format!("{}/{rest}", base.trim_end_matches('/')))
     }
 
     /// The host's name, in small letters.
@@ -101,7 +101,7 @@ impl Address {
     ///
     /// Fails if that is no address, or speaks without encryption to a host that the user did not
     /// ask for so.
-    pub(super) fn follow(&self, location: &str) -> Result<Address, FetchError> {
+    pub(super) fn follow(&self, location: &str) -> Result<Url, FetchError> {
         let text = if location.contains("://") {
             location.to_owned()
         } else if location.starts_with("//") {
@@ -120,7 +120,7 @@ impl Address {
             source: Why(format!("it sends on to {what}")),
         };
         let text = text.split('#').next().unwrap_or_default();
-        let next = Address::parse(text).map_err(|_| distrusted("what is no address"))?;
+        let next = Url::parse(text).map_err(|_| distrusted("what is no address"))?;
         let may_be_plain = next.is_loopback() || next.host() == self.host();
         if !next.is_encrypted() && (self.is_encrypted() || !may_be_plain) {
             return Err(distrusted(&format!("{} without encryption", next.host())));
@@ -130,13 +130,13 @@ impl Address {
 }
 
 /// Without the query, which may hold a signature.
-impl fmt::Display for Address {
+impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.origin(), self.path())
     }
 }
 
-impl fmt::Debug for Address {
+impl fmt::Debug for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
     }
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn an_address_is_shown_without_its_secrets() {
-        let shown = |text: &str| match Address::parse(text) {
+        let shown = |text: &str| match Url::parse(text) {
             Ok(address) => address.to_string(),
             Err(error) => error.in_one_line(),
         };
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_known_by_its_names() {
-        let is_loopback = |text: &str| Address::parse(text).unwrap().is_loopback();
+        let is_loopback = |text: &str| Url::parse(text).unwrap().is_loopback();
         for here in ["http://localhost:1/", "http://127.8.0.1/", "http://[::1]/"] {
             assert!(is_loopback(here), "{here}");
         }
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_redirect_is_followed_where_it_is_safe() {
         let follow = |from: &str, to: &str| {
-            let followed = Address::parse(from).unwrap().follow(to);
+            let followed = Url::parse(from).unwrap().follow(to);
             followed.map_or_else(|error| error.in_one_line(), |to| to.to_string())
         };
         let hub = "https://hub.example/a/b?c";

@@ -18,18 +18,18 @@ use ureq::tls::RootCerts;
 use ureq::tls::TlsConfig;
 use ureq::tls::parse_pem;
 
-use super::address::Address;
+use super::address::Url;
 use super::error::FetchError;
 use super::error::Why;
 use super::error::is_passing;
-use super::limits::Limits;
+use super::limits::RequestLimits;
 use super::proxy::Proxies;
 use super::retry::AttemptFailure;
 use super::retry::retry_after;
 
 /// Speaks to hosts. Shared between threads; connections are kept for the next request.
-pub struct Client {
-    pub(super) limits: Limits,
+pub struct FetchClient {
+    pub(super) limits: RequestLimits,
     proxies: Proxies,
     authorities: Option<PathBuf>,
     /// One for each proxy.
@@ -39,13 +39,13 @@ pub struct Client {
 /// Redirects of one request. The hubs of models need two.
 const MAX_REDIRECTS: usize = 6;
 
-impl Client {
+impl FetchClient {
     /// A client with the proxies and authorities that `variables` name; connects to nothing yet.
-    pub fn new(variables: &HashMap<String, String>, limits: Limits) -> Client {
+    pub fn new(variables: &HashMap<String, String>, limits: RequestLimits) -> FetchClient {
         let authorities = variables
             .get("SSL_CERT_FILE")
             .filter(|path| !path.is_empty());
-        Client {
+        FetchClient {
             limits,
             proxies: Proxies::new(variables),
             authorities: authorities.map(PathBuf::from),
@@ -57,7 +57,7 @@ impl Client {
     /// no success are answers, too.
     pub(super) fn get(
         &self,
-        address: &Address,
+        address: &Url,
         headers: &[(&str, String)],
     ) -> Result<Response<Body>, AttemptFailure> {
         let mut at = address.clone();
@@ -83,7 +83,7 @@ impl Client {
     /// Sends JSON to `address` and nowhere else, and waits for the answer.
     pub(super) fn post(
         &self,
-        address: &Address,
+        address: &Url,
         authorization: Option<HeaderValue>,
         body: &str,
         deadline: Duration,
@@ -97,7 +97,7 @@ impl Client {
         request.send(body).map_err(|error| trouble(&error, address))
     }
 
-    fn agent(&self, address: &Address) -> Result<Agent, FetchError> {
+    fn agent(&self, address: &Url) -> Result<Agent, FetchError> {
         let proxy = self.proxies.to(address);
         let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(agent) = agents.get(&proxy.map(str::to_owned)) {
@@ -108,7 +108,7 @@ impl Client {
         Ok(agent)
     }
 
-    fn new_agent(&self, address: &Address, proxy: Option<&str>) -> Result<Agent, FetchError> {
+    fn new_agent(&self, address: &Url, proxy: Option<&str>) -> Result<Agent, FetchError> {
         let mut tls = TlsConfig::builder();
         if let Some(path) = &self.authorities {
             let pem = fs::read(path).map_err(|source| FetchError::File {
@@ -149,11 +149,7 @@ impl Client {
 }
 
 /// Returns the error that an answer without success stands for.
-pub(super) fn refusal(
-    address: &Address,
-    response: &Response<Body>,
-    said: String,
-) -> AttemptFailure {
+pub(super) fn refusal(address: &Url, response: &Response<Body>, said: String) -> AttemptFailure {
     let status = response.status();
     let error = FetchError::Refused {
         address: address.to_string(),
@@ -173,7 +169,7 @@ pub(super) fn refusal(
 }
 
 /// A connection that broke off, or never was.
-pub(super) fn broken(address: &Address, why: impl Into<String>) -> AttemptFailure {
+pub(super) fn broken(address: &Url, why: impl Into<String>) -> AttemptFailure {
     AttemptFailure::Passing {
         error: FetchError::Broken {
             address: address.to_string(),
@@ -183,7 +179,7 @@ pub(super) fn broken(address: &Address, why: impl Into<String>) -> AttemptFailur
     }
 }
 
-fn trouble(error: &ureq::Error, address: &Address) -> AttemptFailure {
+fn trouble(error: &ureq::Error, address: &Url) -> AttemptFailure {
     let why = error.to_string();
     // A refused certificate may come wrapped.
     let is_about_trust = matches!(error, ureq::Error::Rustls(_) | ureq::Error::Tls(_))

@@ -9,13 +9,13 @@ use ureq::Body;
 use ureq::http::HeaderMap;
 use ureq::http::Response;
 
-use super::address::Address;
-use super::client::Client;
+use super::address::Url;
+use super::client::FetchClient;
 use super::client::broken;
 use super::client::refusal;
 use super::error::FetchError;
 use super::error::Why;
-use super::part::Part;
+use super::part::PartialFile;
 use super::part::sha256_of;
 use super::retry::AttemptFailure;
 use super::retry::Tries;
@@ -23,7 +23,7 @@ use super::retry::Tries;
 /// A file somewhere else, and what it must be.
 #[derive(Debug, Clone)]
 pub struct DownloadRequest<'a> {
-    pub address: Address,
+    pub address: Url,
     /// In small hexadecimal letters.
     pub sha256: &'a str,
     /// In bytes, where it is known.
@@ -42,7 +42,7 @@ const MAX_UNKNOWN: u64 = 4 << 30;
 /// Number of bytes since the last break after which breaks are counted anew.
 const GETTING_ON: u64 = 1 << 20;
 
-impl Client {
+impl FetchClient {
     /// Puts a file under the name `to`, whole and synced. What an earlier call, or another
     /// process, left in `to.part` is not fetched again. Does nothing if the file is there.
     ///
@@ -60,7 +60,7 @@ impl Client {
         if is_whole(wanted, to)? {
             return Ok(());
         }
-        let mut part = Part::open(to)?;
+        let mut part = PartialFile::open(to)?;
         // Another process may have had it, and have finished.
         if is_whole(wanted, to)? {
             part.leave();
@@ -79,7 +79,7 @@ impl Client {
     fn complete(
         &self,
         wanted: &DownloadRequest<'_>,
-        part: &mut Part,
+        part: &mut PartialFile,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), FetchError> {
         let mut tries = Tries::new(&self.limits);
@@ -121,7 +121,7 @@ impl Client {
     fn fetch_rest(
         &self,
         wanted: &DownloadRequest<'_>,
-        part: &mut Part,
+        part: &mut PartialFile,
         tag: &mut Option<String>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), AttemptFailure> {
@@ -172,7 +172,7 @@ impl Client {
         &self,
         wanted: &DownloadRequest<'_>,
         response: Response<Body>,
-        part: &mut Part,
+        part: &mut PartialFile,
         total: Option<u64>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), AttemptFailure> {

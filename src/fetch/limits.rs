@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// How long is waited for what, and how often something is tried.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct RequestLimits {
     /// To find a host and to be connected.
     pub connect: Duration,
     /// For the next bytes.
@@ -20,9 +20,9 @@ pub struct Limits {
     pub longest_wait: Duration,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for RequestLimits {
+    fn default() -> RequestLimits {
+        RequestLimits {
             connect: Duration::from_secs(20),
             // Longer than a mobile connection hangs; a tenth of the slowest modem.
             silence: Duration::from_secs(30),

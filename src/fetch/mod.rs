@@ -20,13 +20,13 @@ mod post;
 mod proxy;
 mod retry;
 
-pub use address::Address;
-pub use client::Client;
+pub use address::Url;
+pub use client::FetchClient;
 pub use download::DownloadRequest;
 pub use download::Progress;
 pub use error::FetchError;
 pub use error::Why;
-pub use limits::Limits;
+pub use limits::RequestLimits;
 pub use part::sha256_of;
-pub use post::Key;
+pub use post::ApiKey;
 pub use post::Post;

@@ -15,7 +15,7 @@ use sha2::Sha256;
 use super::error::FetchError;
 
 /// The part of a file that has come so far: `NAME.part`, held by one process at a time.
-pub(super) struct Part {
+pub(super) struct PartialFile {
     file: File,
     path: PathBuf,
     hasher: Sha256,
@@ -24,10 +24,10 @@ pub(super) struct Part {
     is_resumed: bool,
 }
 
-impl Part {
+impl PartialFile {
     /// Opens what an earlier download left beside `to`, or makes it; waits while another process
     /// has it.
-    pub fn open(to: &Path) -> Result<Part, FetchError> {
+    pub fn open(to: &Path) -> Result<PartialFile, FetchError> {
         let mut name = to.as_os_str().to_owned();
         name.push(".part");
         let path = PathBuf::from(name);
@@ -37,7 +37,7 @@ impl Part {
             source,
         };
         let file = open_locked(&path).map_err(|error| failed("open", error))?;
-        let mut part = Part {
+        let mut part = PartialFile {
             file,
             path: path.clone(),
             hasher: Sha256::new(),

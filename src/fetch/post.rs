@@ -9,8 +9,8 @@ use ureq::Body;
 use ureq::http::HeaderValue;
 use ureq::http::Response;
 
-use super::address::Address;
-use super::client::Client;
+use super::address::Url;
+use super::client::FetchClient;
 use super::client::broken;
 use super::client::refusal;
 use super::error::FetchError;
@@ -20,15 +20,15 @@ use super::retry::Tries;
 
 /// A secret that a host knows somebody by. It is never shown.
 #[derive(Clone)]
-pub struct Key(String);
+pub struct ApiKey(String);
 
-impl Key {
-    pub fn new(text: impl Into<String>) -> Key {
-        Key(text.into().trim().to_owned())
+impl ApiKey {
+    pub fn new(text: impl Into<String>) -> ApiKey {
+        ApiKey(text.into().trim().to_owned())
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(…)")
     }
@@ -37,8 +37,8 @@ impl fmt::Debug for Key {
 /// A question to a host.
 #[derive(Debug)]
 pub struct Post<'a> {
-    pub address: &'a Address,
-    pub key: Option<&'a Key>,
+    pub address: &'a Url,
+    pub key: Option<&'a ApiKey>,
     pub body: &'a Value,
     /// For all tries together.
     pub deadline: Duration,
@@ -49,7 +49,7 @@ pub struct Post<'a> {
 /// Maximum number of characters that are kept of a host's words about a refusal.
 const MAX_SAID: usize = 300;
 
-impl Client {
+impl FetchClient {
     /// The answer to a question, asked again where that may help. It is sent to its address only:
     /// a host that sends on is refused.
     ///
@@ -86,7 +86,7 @@ impl Client {
     }
 }
 
-fn bearer(key: &Key, address: &Address) -> Result<HeaderValue, FetchError> {
+fn bearer(key: &ApiKey, address: &Url) -> Result<HeaderValue, FetchError> {
     let value = HeaderValue::try_from(format!("Bearer {}", key.0));
     let mut value = value.map_err(|_| FetchError::Distrusted {
         address: address.to_string(),
@@ -132,7 +132,7 @@ fn answer(post: &Post<'_>, mut response: Response<Body>) -> Result<Value, Attemp
 }
 
 /// Returns a host's words about a refusal, in one line without the key.
-fn said(text: &[u8], key: Option<&Key>) -> String {
+fn said(text: &[u8], key: Option<&ApiKey>) -> String {
     let Ok(value) = serde_json::from_slice::<Value>(text) else {
         return String::new();
     };
@@ -158,15 +158,15 @@ mod tests {
 
     #[test]
     fn a_key_is_never_shown() {
-        let key = Key::new(" abc-secret\n");
+        let key = ApiKey::new(" abc-secret\n");
         assert_eq!(format!("{key:?}"), "Key(…)");
         let text = br#"{"error": {"message": "no\nsuch abc-secret"}}"#;
         assert_eq!(said(text, Some(&key)), "no such [the key]");
-        let address = Address::parse("https://api.example/").unwrap();
+        let address = Url::parse("https://api.example/").unwrap();
         let value = bearer(&key, &address).unwrap();
         assert_eq!(value.to_str().unwrap(), "Bearer abc-secret");
         assert!(!format!("{value:?}").contains("abc"));
-        let bad = bearer(&Key::new("abc\u{7f}secret"), &address).unwrap_err();
+        let bad = bearer(&ApiKey::new("abc\u{7f}secret"), &address).unwrap_err();
         assert!(!bad.in_one_line().contains("abc"));
     }
 }

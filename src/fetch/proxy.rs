@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::address::Address;
+use super::address::Url;
 
 /// The proxies that the environment names.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Proxies {
     }
 
     /// The proxy on the way to `address`.
-    pub fn to(&self, address: &Address) -> Option<&str> {
+    pub fn to(&self, address: &Url) -> Option<&str> {
         let proxy = if address.is_encrypted() {
             &self.https
         } else {
@@ -76,6 +76,6 @@ mod tests {
         ];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let proxies = Proxies::new(&variables.into_iter().collect());
-        assert_eq!(proxies.to(&Address::parse(address).unwrap()), expected);
+        assert_eq!(proxies.to(&Url::parse(address).unwrap()), expected);
     }
 }

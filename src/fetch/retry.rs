@@ -9,7 +9,7 @@ use chrono::DateTime;
 use ureq::http::HeaderMap;
 
 use super::error::FetchError;
-use super::limits::Limits;
+use super::limits::RequestLimits;
 
 /// The failure of one attempt.
 pub(super) enum AttemptFailure {
@@ -30,12 +30,12 @@ impl From<FetchError> for AttemptFailure {
 
 /// The tries that are left.
 pub(super) struct Tries<'a> {
-    limits: &'a Limits,
+    limits: &'a RequestLimits,
     done: u32,
 }
 
 impl<'a> Tries<'a> {
-    pub fn new(limits: &'a Limits) -> Tries<'a> {
+    pub fn new(limits: &'a RequestLimits) -> Tries<'a> {
         Tries { limits, done: 0 }
     }
 
@@ -114,10 +114,10 @@ mod tests {
 
     #[test]
     fn pauses_grow_and_end() {
-        let limits = Limits {
+        let limits = RequestLimits {
             tries: 4,
             pause: Duration::from_secs(1),
-            ..Limits::default()
+            ..RequestLimits::default()
         };
         let mut tries = Tries::new(&limits);
         let mut next = |wait| {

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::FormatError;
+use super::layout::FileLayout;
 use super::layout::Frontmatter;
-use super::layout::Layout;
 use super::limits;
 use super::limits::MAX_FRONTMATTER_BYTES;
 use super::read::KEYS;
@@ -30,7 +30,7 @@ use crate::model::normalized_namespace;
 /// without frontmatter.
 pub fn edit(bytes: &[u8], change: &Change) -> Result<Vec<u8>, FormatError> {
     let mut edited = bytes.to_vec();
-    for (key, text) in rendered(change, Layout::of(bytes).newline)? {
+    for (key, text) in rendered(change, FileLayout::of(bytes).newline)? {
         edited = set_key(&edited, key, text.as_deref())?;
     }
     if let Some(content) = &change.content {
@@ -44,7 +44,7 @@ pub fn edit(bytes: &[u8], change: &Change) -> Result<Vec<u8>, FormatError> {
 /// states the time, as the file's own changes with the file. What was there follows byte for byte. What
 /// begins a frontmatter without an end, or is no UTF-8, stays as it is.
 pub fn with_frontmatter<'a>(bytes: &'a [u8], memory: &Memory) -> Cow<'a, [u8]> {
-    let layout = Layout::of(bytes);
+    let layout = FileLayout::of(bytes);
     match layout.frontmatter {
         Frontmatter::Absent if std::str::from_utf8(bytes).is_ok() => {
             let (mark, text) = bytes.split_at(layout.keys.start);
@@ -83,7 +83,7 @@ pub fn adopted(
 ) -> Result<Vec<u8>, FormatError> {
     let framed = with_frontmatter(bytes, memory);
     let mut adopted = called(&framed, stem)?;
-    let is_missing = |key| Layout::of(&framed).entry(key).is_none();
+    let is_missing = |key| FileLayout::of(&framed).entry(key).is_none();
     let topics = is_missing("tags").then(|| "[]".to_owned());
     let title = title.filter(|title| limits::check_required("title", title).is_ok());
     for (key, text) in [
@@ -133,7 +133,7 @@ pub fn allow_secrets(bytes: &[u8], fingerprints: &[String]) -> Result<Vec<u8>, F
 
 /// The fingerprints of the credentials that may stand in a memory file.
 pub fn allowed_secrets(bytes: &[u8]) -> Vec<String> {
-    let layout = Layout::of(bytes);
+    let layout = FileLayout::of(bytes);
     let Some(entry) = layout.entry(SECRETS_ALLOWED) else {
         return Vec::new();
     };
@@ -147,7 +147,7 @@ pub fn allowed_secrets(bytes: &[u8]) -> Vec<String> {
 /// Returns the place at which the content of a memory file begins, behind the frontmatter and its
 /// frame.
 pub fn content_start(bytes: &[u8]) -> usize {
-    Layout::of(bytes).content.start
+    FileLayout::of(bytes).content.start
 }
 
 /// The key, unknown to readers, that holds [`allowed_secrets`].
@@ -243,7 +243,7 @@ pub(super) fn set_key(
     key: &'static str,
     text: Option<&str>,
 ) -> Result<Vec<u8>, FormatError> {
-    let layout = Layout::of(bytes);
+    let layout = FileLayout::of(bytes);
     let blank = text.map_or("", |text| match text.starts_with(['\r', '\n']) {
         true => "",
         false => " ",
@@ -318,7 +318,7 @@ fn bare_comment_of<'a>(key: &str, value: &'a str) -> &'a str {
 }
 
 /// After the last key that the format's order puts before `key`, else before all keys.
-fn place_of(layout: &Layout, key: &str, bytes: &[u8]) -> usize {
+fn place_of(layout: &FileLayout, key: &str, bytes: &[u8]) -> usize {
     let rank = |key: &str| KEYS.iter().position(|known| *known == key);
     let own = rank(key).unwrap_or(KEYS.len()); // One it does not know goes after all it knows.
     let before = layout
@@ -339,7 +339,7 @@ fn place_of(layout: &Layout, key: &str, bytes: &[u8]) -> usize {
 }
 
 fn set_content(bytes: &[u8], content: &str) -> Vec<u8> {
-    let layout = Layout::of(bytes);
+    let layout = FileLayout::of(bytes);
     let mut edited = bytes[..layout.content.start].to_vec();
     if layout.frontmatter == Frontmatter::Whole {
         // The frame: the closing line must end, and one blank line must follow, or a content
@@ -353,7 +353,7 @@ fn set_content(bytes: &[u8], content: &str) -> Vec<u8> {
     }
     let head = edited.len();
     edited.extend_from_slice(content.as_bytes());
-    if layout.frontmatter != Frontmatter::Whole && Layout::of(&edited).content.start != head {
+    if layout.frontmatter != Frontmatter::Whole && FileLayout::of(&edited).content.start != head {
         // A text that looks like a frontmatter would become one, and a byte order mark vanish.
         edited.splice(head..head, EMPTY_FRONTMATTER.iter().copied());
     }

@@ -6,7 +6,7 @@ use super::scalar;
 
 /// A top-level key with all its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct KeyEntry {
     pub key: String,
     /// From the key's first byte to the end of its last line, line end included.
     pub lines: Range<usize>,
@@ -16,12 +16,12 @@ pub(super) struct Entry {
     pub below: Range<usize>,
 }
 
-/// The parts of a file. Ranges index the bytes that were given to [`Layout::of`].
+/// The parts of a file. Ranges index the bytes that were given to [`FileLayout::of`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct FileLayout {
     pub newline: &'static str,
     /// In the order of the file.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<KeyEntry>,
     /// Lines that are neither a key, a comment nor blank.
     pub stray: Vec<Range<usize>>,
     /// From the place of the first key to the beginning of the closing line.
@@ -41,11 +41,11 @@ pub(super) enum Frontmatter {
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-impl Layout {
+impl FileLayout {
     /// Finds the parts of `bytes`. A file without a whole frontmatter is all content.
-    pub fn of(bytes: &[u8]) -> Layout {
+    pub fn of(bytes: &[u8]) -> FileLayout {
         let start = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
-        let all_content = |frontmatter| Layout {
+        let all_content = |frontmatter| FileLayout {
             newline: "\n",
             entries: Vec::new(),
             stray: Vec::new(),
@@ -62,7 +62,7 @@ impl Layout {
         } else {
             "\n"
         };
-        let mut layout = Layout {
+        let mut layout = FileLayout {
             newline,
             ..all_content(Frontmatter::NotClosed)
         };
@@ -82,7 +82,7 @@ impl Layout {
     }
 
     /// The first entry of `key`: the one that counts.
-    pub fn entry(&self, key: &str) -> Option<&Entry> {
+    pub fn entry(&self, key: &str) -> Option<&KeyEntry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
@@ -120,7 +120,7 @@ impl Layout {
                 continue;
             }
             match text.iter().position(|&b| b == b':') {
-                Some(colon) if colon > 0 => self.entries.push(Entry {
+                Some(colon) if colon > 0 => self.entries.push(KeyEntry {
                     key: key_text(&text[..colon]),
                     value: line.start + colon + 1..line.start + text.len(),
                     below: line.end..line.end,

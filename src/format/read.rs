@@ -9,9 +9,9 @@ use chrono::Utc;
 use super::danger;
 use super::file_name::FileNameKind;
 use super::file_name::classify;
-use super::layout::Entry;
+use super::layout::FileLayout;
 use super::layout::Frontmatter;
-use super::layout::Layout;
+use super::layout::KeyEntry;
 use super::limits::MAX_FRONTMATTER_BYTES;
 use super::limits::MAX_KEYS;
 use super::markers::has_conflict_markers;
@@ -73,7 +73,7 @@ struct Reader<'a> {
     bytes: &'a [u8],
     /// The same, where all of it is UTF-8.
     utf8: Option<&'a str>,
-    layout: Layout,
+    layout: FileLayout,
     problems: Vec<Problem>,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
         Reader {
             bytes,
             utf8: std::str::from_utf8(bytes).ok(),
-            layout: Layout::of(bytes),
+            layout: FileLayout::of(bytes),
             problems: Vec::new(),
         }
     }
@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reports faults of a key's lines that leave their meaning plain.
-    fn check_entry(&mut self, entry: &Entry) {
+    fn check_entry(&mut self, entry: &KeyEntry) {
         let key = entry.key.as_str();
         let (value, below) = (
             self.text(entry.value.clone()),
@@ -401,7 +401,7 @@ impl<'a> Reader<'a> {
     }
 
     fn unknown(&mut self) -> Vec<(String, String)> {
-        let unknown: Vec<Entry> = self
+        let unknown: Vec<KeyEntry> = self
             .layout
             .entries
             .iter()

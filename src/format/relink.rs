@@ -13,7 +13,7 @@ use crate::model::fence_of;
 
 /// The target of a link, as the link names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Link<'a> {
+pub enum NoteLink<'a> {
     /// By its name or the end of its path, without `.md`.
     Wiki(&'a str),
     /// By its path from the note's folder, with `.md`; decoded.
@@ -24,7 +24,10 @@ pub enum Link<'a> {
 /// link by a path another path; nothing for a link that stays.
 ///
 /// A `[[Name]]` goes on showing that name: `[[20260114_091500_1f3a9c02|Name]]`.
-pub fn relinked<'a>(text: &'a str, renamed: &dyn Fn(Link<'_>) -> Option<String>) -> Cow<'a, str> {
+pub fn relinked<'a>(
+    text: &'a str,
+    renamed: &dyn Fn(NoteLink<'_>) -> Option<String>,
+) -> Cow<'a, str> {
     if !text.contains("[[") && !text.contains("](") {
         return Cow::Borrowed(text);
     }
@@ -48,7 +51,7 @@ pub fn relinked<'a>(text: &'a str, renamed: &dyn Fn(Link<'_>) -> Option<String>)
     }
 }
 
-fn relink_line(line: &str, renamed: &dyn Fn(Link<'_>) -> Option<String>, changed: &mut String) {
+fn relink_line(line: &str, renamed: &dyn Fn(NoteLink<'_>) -> Option<String>, changed: &mut String) {
     let in_table = line.trim_start().starts_with('|');
     let mut rest = line;
     while let Some(at) = rest.find(['`', '[', ']']) {
@@ -86,7 +89,7 @@ fn wiki(
     inside: &str,
     in_table: bool,
     is_embed: bool,
-    renamed: &dyn Fn(Link<'_>) -> Option<String>,
+    renamed: &dyn Fn(NoteLink<'_>) -> Option<String>,
     changed: &mut String,
 ) -> usize {
     let Some(end) = inside
@@ -105,7 +108,7 @@ fn wiki(
         .trim_start_matches('/');
     let name = name.strip_suffix(".md").unwrap_or(name);
     let new = (!name.is_empty())
-        .then(|| renamed(Link::Wiki(name)))
+        .then(|| renamed(NoteLink::Wiki(name)))
         .flatten();
     let Some(new) = new else {
         return 0;
@@ -121,7 +124,11 @@ fn wiki(
 }
 
 /// The same of what follows the text of a `[text](path)`.
-fn path(inside: &str, renamed: &dyn Fn(Link<'_>) -> Option<String>, changed: &mut String) -> usize {
+fn path(
+    inside: &str,
+    renamed: &dyn Fn(NoteLink<'_>) -> Option<String>,
+    changed: &mut String,
+) -> usize {
     let (open, close) = match inside.starts_with('<') {
         true => ("](<", '>'),
         false => ("](", ')'),
@@ -150,7 +157,7 @@ fn path(inside: &str, renamed: &dyn Fn(Link<'_>) -> Option<String>, changed: &mu
     // One that is not UTF-8 then stays as it is.
     let decoded = percent_decode_str(written).decode_utf8();
     let decoded = decoded.unwrap_or(Cow::Borrowed(written));
-    let Some(new) = renamed(Link::Path(&decoded)) else {
+    let Some(new) = renamed(NoteLink::Path(&decoded)) else {
         return 0;
     };
     let new = match close {
@@ -198,9 +205,9 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let renamed = |link: Link<'_>| match link {
-            Link::Wiki("Old" | "a/Old" | "Old note") => Some("NEW".to_owned()),
-            Link::Path(path) if path.ends_with("Old.md") || path == "../Old note.md" => {
+        let renamed = |link: NoteLink<'_>| match link {
+            NoteLink::Wiki("Old" | "a/Old" | "Old note") => Some("NEW".to_owned()),
+            NoteLink::Path(path) if path.ends_with("Old.md") || path == "../Old note.md" => {
                 Some(path.replace("Old note", "N W").replace("Old", "NEW"))
             }
             _ => None,

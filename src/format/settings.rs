@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::Table;
 use toml::Value;
 
-use super::Side;
+use super::MergeSide;
 
 /// Whether the bytes are settings that can be read.
 pub fn are_settings(bytes: &[u8]) -> bool {
@@ -15,7 +15,7 @@ pub fn are_settings(bytes: &[u8]) -> bool {
 /// Two versions of the settings as one, the same whichever comes first: what one side changed is as
 /// it wrote it, and where both did, the later side's value counts. The result has the later side's
 /// comments and can be read, if either side can.
-pub fn merge_settings(base: Option<&[u8]>, one: Side<'_>, other: Side<'_>) -> Vec<u8> {
+pub fn merge_settings(base: Option<&[u8]>, one: MergeSide<'_>, other: MergeSide<'_>) -> Vec<u8> {
     let (earlier, later) = match (one.at, one.bytes) <= (other.at, other.bytes) {
         true => (one.bytes, other.bytes),
         false => (other.bytes, one.bytes),
@@ -99,7 +99,7 @@ mod tests {
 
     #[track_caller]
     fn check(base: &str, earlier: &str, later: &str, expected: &str) {
-        let side = |text: &'static str, at| Side {
+        let side = |text: &'static str, at| MergeSide {
             bytes: text.as_bytes(),
             at,
         };

@@ -5,16 +5,16 @@ use std::io::Read;
 use std::path::Path;
 
 use super::Defaults;
-use super::Ended;
+use super::EndReason;
+use super::ForeignItem;
+use super::ForeignItems;
+use super::ForeignRelation;
 use super::ImportError;
-use super::Item;
-use super::Items;
-use super::Relation;
 use super::draft::Draft;
 use super::fields;
-use super::fields::Fields;
-use super::rows::Row;
-use super::rows::Rows;
+use super::fields::ForeignFields;
+use super::rows::ImportRow;
+use super::rows::ImportRows;
 use super::rows::SQLITE;
 use super::sqlite;
 use super::sqlite::LINKS;
@@ -34,13 +34,13 @@ type JsonObject = serde_json::Map<String, serde_json::Value>;
 /// # Errors
 ///
 /// Fails if the file cannot be read, or is a database of something else.
-pub fn ai_memory(path: &Path, defaults: &Defaults) -> Result<Items, ImportError> {
+pub fn ai_memory(path: &Path, defaults: &Defaults) -> Result<ForeignItems, ImportError> {
     let defaults = defaults.clone();
     if is_database(path) {
         let rows = sqlite::rows(path)?;
         return Ok(Box::new(rows.map(move |row| item(row?, &defaults))));
     }
-    let rows = Rows::open(path, &[MEMORIES, LINKS])?.refuse_loci()?;
+    let rows = ImportRows::open(path, &[MEMORIES, LINKS])?.refuse_loci()?;
     Ok(Box::new(rows.map(move |row| item(row?, &defaults))))
 }
 
@@ -50,15 +50,15 @@ pub fn ai_memory_objects(
     memories: Vec<(String, JsonObject)>,
     links: Vec<(String, JsonObject)>,
     defaults: &Defaults,
-) -> Items {
+) -> ForeignItems {
     let defaults = defaults.clone();
     let of = |list: &'static str| {
         move |(source, object): (String, JsonObject)| {
             let fields = match format::from_json(serde_json::Value::Object(object)) {
-                MetaValue::Map(entries) => Fields(entries),
-                _ => Fields(Vec::new()),
+                MetaValue::Map(entries) => ForeignFields(entries),
+                _ => ForeignFields(Vec::new()),
             };
-            Row {
+            ImportRow {
                 list,
                 source,
                 fields,
@@ -82,22 +82,22 @@ fn is_database(path: &Path) -> bool {
 }
 
 /// Reads a row of one of the two lists, or tables.
-fn item(row: Row, defaults: &Defaults) -> Result<Item, ImportError> {
+fn item(row: ImportRow, defaults: &Defaults) -> Result<ForeignItem, ImportError> {
     let draft = Draft::new(row.source);
     match row.list {
-        LINKS => link(&draft, row.fields).map(Item::Relation),
+        LINKS => link(&draft, row.fields).map(ForeignItem::ForeignRelation),
         _ => memory(draft, row.fields, defaults),
     }
 }
 
-fn link(draft: &Draft, mut fields: Fields) -> Result<Relation, ImportError> {
+fn link(draft: &Draft, mut fields: ForeignFields) -> Result<ForeignRelation, ImportError> {
     let mut word = |name: &str| {
         let lacks = || draft.error(format!("this link has no `{name}`"));
         fields.take(&[name], fields::text).ok_or_else(lacks)
     };
     let (from, to) = (word("source_id")?, word("target_id")?);
     let relation = fields.take(&["relation"], fields::text);
-    Ok(Relation {
+    Ok(ForeignRelation {
         from,
         relation: fields::relation_word(&relation.unwrap_or_default()),
         to,
@@ -105,7 +105,11 @@ fn link(draft: &Draft, mut fields: Fields) -> Result<Relation, ImportError> {
     })
 }
 
-fn memory(mut draft: Draft, mut fields: Fields, defaults: &Defaults) -> Result<Item, ImportError> {
+fn memory(
+    mut draft: Draft,
+    mut fields: ForeignFields,
+    defaults: &Defaults,
+) -> Result<ForeignItem, ImportError> {
     let Some(content) = fields.take(&["content"], fields::any_text) else {
         return Err(draft.error("it has no `content`".to_owned()));
     };
@@ -144,7 +148,7 @@ fn memory(mut draft: Draft, mut fields: Fields, defaults: &Defaults) -> Result<I
     if let Some(at) = fields.take(&["archived_at"], fields::any_text) {
         let why = fields.take(&["archive_reason"], fields::text);
         let why = why.unwrap_or_else(|| "gc".to_owned());
-        draft.foreign.ended = Some(Ended::Archived(format!(
+        draft.foreign.ended = Some(EndReason::Archived(format!(
             "archived in ai-memory: {why}, {at}"
         )));
     }
@@ -218,7 +222,7 @@ mod tests {
             };
             let memories = vec![("memories[0]".to_owned(), object)];
             let mut items = ai_memory_objects(memories, Vec::new(), &defaults());
-            let Some(Ok(Item::Memory(foreign))) = items.next() else {
+            let Some(Ok(ForeignItem::Memory(foreign))) = items.next() else {
                 panic!("it is a memory")
             };
             let handle = foreign.memory.handle.map(|handle| handle.to_string());

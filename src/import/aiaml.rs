@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 use super::Defaults;
 use super::Foreign;
+use super::ForeignMemories;
 use super::ImportError;
-use super::Memories;
 use super::draft::Draft;
 use super::source_file::SourceFile;
 use super::source_file::io_error;
@@ -31,7 +31,7 @@ use crate::model::Stem;
 /// # Errors
 ///
 /// Fails if there is nothing at `path`, or it cannot be listed.
-pub fn aiaml(path: &Path, defaults: &Defaults) -> Result<Memories, ImportError> {
+pub fn aiaml(path: &Path, defaults: &Defaults) -> Result<ForeignMemories, ImportError> {
     let files = memory_files(path)?;
     let defaults = defaults.clone();
     Ok(Box::new(files.into_iter().map(move |path| {

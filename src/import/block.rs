@@ -14,7 +14,7 @@ use gray_matter::engine::JSON;
 use gray_matter::engine::TOML;
 use serde::de::IgnoredAny;
 
-use super::fields::Fields;
+use super::fields::ForeignFields;
 use crate::format;
 use crate::model::MetaValue;
 
@@ -23,18 +23,18 @@ const MAX_BLOCK_BYTES: usize = 16 * 1024;
 /// The metadata at the head of a note, without its fences.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Block<'a> {
-    pub language: Language,
+    pub language: BlockLanguage,
     text: &'a str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
+pub(super) enum BlockLanguage {
     Yaml,
     Toml,
     Json,
 }
 
-pub(super) enum Parts<'a> {
+pub(super) enum NoteParts<'a> {
     /// The block, and the text after its fence and one blank line.
     Whole(Block<'a>, &'a str),
     NotClosed,
@@ -43,15 +43,15 @@ pub(super) enum Parts<'a> {
 
 impl<'a> Block<'a> {
     /// Finds the block by its first and last line.
-    pub fn find(text: &'a str) -> Parts<'a> {
+    pub fn find(text: &'a str) -> NoteParts<'a> {
         let (opening, rest) = text.split_once('\n').unwrap_or((text, ""));
         let (fence, language) = match opening.trim_end() {
             "---" => ("---", None),
-            "---yaml" => ("---", Some(Language::Yaml)),
-            "---toml" => ("---", Some(Language::Toml)),
-            "---json" => ("---", Some(Language::Json)),
-            "+++" => ("+++", Some(Language::Toml)),
-            ";;;" => (";;;", Some(Language::Json)),
+            "---yaml" => ("---", Some(BlockLanguage::Yaml)),
+            "---toml" => ("---", Some(BlockLanguage::Toml)),
+            "---json" => ("---", Some(BlockLanguage::Json)),
+            "+++" => ("+++", Some(BlockLanguage::Toml)),
+            ";;;" => (";;;", Some(BlockLanguage::Json)),
             _ => return Block::find_json(text),
         };
         let mut at = 0;
@@ -60,59 +60,61 @@ impl<'a> Block<'a> {
                 let text = &rest[..at];
                 let language = language.unwrap_or_else(|| Block::language_of(text));
                 let content = without_blank_line(&rest[at + line.len()..]);
-                return Parts::Whole(Block { language, text }, content);
+                return NoteParts::Whole(Block { language, text }, content);
             }
             at += line.len();
         }
-        Parts::NotClosed
+        NoteParts::NotClosed
     }
 
     /// An object that begins the text and stands on lines of its own, as some site builders have it.
-    fn find_json(text: &'a str) -> Parts<'a> {
+    fn find_json(text: &'a str) -> NoteParts<'a> {
         if !text.starts_with('{') {
-            return Parts::NoBlock;
+            return NoteParts::NoBlock;
         }
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
         let Some(Ok(_)) = values.next() else {
-            return Parts::NoBlock;
+            return NoteParts::NoBlock;
         };
         let (block, rest) = text.split_at(values.byte_offset());
         match rest.split_once('\n') {
             Some((blank, content)) if blank.trim().is_empty() && !content.trim().is_empty() => {
                 let block = Block {
-                    language: Language::Json,
+                    language: BlockLanguage::Json,
                     text: block,
                 };
-                Parts::Whole(block, without_blank_line(content))
+                NoteParts::Whole(block, without_blank_line(content))
             }
-            _ => Parts::NoBlock,
+            _ => NoteParts::NoBlock,
         }
     }
 
-    fn language_of(text: &str) -> Language {
+    fn language_of(text: &str) -> BlockLanguage {
         let is_json =
             text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok();
         if is_json {
-            Language::Json
+            BlockLanguage::Json
         } else {
-            Language::Yaml
+            BlockLanguage::Yaml
         }
     }
 
     /// The keys in their order, or why the block is left alone.
-    pub fn read(&self) -> Result<Fields, String> {
+    pub fn read(&self) -> Result<ForeignFields, String> {
         let bytes = self.text.len();
         if bytes > MAX_BLOCK_BYTES {
             return Err(format!("it has {bytes} bytes, more than {MAX_BLOCK_BYTES}"));
         }
         let parsed = match self.language {
-            Language::Yaml => format::from_yaml_block(self.text).map_err(|what| shortened(&what)),
-            Language::Toml => self.parsed::<TOML>(),
-            Language::Json => self.parsed::<JSON>(),
+            BlockLanguage::Yaml => {
+                format::from_yaml_block(self.text).map_err(|what| shortened(&what))
+            }
+            BlockLanguage::Toml => self.parsed::<TOML>(),
+            BlockLanguage::Json => self.parsed::<JSON>(),
         };
         match parsed? {
-            MetaValue::Map(entries) => Ok(Fields(entries)),
-            MetaValue::Null => Ok(Fields(Vec::new())),
+            MetaValue::Map(entries) => Ok(ForeignFields(entries)),
+            MetaValue::Null => Ok(ForeignFields(Vec::new())),
             _ => Err("it holds no `key: value` lines".to_owned()),
         }
     }
@@ -190,7 +192,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn no_block_makes_the_parser_panic(block in "[-?:,&*!|>'\"%@#{}\\[\\] \\n\\ta-c0-9.~=+]{0,120}") {
-            let languages = [Language::Yaml, Language::Toml, Language::Json];
+            let languages = [BlockLanguage::Yaml, BlockLanguage::Toml, BlockLanguage::Json];
             let _ = languages.map(|language| Block { language, text: &block }.read().is_ok());
         }
     }

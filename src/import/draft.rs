@@ -8,7 +8,7 @@ use super::Defaults;
 use super::Foreign;
 use super::ImportError;
 use super::fields;
-use super::fields::Fields;
+use super::fields::ForeignFields;
 use crate::format::MAX_CONTENT_BYTES;
 use crate::model::Link;
 use crate::model::MetaValue;
@@ -73,7 +73,7 @@ impl Draft {
     pub fn keep_rest(
         &mut self,
         metadata: Vec<(String, MetaValue)>,
-        fields: Fields,
+        fields: ForeignFields,
     ) -> Result<(), ImportError> {
         let bytes = size_of(&metadata) + size_of(&fields.0);
         if bytes > MAX_METADATA_BYTES {
@@ -90,7 +90,7 @@ impl Draft {
     }
 
     /// Takes when it was changed last, which is kept where it says more than the timestamp.
-    pub fn take_updated(&mut self, fields: &mut Fields) {
+    pub fn take_updated(&mut self, fields: &mut ForeignFields) {
         let updated = fields.take(&["updated_at"], fields::moment);
         let created = self.foreign.memory.timestamp.as_ref().map(Timestamp::utc);
         if let Some(updated) = updated.filter(|at| Some(at.utc()) != created) {
@@ -100,7 +100,7 @@ impl Draft {
 
     /// Takes how often it was used, and when the last time. Elsewhere to be found is a use, here to
     /// be read: the last one counts, and the number is kept as it is.
-    pub fn take_uses(&mut self, fields: &mut Fields) {
+    pub fn take_uses(&mut self, fields: &mut ForeignFields) {
         let count = fields.take(&["access_count"], fields::count).unwrap_or(0);
         self.foreign.last_used =
             fields.take(&["last_accessed", "last_accessed_at"], fields::moment);
@@ -114,7 +114,7 @@ impl Draft {
     }
 
     /// As [`Draft::take_updated`], where it is also to count as the time of a change.
-    pub fn take_change(&mut self, fields: &mut Fields) {
+    pub fn take_change(&mut self, fields: &mut ForeignFields) {
         self.take_updated(fields);
         let mut metadata = self.foreign.memory.metadata.iter();
         let kept = metadata.find(|(key, _)| key == "updated_at");
@@ -126,7 +126,7 @@ impl Draft {
 
     /// As [`Draft::take_uses`], of a source whose uses are of the kind that is counted here: all of
     /// them come over, at the moment of the last one.
-    pub fn take_all_uses(&mut self, fields: &mut Fields) {
+    pub fn take_all_uses(&mut self, fields: &mut ForeignFields) {
         let count = fields.take(&["access_count"], fields::count).unwrap_or(0);
         let last = fields.take(&["last_accessed", "last_accessed_at"], fields::moment);
         let uses = usize::try_from(count).unwrap_or(0).min(MOST_USES);

@@ -14,9 +14,9 @@ use crate::model::Timestamp;
 use crate::model::is_possible_time;
 
 /// Keys with values, in the order of the source; those that were understood are taken out.
-pub(super) struct Fields(pub Vec<(String, MetaValue)>);
+pub(super) struct ForeignFields(pub Vec<(String, MetaValue)>);
 
-impl Fields {
+impl ForeignFields {
     /// Takes the first of `names` whose value `read` understands. Empty values are dropped.
     pub fn take<T>(&mut self, names: &[&str], read: fn(&MetaValue) -> Option<T>) -> Option<T> {
         names.iter().find_map(|name| self.take_one(name, read))
@@ -66,7 +66,7 @@ impl Fields {
     }
 
     /// Adds the fields whose keys it does not have.
-    pub fn add(&mut self, more: Fields) {
+    pub fn add(&mut self, more: ForeignFields) {
         for (key, value) in more.0 {
             if !self.0.iter().any(|(known, _)| *known == key) {
                 self.0.push((key, value));

@@ -6,13 +6,13 @@
 use std::path::Path;
 
 use super::Defaults;
-use super::Ended;
+use super::EndReason;
+use super::ForeignItem;
+use super::ForeignItems;
 use super::ImportError;
-use super::Item;
-use super::Items;
 use super::draft::Draft;
 use super::fields;
-use super::fields::Fields;
+use super::fields::ForeignFields;
 use super::source_file::read_whole;
 use super::source_file::unreadable;
 use crate::format;
@@ -26,17 +26,17 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// # Errors
 ///
 /// Fails if the file cannot be read, is no JSON, or has more than 64 MiB.
-pub fn i_am(path: &Path, defaults: &Defaults) -> Result<Items, ImportError> {
+pub fn i_am(path: &Path, defaults: &Defaults) -> Result<ForeignItems, ImportError> {
     let bytes = read_whole(path, MAX_BYTES)?;
     let json: serde_json::Value = serde_json::from_slice(&bytes)
         .map_err(|cause| unreadable(path, format!("it is no JSON: {cause}")))?;
     let MetaValue::Map(file) = format::from_json(json) else {
         return Err(unreadable(path, "it is no JSON object".to_owned()));
     };
-    let mut file = Fields(file);
+    let mut file = ForeignFields(file);
     let sessions = file.take(&["session_count"], fields::count);
     let sessions = sessions.and_then(|count| usize::try_from(count).ok());
-    let Fields(mut file) = file;
+    let ForeignFields(mut file) = file;
     // What `export_memories` prints may be the inner part alone.
     let inner = file.iter().position(|(key, _)| key == "memories");
     let categories = match inner.map(|at| file.swap_remove(at).1) {
@@ -57,7 +57,7 @@ pub fn i_am(path: &Path, defaults: &Defaults) -> Result<Items, ImportError> {
     });
     let entries =
         entries.map(move |(category, key, entry)| item(&source, category, key, entry, &defaults));
-    let sessions = sessions.map(|count| Ok(Item::Sessions(count)));
+    let sessions = sessions.map(|count| Ok(ForeignItem::Sessions(count)));
     Ok(Box::new(entries.chain(sessions)))
 }
 
@@ -67,13 +67,13 @@ fn item(
     key: String,
     entry: MetaValue,
     defaults: &Defaults,
-) -> Result<Item, ImportError> {
+) -> Result<ForeignItem, ImportError> {
     let name = format!("{category}.{key}");
     let mut draft = Draft::new(format!("{source}: {name}"));
     let MetaValue::Map(entry) = entry else {
         return Err(draft.error("it is no object".to_owned()));
     };
-    let mut fields = Fields(entry);
+    let mut fields = ForeignFields(entry);
     let Some(content) = fields.take(&["value"], fields::any_text) else {
         return Err(draft.error("it has no `value`".to_owned()));
     };
@@ -88,8 +88,8 @@ fn item(
     memory.namespace = defaults.namespace.clone();
     // Where a memory lies says that here.
     draft.foreign.ended = match status.as_deref() {
-        Some("archived") => Some(Ended::Archived("archived in i-am".to_owned())),
-        Some("superseded") => Some(Ended::Superseded),
+        Some("archived") => Some(EndReason::Archived("archived in i-am".to_owned())),
+        Some("superseded") => Some(EndReason::Superseded),
         _ => None,
     };
     draft.foreign.memory.status = status.filter(|_| draft.foreign.ended.is_none());
@@ -98,12 +98,12 @@ fn item(
     // Where it comes from is a word in the first version.
     draft.foreign.memory.source = fields.take(&["source"], fields::text);
     if let Some(origin) = fields.take(&["source"], fields::map) {
-        let mut origin = Fields(origin);
+        let mut origin = ForeignFields(origin);
         draft.foreign.memory.source = origin.take(&["type"], fields::text);
         if let Some(detail) = origin.take(&["detail"], fields::text) {
             draft.keep("source_detail", MetaValue::Text(detail));
         }
-        draft.keep_rest(origin.rest().collect(), Fields(Vec::new()))?;
+        draft.keep_rest(origin.rest().collect(), ForeignFields(Vec::new()))?;
     }
     let mut links = fields.take(&["links"], fields::links).unwrap_or_default();
     for link in links.drain(..) {

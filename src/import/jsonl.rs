@@ -7,12 +7,12 @@
 use std::path::Path;
 
 use super::Defaults;
+use super::ForeignMemories;
 use super::ImportError;
-use super::Memories;
 use super::draft::Draft;
 use super::fields;
-use super::fields::Fields;
-use super::rows::Rows;
+use super::fields::ForeignFields;
+use super::rows::ImportRows;
 use crate::model::Stem;
 use crate::model::Timestamp;
 
@@ -21,11 +21,11 @@ use crate::model::Timestamp;
 /// # Errors
 ///
 /// Fails if the file cannot be read.
-pub fn jsonl(path: &Path, defaults: &Defaults) -> Result<Memories, ImportError> {
-    Ok(memories(Rows::open(path, &[])?, defaults))
+pub fn jsonl(path: &Path, defaults: &Defaults) -> Result<ForeignMemories, ImportError> {
+    Ok(memories(ImportRows::open(path, &[])?, defaults))
 }
 
-fn memories(rows: Rows, defaults: &Defaults) -> Memories {
+fn memories(rows: ImportRows, defaults: &Defaults) -> ForeignMemories {
     let defaults = defaults.clone();
     Box::new(rows.map(move |row| {
         let row = row?;
@@ -41,7 +41,11 @@ fn is_second_of(stem: &Stem, at: &Timestamp) -> bool {
         .is_some_and(|time| time.timestamp() == at.utc().timestamp())
 }
 
-fn fill(draft: &mut Draft, mut fields: Fields, defaults: &Defaults) -> Result<(), ImportError> {
+fn fill(
+    draft: &mut Draft,
+    mut fields: ForeignFields,
+    defaults: &Defaults,
+) -> Result<(), ImportError> {
     let Some(content) = fields.take(&["text", "content", "value"], fields::any_text) else {
         return Err(draft.error("it has no text: no `text`, `content` or `value`".to_owned()));
     };
@@ -110,7 +114,7 @@ mod tests {
 
     fn read(input: impl Into<Vec<u8>>) -> Vec<Result<Foreign, ImportError>> {
         let input = Box::new(Cursor::new(input.into()));
-        let rows = Rows::of(input, Path::new("in"), "in.jsonl", &[]).unwrap();
+        let rows = ImportRows::of(input, Path::new("in"), "in.jsonl", &[]).unwrap();
         memories(rows, &defaults()).collect()
     }
 

@@ -5,16 +5,16 @@
 use std::path::Path;
 
 use super::Defaults;
+use super::ForeignItem;
+use super::ForeignItems;
+use super::ForeignRelation;
 use super::ImportError;
-use super::Item;
-use super::Items;
-use super::Relation;
 use super::SUPERSEDED_BY;
 use super::draft::Draft;
 use super::fields;
-use super::fields::Fields;
-use super::rows::Row;
-use super::rows::Rows;
+use super::fields::ForeignFields;
+use super::rows::ImportRow;
+use super::rows::ImportRows;
 
 const RELATIONS: &str = "relations";
 
@@ -23,26 +23,26 @@ const RELATIONS: &str = "relations";
 /// # Errors
 ///
 /// Fails if the file cannot be read.
-pub fn loci(path: &Path, defaults: &Defaults) -> Result<Items, ImportError> {
-    let rows = Rows::open(path, &["memories", RELATIONS])?;
+pub fn loci(path: &Path, defaults: &Defaults) -> Result<ForeignItems, ImportError> {
+    let rows = ImportRows::open(path, &["memories", RELATIONS])?;
     let defaults = defaults.clone();
     Ok(Box::new(rows.map(move |row| item(row?, &defaults))))
 }
 
-fn item(row: Row, defaults: &Defaults) -> Result<Item, ImportError> {
+fn item(row: ImportRow, defaults: &Defaults) -> Result<ForeignItem, ImportError> {
     let draft = Draft::new(row.source);
     match row.list {
-        RELATIONS => relation(&draft, row.fields).map(Item::Relation),
+        RELATIONS => relation(&draft, row.fields).map(ForeignItem::ForeignRelation),
         _ => memory(draft, row.fields, defaults),
     }
 }
 
-fn relation(draft: &Draft, mut fields: Fields) -> Result<Relation, ImportError> {
+fn relation(draft: &Draft, mut fields: ForeignFields) -> Result<ForeignRelation, ImportError> {
     let mut word = |name: &str| {
         let lacks = || draft.error(format!("this relation has no `{name}`"));
         fields.take(&[name], fields::text).ok_or_else(lacks)
     };
-    Ok(Relation {
+    Ok(ForeignRelation {
         from: word("subject_id")?,
         relation: fields::relation_word(&word("predicate")?),
         to: word("object_id")?,
@@ -50,12 +50,16 @@ fn relation(draft: &Draft, mut fields: Fields) -> Result<Relation, ImportError> 
     })
 }
 
-fn memory(mut draft: Draft, mut fields: Fields, defaults: &Defaults) -> Result<Item, ImportError> {
+fn memory(
+    mut draft: Draft,
+    mut fields: ForeignFields,
+    defaults: &Defaults,
+) -> Result<ForeignItem, ImportError> {
     let id = fields.take(&["id"], fields::text);
     match fields.take(&["superseded_by"], fields::text).as_deref() {
         None => {}
         Some("forgotten") => {
-            return Ok(Item::LeftOut {
+            return Ok(ForeignItem::LeftOut {
                 source_id: id,
                 what: "memories that were forgotten there",
             });

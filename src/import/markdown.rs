@@ -10,15 +10,15 @@ use std::path::PathBuf;
 
 use super::Defaults;
 use super::Foreign;
+use super::ForeignMemories;
 use super::ImportError;
-use super::Memories;
 use super::aiaml;
 use super::block::Block;
-use super::block::Language;
-use super::block::Parts;
+use super::block::BlockLanguage;
+use super::block::NoteParts;
 use super::draft::Draft;
 use super::fields;
-use super::fields::Fields;
+use super::fields::ForeignFields;
 use super::source_file::SourceFile;
 use super::source_file::check_is_note;
 use super::source_file::io_error;
@@ -42,7 +42,7 @@ const MAX_DEPTH: usize = 16;
 /// # Errors
 ///
 /// Fails if there is nothing at `path`, or it cannot be listed.
-pub fn markdown(path: &Path, defaults: &Defaults) -> Result<Memories, ImportError> {
+pub fn markdown(path: &Path, defaults: &Defaults) -> Result<ForeignMemories, ImportError> {
     notes(path, defaults, &Flavour::PLAIN)
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Flavour {
     /// The text may begin with a second block of metadata.
     pub is_doubled: bool,
     /// Takes further values from the metadata, the text and the path within the source.
-    pub read_more: fn(&mut Draft, &mut Fields, &str, &str),
+    pub read_more: fn(&mut Draft, &mut ForeignFields, &str, &str),
 }
 
 impl Flavour {
@@ -67,7 +67,7 @@ pub(super) fn notes(
     path: &Path,
     defaults: &Defaults,
     flavour: &'static Flavour,
-) -> Result<Memories, ImportError> {
+) -> Result<ForeignMemories, ImportError> {
     let metadata = fs::metadata(path).map_err(|source| io_error(path, source))?;
     let defaults = defaults.clone();
     if !metadata.is_dir() {
@@ -196,7 +196,7 @@ struct Note<'a> {
 
 /// A note's text, split into its parts.
 struct Reading<'a> {
-    fields: Fields,
+    fields: ForeignFields,
     content: &'a str,
     /// The text that is searched for a heading.
     body: &'a str,
@@ -208,15 +208,15 @@ impl Note<'_> {
         // The byte order mark belongs to the file and not to the text.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let whole = |body, why_whole| Reading {
-            fields: Fields(Vec::new()),
+            fields: ForeignFields(Vec::new()),
             content: text,
             body,
             why_whole,
         };
         let (block, content) = match Block::find(text) {
-            Parts::Whole(block, content) => (block, content),
-            Parts::NoBlock => return self.draft(whole(text, None)),
-            Parts::NotClosed => {
+            NoteParts::Whole(block, content) => (block, content),
+            NoteParts::NoBlock => return self.draft(whole(text, None)),
+            NoteParts::NotClosed => {
                 let why = "it has no closing line".to_owned();
                 return self.draft(whole(text, Some(why)));
             }
@@ -225,12 +225,12 @@ impl Note<'_> {
             Ok(fields) => fields,
             Err(why) => return self.draft(whole(content, Some(why))),
         };
-        if block.language == Language::Yaml {
+        if block.language == BlockLanguage::Yaml {
             self.respell(&mut fields);
         }
         let mut inside = content;
         if self.flavour.is_doubled
-            && let Parts::Whole(second, rest) = Block::find(content)
+            && let NoteParts::Whole(second, rest) = Block::find(content)
             && let Ok(more) = second.read()
         {
             fields.add(more);
@@ -289,7 +289,7 @@ impl Note<'_> {
 
     /// Gives numbers the spelling of the file: `007`, `1.10` and `1e3` are names and versions at
     /// least as often as they are numbers, and YAML would keep only their value.
-    fn respell(&self, fields: &mut Fields) {
+    fn respell(&self, fields: &mut ForeignFields) {
         let has_topics = fields.0.iter().any(|(key, _)| key == "topics");
         for (key, value) in &mut fields.0 {
             let is_topics = key == "topics" || (key == "tags" && !has_topics);

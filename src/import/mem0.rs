@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::Defaults;
+use super::ForeignItem;
+use super::ForeignItems;
 use super::ImportError;
-use super::Item;
-use super::Items;
 use super::draft::Draft;
 use super::fields;
-use super::rows::Row;
-use super::rows::Rows;
+use super::rows::ImportRow;
+use super::rows::ImportRows;
 
 const RELATIONS: &str = "relations";
 
@@ -18,16 +18,16 @@ const RELATIONS: &str = "relations";
 /// # Errors
 ///
 /// Fails if the file cannot be read.
-pub fn mem0(path: &Path, defaults: &Defaults) -> Result<Items, ImportError> {
-    let rows = Rows::open(path, &["results", "memories", RELATIONS])?.refuse_loci()?;
+pub fn mem0(path: &Path, defaults: &Defaults) -> Result<ForeignItems, ImportError> {
+    let rows = ImportRows::open(path, &["results", "memories", RELATIONS])?.refuse_loci()?;
     let defaults = defaults.clone();
     Ok(Box::new(rows.map(move |row| item(row?, &defaults))))
 }
 
-fn item(row: Row, defaults: &Defaults) -> Result<Item, ImportError> {
+fn item(row: ImportRow, defaults: &Defaults) -> Result<ForeignItem, ImportError> {
     if row.list == RELATIONS {
         // They hold between names that occur in texts, not between memories.
-        return Ok(Item::LeftOut {
+        return Ok(ForeignItem::LeftOut {
             source_id: None,
             what: "relations of the graph",
         });
@@ -69,7 +69,7 @@ mod tests {
         let memory = r#"{"id": "a", "memory": "x", "categories": ["b", null, 7, ["c"]]}"#;
         std::fs::write(&path, memory).unwrap();
         let item = mem0(&path, &defaults()).unwrap().next().unwrap().unwrap();
-        let Item::Memory(foreign) = item else {
+        let ForeignItem::Memory(foreign) = item else {
             panic!("{item:?}");
         };
         assert_eq!(foreign.memory.topics, ["b", "7"]);

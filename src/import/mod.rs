@@ -58,14 +58,14 @@ pub struct Foreign {
     /// When it was changed there the last time, where that is another moment than its making.
     pub updated: Option<Timestamp>,
     /// Why it lives no more there.
-    pub ended: Option<Ended>,
+    pub ended: Option<EndReason>,
     /// Things it had that no memory has a place for, by words for their sorts.
     pub not_carried: Vec<&'static str>,
 }
 
 /// Why a memory lives no more where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub enum EndReason {
     /// It was put aside, for this reason.
     Archived(String),
     /// Another one replaced it, which the source may not name.
@@ -75,7 +75,7 @@ pub enum Ended {
 /// That one memory of a source stands to another, by what they are called there. It may be told
 /// before either of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Relation {
+pub struct ForeignRelation {
     pub from: String,
     /// The first one's relation to the second.
     pub relation: String,
@@ -91,9 +91,9 @@ pub const SUPERSEDED_BY: &str = "superseded_by";
 
 /// One thing of a source.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Item {
+pub enum ForeignItem {
     Memory(Box<Foreign>),
-    Relation(Relation),
+    ForeignRelation(ForeignRelation),
     /// Something is not brought over, on purpose or because there is no place for it.
     LeftOut {
         /// Its name there, if it is a memory.
@@ -105,9 +105,9 @@ pub enum Item {
     Sessions(usize),
 }
 
-impl From<Foreign> for Item {
-    fn from(foreign: Foreign) -> Item {
-        Item::Memory(Box::new(foreign))
+impl From<Foreign> for ForeignItem {
+    fn from(foreign: Foreign) -> ForeignItem {
+        ForeignItem::Memory(Box::new(foreign))
     }
 }
 
@@ -142,14 +142,14 @@ impl ImportError {
 }
 
 /// The memories of a source, one by one.
-pub type Memories = Box<dyn Iterator<Item = Result<Foreign, ImportError>>>;
+pub type ForeignMemories = Box<dyn Iterator<Item = Result<Foreign, ImportError>>>;
 
 /// All of a source, one by one.
-pub type Items = Box<dyn Iterator<Item = Result<Item, ImportError>>>;
+pub type ForeignItems = Box<dyn Iterator<Item = Result<ForeignItem, ImportError>>>;
 
 /// A source that holds memories only.
-pub fn items(memories: Memories) -> Items {
-    Box::new(memories.map(|memory| memory.map(Item::from)))
+pub fn items(memories: ForeignMemories) -> ForeignItems {
+    Box::new(memories.map(|memory| memory.map(ForeignItem::from)))
 }
 
 #[cfg(test)]
@@ -167,7 +167,7 @@ pub(crate) mod tests {
         }
     }
 
-    type Open = fn(&Path, &Defaults) -> Result<Items, ImportError>;
+    type Open = fn(&Path, &Defaults) -> Result<ForeignItems, ImportError>;
 
     const SOURCES: [Open; 7] = [
         ai_memory,
@@ -195,7 +195,10 @@ pub(crate) mod tests {
     }
 
     /// What `open` makes of a file that holds `input`, a line for each item.
-    pub fn told(input: &str, open: impl Fn(&Path) -> Result<Items, ImportError>) -> Vec<String> {
+    pub fn told(
+        input: &str,
+        open: impl Fn(&Path) -> Result<ForeignItems, ImportError>,
+    ) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("in");
         std::fs::write(&path, input).unwrap();
@@ -207,12 +210,14 @@ pub(crate) mod tests {
         items
             .into_iter()
             .map(|item| match item {
-                Ok(Item::Memory(foreign)) => said(*foreign),
-                Ok(Item::Relation(it)) => format!("{} {} {}", it.from, it.relation, it.to),
-                Ok(Item::LeftOut { source_id, what }) => {
+                Ok(ForeignItem::Memory(foreign)) => said(*foreign),
+                Ok(ForeignItem::ForeignRelation(it)) => {
+                    format!("{} {} {}", it.from, it.relation, it.to)
+                }
+                Ok(ForeignItem::LeftOut { source_id, what }) => {
                     format!("{}: {what}", source_id.as_deref().unwrap_or("?"))
                 }
-                Ok(Item::Sessions(count)) => format!("{count} sessions"),
+                Ok(ForeignItem::Sessions(count)) => format!("{count} sessions"),
                 Err(error) => error.to_string().replace(&place, ""),
             })
             .collect()

@@ -15,7 +15,7 @@ pub(super) const OF_LOCI: &str = "this looks like an export of Loci: use `--from
 
 /// Form in which an input holds its objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum InputForm {
     Lines,
     /// The elements of an array that is the whole input.
     List,
@@ -26,12 +26,12 @@ pub(super) enum Form {
     /// The elements of one of them.
     ListOfObject,
     AfterList,
-    Ended,
+    EndReason,
 }
 
-impl Form {
+impl InputForm {
     /// Tells the form by the first bytes, and where the first line or element begins.
-    pub fn of(head: &[u8]) -> (Form, usize) {
+    pub fn of(head: &[u8]) -> (InputForm, usize) {
         let bom = if head.starts_with(b"\xef\xbb\xbf") {
             3
         } else {
@@ -43,30 +43,30 @@ impl Form {
                 // A line that is no JSON may begin with a bracket, too.
                 let inside = skip_blanks(head, start + 1);
                 match head.get(inside) {
-                    Some(b'{' | b']') => (Form::List, start + 1),
-                    _ => (Form::Lines, bom),
+                    Some(b'{' | b']') => (InputForm::List, start + 1),
+                    _ => (InputForm::Lines, bom),
                 }
             }
             Some(b'{') => match wrapped_list(head, start, &["memories"]) {
-                Some(inside) => (Form::WrappedList, inside),
-                None => (Form::Lines, bom),
+                Some(inside) => (InputForm::WrappedList, inside),
+                None => (InputForm::Lines, bom),
             },
-            _ => (Form::Lines, bom),
+            _ => (InputForm::Lines, bom),
         }
     }
 
-    /// As [`Form::of`], for what may be an object with the lists `names`.
-    pub fn of_lists(head: &[u8], names: &[&str]) -> (Form, usize) {
-        match Form::of(head) {
-            (Form::Lines | Form::WrappedList, _) => {}
+    /// As [`InputForm::of`], for what may be an object with the lists `names`.
+    pub fn of_lists(head: &[u8], names: &[&str]) -> (InputForm, usize) {
+        match InputForm::of(head) {
+            (InputForm::Lines | InputForm::WrappedList, _) => {}
             list => return list,
         }
         let bom = usize::from(head.starts_with(b"\xef\xbb\xbf")) * 3;
         let start = skip_blanks(head, bom);
         let is_object = head.get(start) == Some(&b'{');
         match is_object && wrapped_list(head, start, names).is_some() {
-            true => (Form::Object, start + 1),
-            false => (Form::Lines, bom),
+            true => (InputForm::Object, start + 1),
+            false => (InputForm::Lines, bom),
         }
     }
 }
@@ -123,21 +123,21 @@ fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
 }
 
 /// One object's bytes with the line they begin at, or what stands there instead.
-pub(super) struct Record {
+pub(super) struct RawRecord {
     pub line: usize,
-    pub bytes: Result<Vec<u8>, Fault>,
+    pub bytes: Result<Vec<u8>, RecordFault>,
 }
 
-impl Record {
-    fn fault(line: usize, fault: Fault) -> Record {
-        Record {
+impl RawRecord {
+    fn fault(line: usize, fault: RecordFault) -> RawRecord {
+        RawRecord {
             line,
             bytes: Err(fault),
         }
     }
 }
 
-pub(super) enum Fault {
+pub(super) enum RecordFault {
     TooLong,
     ListNotClosed,
     ObjectNotClosed,
@@ -148,9 +148,9 @@ pub(super) enum Fault {
 }
 
 /// Cuts an input into records, holding one of them at a time.
-pub(super) struct Records<R> {
+pub(super) struct RecordReader<R> {
     pub input: R,
-    pub form: Form,
+    pub form: InputForm,
     pub line: usize,
     /// The lists that are read of an object that has several.
     pub names: &'static [&'static str],
@@ -158,18 +158,20 @@ pub(super) struct Records<R> {
     pub list: &'static str,
 }
 
-impl<R: BufRead> Records<R> {
-    pub fn next(&mut self) -> io::Result<Option<Record>> {
+impl<R: BufRead> RecordReader<R> {
+    pub fn next(&mut self) -> io::Result<Option<RawRecord>> {
         match self.form {
-            Form::Lines => self.next_line(),
-            Form::List | Form::WrappedList | Form::ListOfObject => self.next_element(),
-            Form::Object => self.next_list(),
-            Form::AfterList => self.after_list(),
-            Form::Ended => Ok(None),
+            InputForm::Lines => self.next_line(),
+            InputForm::List | InputForm::WrappedList | InputForm::ListOfObject => {
+                self.next_element()
+            }
+            InputForm::Object => self.next_list(),
+            InputForm::AfterList => self.after_list(),
+            InputForm::EndReason => Ok(None),
         }
     }
 
-    fn next_line(&mut self) -> io::Result<Option<Record>> {
+    fn next_line(&mut self) -> io::Result<Option<RawRecord>> {
         loop {
             let mut line = Bounded::default();
             let mut is_end = true;
@@ -197,7 +199,7 @@ impl<R: BufRead> Records<R> {
         }
     }
 
-    fn next_element(&mut self) -> io::Result<Option<Record>> {
+    fn next_element(&mut self) -> io::Result<Option<RawRecord>> {
         let mut element = Bounded::default();
         let mut first_line = self.line;
         let mut nesting = Nesting::default();
@@ -206,15 +208,18 @@ impl<R: BufRead> Records<R> {
                 if nesting.is_outside() && !element.is_blank {
                     return Ok(Some(element.record(first_line)));
                 }
-                self.form = Form::Ended;
-                return Ok(Some(Record::fault(first_line, Fault::ListNotClosed)));
+                self.form = InputForm::EndReason;
+                return Ok(Some(RawRecord::fault(
+                    first_line,
+                    RecordFault::ListNotClosed,
+                )));
             };
             if nesting.is_outside() && matches!(byte, b',' | b']') {
                 if byte == b']' {
                     self.form = match self.form {
-                        Form::List => Form::AfterList,
-                        Form::ListOfObject => Form::Object,
-                        _ => Form::Ended,
+                        InputForm::List => InputForm::AfterList,
+                        InputForm::ListOfObject => InputForm::Object,
+                        _ => InputForm::EndReason,
                     };
                 }
                 if !element.is_blank {
@@ -244,7 +249,7 @@ impl<R: BufRead> Records<R> {
     }
 
     /// Goes on to the first record of the next list that is read; other values are passed over.
-    fn next_list(&mut self) -> io::Result<Option<Record>> {
+    fn next_list(&mut self) -> io::Result<Option<RawRecord>> {
         loop {
             match self.peek_byte()? {
                 Some(b',') => drop(self.next_byte()?),
@@ -255,7 +260,7 @@ impl<R: BufRead> Records<R> {
                 Some(b'"') => {
                     let key = self.value()?;
                     if self.peek_byte()? != Some(b':') {
-                        return Ok(self.broken(Fault::NoKey));
+                        return Ok(self.broken(RecordFault::NoKey));
                     }
                     self.next_byte()?;
                     let mut names = self.names.iter();
@@ -264,7 +269,7 @@ impl<R: BufRead> Records<R> {
                         (Some(name), Some(b'[')) => {
                             self.next_byte()?;
                             self.list = name;
-                            self.form = Form::ListOfObject;
+                            self.form = InputForm::ListOfObject;
                             return self.next();
                         }
                         _ => {
@@ -272,21 +277,24 @@ impl<R: BufRead> Records<R> {
                             let inside = value.strip_prefix(b"[").unwrap_or_default();
                             if name.is_none() && inside.trim_ascii_start().starts_with(b"{") {
                                 let name = String::from_utf8_lossy(&key).replace('"', "");
-                                return Ok(Some(Record::fault(line, Fault::UnknownList(name))));
+                                return Ok(Some(RawRecord::fault(
+                                    line,
+                                    RecordFault::UnknownList(name),
+                                )));
                             }
                         }
                     }
                 }
-                Some(_) => return Ok(self.broken(Fault::NoKey)),
-                None => return Ok(self.broken(Fault::ObjectNotClosed)),
+                Some(_) => return Ok(self.broken(RecordFault::NoKey)),
+                None => return Ok(self.broken(RecordFault::ObjectNotClosed)),
             }
         }
     }
 
     /// There is no telling what comes after it.
-    fn broken(&mut self, fault: Fault) -> Option<Record> {
-        self.form = Form::Ended;
-        Some(Record::fault(self.line, fault))
+    fn broken(&mut self, fault: RecordFault) -> Option<RawRecord> {
+        self.form = InputForm::EndReason;
+        Some(RawRecord::fault(self.line, fault))
     }
 
     /// The beginning of the value here, a key's worth of it; the rest is passed over.
@@ -323,11 +331,14 @@ impl<R: BufRead> Records<R> {
         }
     }
 
-    fn after_list(&mut self) -> io::Result<Option<Record>> {
-        self.form = Form::Ended;
+    fn after_list(&mut self) -> io::Result<Option<RawRecord>> {
+        self.form = InputForm::EndReason;
         while let Some(byte) = self.next_byte()? {
             if !byte.is_ascii_whitespace() {
-                return Ok(Some(Record::fault(self.line, Fault::TextAfterList)));
+                return Ok(Some(RawRecord::fault(
+                    self.line,
+                    RecordFault::TextAfterList,
+                )));
             }
             self.line += usize::from(byte == b'\n');
         }
@@ -366,13 +377,13 @@ impl Bounded {
         self.bytes.extend_from_slice(&more[..more.len().min(room)]);
     }
 
-    fn record(self, line: usize) -> Record {
+    fn record(self, line: usize) -> RawRecord {
         let bytes = if self.is_too_long {
-            Err(Fault::TooLong)
+            Err(RecordFault::TooLong)
         } else {
             Ok(self.bytes)
         };
-        Record { line, bytes }
+        RawRecord { line, bytes }
     }
 }
 
@@ -405,25 +416,25 @@ impl Nesting {
     }
 }
 
-impl Fault {
+impl RecordFault {
     pub fn what(&self) -> String {
         match self {
-            Fault::TooLong => {
+            RecordFault::TooLong => {
                 format!("it has more than {MAX_RECORD_BYTES} bytes. Split the memory first.")
             }
-            Fault::ListNotClosed => {
+            RecordFault::ListNotClosed => {
                 "the list has no closing `]`. The file may have been cut off here.".to_owned()
             }
-            Fault::ObjectNotClosed => {
+            RecordFault::ObjectNotClosed => {
                 "the object has no closing `}`. The file may have been cut off here.".to_owned()
             }
-            Fault::NoKey => {
+            RecordFault::NoKey => {
                 "here a key should stand; what follows was not read. Mend the JSON.".to_owned()
             }
-            Fault::TextAfterList => "what follows the list was not read".to_owned(),
+            RecordFault::TextAfterList => "what follows the list was not read".to_owned(),
             // Loci is the one source that has both `memories` and `relations`.
-            Fault::UnknownList(name) if name == "relations" => OF_LOCI.to_owned(),
-            Fault::UnknownList(name) => {
+            RecordFault::UnknownList(name) if name == "relations" => OF_LOCI.to_owned(),
+            RecordFault::UnknownList(name) => {
                 format!("this source has no list `{name}`. Use --from with the one it is from.")
             }
         }

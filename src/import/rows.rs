@@ -13,12 +13,12 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use super::ImportError;
-use super::fields::Fields;
-use super::records::Fault;
-use super::records::Form;
+use super::fields::ForeignFields;
+use super::records::InputForm;
 use super::records::OF_LOCI;
-use super::records::Record;
-use super::records::Records;
+use super::records::RawRecord;
+use super::records::RecordFault;
+use super::records::RecordReader;
 use super::source_file::io_error;
 use super::source_file::unreadable;
 use crate::format;
@@ -32,33 +32,33 @@ const HEAD_BYTES: u64 = 64 * 1024;
 type Input = Box<dyn Read>;
 
 /// The objects of an export.
-pub(super) struct Rows {
-    records: Records<BufReader<Chain<Cursor<Vec<u8>>, Input>>>,
+pub(super) struct ImportRows {
+    records: RecordReader<BufReader<Chain<Cursor<Vec<u8>>, Input>>>,
     path: PathBuf,
     name: String,
 }
 
-type RowResult = Result<Row, ImportError>;
+type RowResult = Result<ImportRow, ImportError>;
 
 /// One of them.
-pub(super) struct Row {
+pub(super) struct ImportRow {
     /// The list that it stood in; the first one where there are no several.
     pub list: &'static str,
     /// Its place, for messages.
     pub source: String,
-    pub fields: Fields,
+    pub fields: ForeignFields,
 }
 
-impl Rows {
+impl ImportRows {
     /// Opens the file at `path`, or standard input for `-`, whose records stand in the lists
     /// `names` of one object, in one list, or one a line. Without names it is the list `memories`.
     ///
     /// # Errors
     ///
     /// Fails if the file cannot be read.
-    pub fn open(path: &Path, names: &'static [&'static str]) -> Result<Rows, ImportError> {
+    pub fn open(path: &Path, names: &'static [&'static str]) -> Result<ImportRows, ImportError> {
         if path == Path::new("-") {
-            return Rows::of(Box::new(io::stdin()), path, "standard input", names);
+            return ImportRows::of(Box::new(io::stdin()), path, "standard input", names);
         }
         let open = || File::open(path).map_err(|source| io_error(path, source));
         let name = path.display().to_string();
@@ -68,19 +68,19 @@ impl Rows {
             if length == 0 {
                 return Err(unreadable(path, "it is empty".to_owned()));
             }
-            Rows::of(Box::new(open()?), path, &name, names)?.check_lists()?;
+            ImportRows::of(Box::new(open()?), path, &name, names)?.check_lists()?;
         }
-        Rows::of(Box::new(open()?), path, &name, names)
+        ImportRows::of(Box::new(open()?), path, &name, names)
     }
 
     /// Refuses an export of another source, which has lists that this one has not.
     fn check_lists(mut self) -> Result<(), ImportError> {
-        if self.records.form != Form::Object {
+        if self.records.form != InputForm::Object {
             return Ok(());
         }
         let at_path = |source| io_error(&self.path, source);
         while let Some(record) = self.records.next().map_err(at_path)? {
-            if let Err(fault @ Fault::UnknownList(_)) = record.bytes {
+            if let Err(fault @ RecordFault::UnknownList(_)) = record.bytes {
                 return Err(unreadable(&self.path, fault.what()));
             }
         }
@@ -96,7 +96,7 @@ impl Rows {
         let path = self.path.clone();
         let mut rows = self.peekable();
         let keys = ["source_group", "subject_id"];
-        let is_of_loci = |row: &Row| {
+        let is_of_loci = |row: &ImportRow| {
             let mut fields = row.fields.0.iter();
             fields.any(|(key, _)| keys.contains(&key.as_str()))
         };
@@ -106,13 +106,13 @@ impl Rows {
         }
     }
 
-    /// As [`Rows::open`], of an input that is called `name` in messages.
+    /// As [`ImportRows::open`], of an input that is called `name` in messages.
     pub fn of(
         mut input: Input,
         path: &Path,
         name: &str,
         names: &'static [&'static str],
-    ) -> Result<Rows, ImportError> {
+    ) -> Result<ImportRows, ImportError> {
         let mut head = Vec::new();
         input
             .by_ref()
@@ -124,11 +124,11 @@ impl Rows {
             return Err(unreadable(path, what.to_owned()));
         }
         let (form, start) = match names {
-            [] => Form::of(&head),
-            names => Form::of_lists(&head, names),
+            [] => InputForm::of(&head),
+            names => InputForm::of_lists(&head, names),
         };
-        Ok(Rows {
-            records: Records {
+        Ok(ImportRows {
+            records: RecordReader {
                 line: 1 + memchr::memchr_iter(b'\n', &head[..start]).count(),
                 input: BufReader::new(Cursor::new(head.split_off(start)).chain(input)),
                 form,
@@ -140,8 +140,8 @@ impl Rows {
         })
     }
 
-    fn row(&self, record: Record) -> Result<Row, ImportError> {
-        let Record { line, bytes } = record;
+    fn row(&self, record: RawRecord) -> Result<ImportRow, ImportError> {
+        let RawRecord { line, bytes } = record;
         let error = |line: usize, what: String| ImportError::Unreadable {
             source_name: format!("{}:{line}", self.name),
             what,
@@ -156,22 +156,22 @@ impl Rows {
         let MetaValue::Map(entries) = format::from_json(value) else {
             return Err(error(line, "it is no JSON object".to_owned()));
         };
-        Ok(Row {
+        Ok(ImportRow {
             list: self.records.list,
             source: format!("{}:{line}", self.name),
-            fields: Fields(entries),
+            fields: ForeignFields(entries),
         })
     }
 }
 
-impl Iterator for Rows {
+impl Iterator for ImportRows {
     type Item = RowResult;
 
-    fn next(&mut self) -> Option<Result<Row, ImportError>> {
+    fn next(&mut self) -> Option<Result<ImportRow, ImportError>> {
         match self.records.next() {
             Ok(record) => record.map(|record| self.row(record)),
             Err(source) => {
-                self.records.form = Form::Ended;
+                self.records.form = InputForm::EndReason;
                 Some(Err(io_error(&self.path, source)))
             }
         }
@@ -188,7 +188,7 @@ mod tests {
     #[track_caller]
     fn check(input: &str, expected: &[&str]) {
         let input = Box::new(Cursor::new(input.as_bytes().to_vec()));
-        let found: Vec<String> = Rows::of(input, Path::new("in"), "in", LISTS)
+        let found: Vec<String> = ImportRows::of(input, Path::new("in"), "in", LISTS)
             .unwrap()
             .map(|row| match row {
                 Ok(row) => {
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn a_database_is_told_from_an_export() {
         let input = Box::new(Cursor::new([SQLITE, b"more"].concat()));
-        let error = Rows::of(input, Path::new("memory.db"), "memory.db", LISTS);
+        let error = ImportRows::of(input, Path::new("memory.db"), "memory.db", LISTS);
         let error = error.err().map(|error| error.to_string());
         let expected =
             "memory.db: it is a database. Have its program export it as JSON, and import that.";
@@ -272,7 +272,7 @@ mod tests {
         fn no_input_makes_it_panic_or_run_for_ever(tail in "[\\[\\]{}\",:\\\\ \n0-9a-z]{0,200}") {
             let input = format!("{{\"memories\": [{tail}");
             let input = Box::new(Cursor::new(input.into_bytes()));
-            let rows = Rows::of(input, Path::new("in"), "in", LISTS).unwrap();
+            let rows = ImportRows::of(input, Path::new("in"), "in", LISTS).unwrap();
             let count = rows.take(1_000).count();
             proptest::prop_assert!(count < 1_000);
         }

@@ -7,15 +7,15 @@
 use std::path::Path;
 
 use super::Defaults;
+use super::ForeignItem;
+use super::ForeignItems;
+use super::ForeignRelation;
 use super::ImportError;
-use super::Item;
-use super::Items;
-use super::Relation;
 use super::draft::Draft;
 use super::fields;
-use super::fields::Fields;
-use super::rows::Row;
-use super::rows::Rows;
+use super::fields::ForeignFields;
+use super::rows::ImportRow;
+use super::rows::ImportRows;
 use crate::model::Kind;
 use crate::model::MetaValue;
 
@@ -28,32 +28,34 @@ const TO: [&str; 3] = ["to", "to_id", "target"];
 /// # Errors
 ///
 /// Fails if the file cannot be read.
-pub fn server_memory(path: &Path, defaults: &Defaults) -> Result<Items, ImportError> {
-    let rows = Rows::open(path, &["entities", RELATIONS])?;
+pub fn server_memory(path: &Path, defaults: &Defaults) -> Result<ForeignItems, ImportError> {
+    let rows = ImportRows::open(path, &["entities", RELATIONS])?;
     let defaults = defaults.clone();
     Ok(Box::new(rows.map(move |row| item(row?, &defaults))))
 }
 
-fn item(row: Row, defaults: &Defaults) -> Result<Item, ImportError> {
+fn item(row: ImportRow, defaults: &Defaults) -> Result<ForeignItem, ImportError> {
     let (draft, mut fields) = (Draft::new(row.source), row.fields);
     let sort = fields.take(&["type"], fields::text);
     let names_two = fields.0.iter().any(|(key, _)| FROM.contains(&key.as_str()));
     match sort.as_deref() {
-        Some("relation") => relation(&draft, fields).map(Item::Relation),
+        Some("relation") => relation(&draft, fields).map(ForeignItem::ForeignRelation),
         Some("entity") => entity(draft, fields, defaults),
-        _ if row.list == RELATIONS || names_two => relation(&draft, fields).map(Item::Relation),
+        _ if row.list == RELATIONS || names_two => {
+            relation(&draft, fields).map(ForeignItem::ForeignRelation)
+        }
         _ => entity(draft, fields, defaults),
     }
 }
 
-fn relation(draft: &Draft, mut fields: Fields) -> Result<Relation, ImportError> {
+fn relation(draft: &Draft, mut fields: ForeignFields) -> Result<ForeignRelation, ImportError> {
     let mut word = |names: &[&str]| {
         let lacks = || draft.error(format!("this relation has no `{}`", names[0]));
         fields.take(names, fields::text).ok_or_else(lacks)
     };
     let (from, to) = (word(&FROM)?, word(&TO)?);
     let relation = word(&["relationType", "relation_type"])?;
-    Ok(Relation {
+    Ok(ForeignRelation {
         from,
         relation: fields::relation_word(&relation),
         to,
@@ -61,7 +63,11 @@ fn relation(draft: &Draft, mut fields: Fields) -> Result<Relation, ImportError> 
     })
 }
 
-fn entity(mut draft: Draft, mut fields: Fields, defaults: &Defaults) -> Result<Item, ImportError> {
+fn entity(
+    mut draft: Draft,
+    mut fields: ForeignFields,
+    defaults: &Defaults,
+) -> Result<ForeignItem, ImportError> {
     let Some(name) = fields.take(&["name", "entityName", "entity_name"], fields::text) else {
         return Err(draft.error("this entity has no `name`".to_owned()));
     };

@@ -18,8 +18,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
 
 use super::ImportError;
-use super::fields::Fields;
-use super::rows::Row;
+use super::fields::ForeignFields;
+use super::rows::ImportRow;
 use super::source_file::unreadable;
 use crate::model::MetaValue;
 
@@ -93,7 +93,7 @@ const TABLES: [Table; 3] = [
 /// Fails if it cannot be opened, or holds no memories of ai-memory.
 pub(super) fn rows(
     path: &Path,
-) -> Result<impl Iterator<Item = Result<Row, ImportError>> + use<>, ImportError> {
+) -> Result<impl Iterator<Item = Result<ImportRow, ImportError>> + use<>, ImportError> {
     let seen = FileStamps::of(path);
     let connection = open(path)?;
     let mut database = Database {
@@ -182,7 +182,7 @@ struct Database {
     path: PathBuf,
     seen: FileStamps,
     connection: Connection,
-    ready: VecDeque<Result<Row, ImportError>>,
+    ready: VecDeque<Result<ImportRow, ImportError>>,
     /// Index of the table in [`TABLES`] that is read.
     table: usize,
     /// The last row that was read of it.
@@ -190,7 +190,7 @@ struct Database {
 }
 
 impl Database {
-    fn next(&mut self) -> Option<Result<Row, ImportError>> {
+    fn next(&mut self) -> Option<Result<ImportRow, ImportError>> {
         loop {
             if let Some(row) = self.ready.pop_front() {
                 return Some(row);
@@ -255,10 +255,10 @@ impl Database {
                 fields.push((*name, row.get_ref(column + 1)?));
             }
             self.ready.push_back(match values(&fields) {
-                Ok(fields) => Ok(Row {
+                Ok(fields) => Ok(ImportRow {
                     list: table.list,
                     source,
-                    fields: Fields(fields),
+                    fields: ForeignFields(fields),
                 }),
                 Err(name) => Err(ImportError::Unreadable {
                     source_name: source,
@@ -292,8 +292,8 @@ fn values<'a>(columns: &[(&'a str, ValueRef<'_>)]) -> Result<Vec<(String, MetaVa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::Item;
-    use crate::import::Items;
+    use crate::import::ForeignItem;
+    use crate::import::ForeignItems;
     use crate::import::ai_memory;
     use crate::import::tests::defaults;
 
@@ -305,10 +305,10 @@ mod tests {
         (path, connection)
     }
 
-    fn read(items: Items) -> Vec<String> {
+    fn read(items: ForeignItems) -> Vec<String> {
         items
             .map(|item| match item {
-                Ok(Item::Memory(foreign)) => foreign.memory.content,
+                Ok(ForeignItem::Memory(foreign)) => foreign.memory.content,
                 Ok(other) => format!("{other:?}"),
                 Err(error) => error.to_string(),
             })

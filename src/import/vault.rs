@@ -7,11 +7,11 @@
 use std::path::Path;
 
 use super::Defaults;
+use super::ForeignMemories;
 use super::ImportError;
-use super::Memories;
 use super::draft::Draft;
 use super::fields;
-use super::fields::Fields;
+use super::fields::ForeignFields;
 use super::markdown::Flavour;
 use super::markdown::notes;
 use crate::model::Link;
@@ -31,7 +31,7 @@ const ATTACHMENTS: [&str; 20] = [
 /// # Errors
 ///
 /// Fails if there is nothing at `path`, or it cannot be listed.
-pub fn obsidian(path: &Path, defaults: &Defaults) -> Result<Memories, ImportError> {
+pub fn obsidian(path: &Path, defaults: &Defaults) -> Result<ForeignMemories, ImportError> {
     notes(
         path,
         defaults,
@@ -47,7 +47,7 @@ pub fn obsidian(path: &Path, defaults: &Defaults) -> Result<Memories, ImportErro
 /// # Errors
 ///
 /// Fails if there is nothing at `path`, or it cannot be listed.
-pub fn basic_memory(path: &Path, defaults: &Defaults) -> Result<Memories, ImportError> {
+pub fn basic_memory(path: &Path, defaults: &Defaults) -> Result<ForeignMemories, ImportError> {
     notes(
         path,
         defaults,
@@ -58,7 +58,7 @@ pub fn basic_memory(path: &Path, defaults: &Defaults) -> Result<Memories, Import
     )
 }
 
-fn obsidian_note(draft: &mut Draft, fields: &mut Fields, text: &str, path: &str) {
+fn obsidian_note(draft: &mut Draft, fields: &mut ForeignFields, text: &str, path: &str) {
     draft.foreign.names = path_names(path);
     for (key, value) in &fields.0 {
         for text in texts(value) {
@@ -70,7 +70,7 @@ fn obsidian_note(draft: &mut Draft, fields: &mut Fields, text: &str, path: &str)
     }
 }
 
-fn basic_memory_note(draft: &mut Draft, fields: &mut Fields, text: &str, path: &str) {
+fn basic_memory_note(draft: &mut Draft, fields: &mut ForeignFields, text: &str, path: &str) {
     let permalink = fields.take(&["permalink"], fields::text);
     draft.foreign.names = path_names(path);
     for name in draft.foreign.memory.title.iter().chain(&permalink) {
@@ -258,7 +258,7 @@ mod tests {
 
     /// The one note with this text, and its relations.
     fn note(
-        open: fn(&Path, &Defaults) -> Result<Memories, ImportError>,
+        open: fn(&Path, &Defaults) -> Result<ForeignMemories, ImportError>,
         text: &str,
     ) -> (Foreign, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();

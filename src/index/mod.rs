@@ -38,7 +38,7 @@ use crate::model::Stamp;
 use crate::model::Usage;
 use crate::ranking::Parts;
 use crate::ranking::RankingSignals;
-use crate::vectors::Key;
+use crate::vectors::VectorKey;
 
 /// What could not be done with the index.
 #[derive(Debug, thiserror::Error)]
@@ -96,7 +96,7 @@ pub struct Embedded {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unembedded {
     /// What the vector is to be kept under.
-    pub key: Key,
+    pub key: VectorKey,
     /// The file.
     pub name: String,
     /// The file before it, of which the passage holds the text as well.
@@ -307,7 +307,7 @@ pub trait Snapshot: Send + Sync {
     /// # Errors
     ///
     /// As for [`Snapshot::search`].
-    fn vector_keys(&self) -> Result<HashSet<Key>, IndexError>;
+    fn vector_keys(&self) -> Result<HashSet<VectorKey>, IndexError>;
 
     /// How far the memories have vectors of `model`.
     ///
@@ -382,7 +382,7 @@ pub trait Index: Send + Sync {
     fn keep_vectors(
         &self,
         model: &str,
-        vectors: Vec<(Key, Vec<Vec<f32>>)>,
+        vectors: Vec<(VectorKey, Vec<Vec<f32>>)>,
     ) -> Result<(), IndexError>;
 
     /// Puts the vectors in order: what is kept under none of the keys in `wanted` goes where that is
@@ -392,7 +392,7 @@ pub trait Index: Send + Sync {
     /// # Errors
     ///
     /// Fails if they cannot be written.
-    fn tidy_vectors(&self, models: &[&str], wanted: &HashSet<Key>) -> Result<(), IndexError>;
+    fn tidy_vectors(&self, models: &[&str], wanted: &HashSet<VectorKey>) -> Result<(), IndexError>;
 
     /// The models that there are vectors of.
     fn models(&self) -> Vec<String>;

@@ -10,7 +10,7 @@ use crate::model::Memory;
 use crate::ranking::LONG_WORDS;
 use crate::ranking::Names;
 use crate::ranking::PIECE_WORDS;
-use crate::vectors::Key;
+use crate::vectors::VectorKey;
 
 const MAX_PIECES: usize = 500;
 
@@ -88,16 +88,16 @@ pub fn window(previous: &Memory, memory: &Memory) -> String {
 }
 
 /// What the vectors of the own passage `passage` are kept under.
-pub fn own_key(passage: &str) -> Key {
+pub fn own_key(passage: &str) -> VectorKey {
     key(b"own", &[passage.as_bytes()])
 }
 
 /// What the vectors of a window are kept under, by the keys of its two memories.
-pub fn window_key(previous: Key, own: Key) -> Key {
+pub fn window_key(previous: VectorKey, own: VectorKey) -> VectorKey {
     key(b"window", &[&previous.to_le_bytes(), &own.to_le_bytes()])
 }
 
-fn key(kind: &[u8], parts: &[&[u8]]) -> Key {
+fn key(kind: &[u8], parts: &[&[u8]]) -> VectorKey {
     let mut hasher = blake3::Hasher::new();
     hasher.update(kind);
     for part in parts {
@@ -105,7 +105,7 @@ fn key(kind: &[u8], parts: &[&[u8]]) -> Key {
         hasher.update(part);
     }
     let bytes = hasher.finalize();
-    Key::from_le_bytes(bytes.as_bytes()[..16].try_into().expect("sixteen bytes"))
+    VectorKey::from_le_bytes(bytes.as_bytes()[..16].try_into().expect("sixteen bytes"))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ mod spelling;
 ///
 /// A reason completes the sentence "suspicious: it …".
 pub fn find(text: &str) -> Vec<&'static str> {
-    let mut found = Found::default();
+    let mut found = FoundSigns::default();
     if let Some(reason) = hidden::find(text) {
         found.add(reason, CLEAR);
     }
@@ -35,7 +35,7 @@ pub fn find(text: &str) -> Vec<&'static str> {
 }
 
 use signs::CLEAR;
-use signs::Found;
+use signs::FoundSigns;
 
 #[cfg(test)]
 mod tests {

@@ -18,18 +18,18 @@ use crate::literals::Dictionary;
 use crate::literals::KEY;
 
 /// Expressions, a bit each.
-pub(super) type Named = u128;
+pub(super) type ExpressionSet = u128;
 
 /// Notation of the end of a line in the table.
 const LINE_END: &str = "\\n";
 
 /// The words that each expression needs.
 pub(super) struct Needed {
-    words: Dictionary<Named>,
+    words: Dictionary<ExpressionSet>,
     /// Those that are too short for the dictionary.
-    short: Vec<(Finder<'static>, Named)>,
+    short: Vec<(Finder<'static>, ExpressionSet)>,
     /// Those that need no word.
-    always: Named,
+    always: ExpressionSet,
 }
 
 impl Needed {
@@ -37,10 +37,10 @@ impl Needed {
     /// number and a blank. Those that need no word stand on a line without one.
     pub fn read(table: &'static str) -> Needed {
         let mut always = 0;
-        let mut words: Vec<(Cow<'static, [u8]>, Named)> = Vec::new();
+        let mut words: Vec<(Cow<'static, [u8]>, ExpressionSet)> = Vec::new();
         for line in table.lines() {
             let (of, word) = line.split_once(' ').unwrap_or((line, ""));
-            let of = Named::from_str_radix(of, 16).unwrap_or_default();
+            let of = ExpressionSet::from_str_radix(of, 16).unwrap_or_default();
             if word.is_empty() {
                 always |= of;
             } else if word.contains(LINE_END) {
@@ -52,7 +52,7 @@ impl Needed {
         Needed::of(words, always)
     }
 
-    fn of(words: Vec<(Cow<'static, [u8]>, Named)>, always: Named) -> Needed {
+    fn of(words: Vec<(Cow<'static, [u8]>, ExpressionSet)>, always: ExpressionSet) -> Needed {
         let (short, long): (Vec<_>, Vec<_>) =
             words.into_iter().partition(|(text, _)| text.len() < KEY);
         let short = short
@@ -67,7 +67,7 @@ impl Needed {
     }
 
     /// The expressions that may match `text`, which is in small letters.
-    pub fn named_by(&self, text: &str) -> Named {
+    pub fn named_by(&self, text: &str) -> ExpressionSet {
         let bytes = text.as_bytes();
         let mut named = self.always;
         for (text, of) in &self.short {

@@ -12,7 +12,7 @@ use regex::Regex;
 
 use super::needed::Needed;
 use super::signs::CLEAR;
-use super::signs::Found;
+use super::signs::FoundSigns;
 use super::spelling;
 
 const WEAK: u8 = 1;
@@ -116,7 +116,7 @@ static SPELLED_SO: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Adds the signs that a folded text has.
-pub(super) fn judge(folded: &str, found: &mut Found) {
+pub(super) fn judge(folded: &str, found: &mut FoundSigns) {
     for sign in signs(folded) {
         found.add(TABLE[sign].reason, TABLE[sign].weight);
     }
@@ -150,7 +150,7 @@ pub(super) fn may_be_spelled(folded: &str) -> bool {
 }
 
 /// Adds what shows only in another spelling of a text.
-pub(super) fn judge_spelled(other: &str, found: &mut Found) {
+pub(super) fn judge_spelled(other: &str, found: &mut FoundSigns) {
     let says_it = || holds_one(other, &*SPELLED_WORDS);
     if !found.reasons.contains(&OVERRIDES) && says_it() && SPELLED_SO.is_match(other) {
         found.add(SPELLED, CLEAR);

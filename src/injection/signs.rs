@@ -5,12 +5,12 @@ pub(super) const CLEAR: u8 = 2;
 
 /// The signs so far.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FoundSigns {
     pub(super) weight: u8,
     pub(super) reasons: Vec<&'static str>,
 }
 
-impl Found {
+impl FoundSigns {
     pub(super) fn add(&mut self, reason: &'static str, weight: u8) {
         self.weight = self.weight.saturating_add(weight);
         if !self.reasons.contains(&reason) {

@@ -21,7 +21,7 @@ use crate::model::Memory;
 /// Evidence that two memories are not both right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
-    pub difference: Difference,
+    pub difference: ContradictionKind,
     /// The words of the older memory.
     pub older: String,
     /// The words of the newer one in their place.
@@ -30,7 +30,7 @@ pub struct Evidence {
 
 /// In what two claims differ that are the same otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Difference {
+pub enum ContradictionKind {
     Number,
     Value,
     Negation,
@@ -38,14 +38,14 @@ pub enum Difference {
     Order,
 }
 
-impl Difference {
+impl ContradictionKind {
     pub fn word(self) -> &'static str {
         match self {
-            Difference::Number => "number",
-            Difference::Value => "value",
-            Difference::Negation => "negation",
-            Difference::Opposite => "opposite",
-            Difference::Order => "order",
+            ContradictionKind::Number => "number",
+            ContradictionKind::Value => "value",
+            ContradictionKind::Negation => "negation",
+            ContradictionKind::Opposite => "opposite",
+            ContradictionKind::Order => "order",
         }
     }
 }
@@ -180,11 +180,11 @@ fn between_values(there: &[Word], here: &[Word]) -> Option<Evidence> {
         return None;
     };
     let difference = if one.is_number && other.is_number {
-        Difference::Number
+        ContradictionKind::Number
     } else if vocabulary::are_opposites(&one.plain, &other.plain) {
-        Difference::Opposite
+        ContradictionKind::Opposite
     } else if one.is_name && other.is_name && prefix + suffix > 0 {
-        Difference::Value
+        ContradictionKind::Value
     } else {
         return None;
     };
@@ -208,7 +208,7 @@ fn between(there: &Claim, here: &Claim, is_titled_alike: bool) -> Option<Evidenc
     if is_negated(there, here) {
         // Without their "not" both are one sentence.
         return Some(Evidence {
-            difference: Difference::Negation,
+            difference: ContradictionKind::Negation,
             older: there.text.clone(),
             newer: here.text.clone(),
         });
@@ -218,7 +218,7 @@ fn between(there: &Claim, here: &Claim, is_titled_alike: bool) -> Option<Evidenc
     }
     let (ours, theirs) = (there.words.as_slice(), here.words.as_slice());
     if is_turned_round(ours, theirs) {
-        return difference(Difference::Order, ours, theirs);
+        return difference(ContradictionKind::Order, ours, theirs);
     }
     let prefix = common(ours.iter(), theirs.iter());
     let suffix = common(ours[prefix..].iter().rev(), theirs[prefix..].iter().rev());
@@ -235,16 +235,16 @@ fn between(there: &Claim, here: &Claim, is_titled_alike: bool) -> Option<Evidenc
         is_titled_alike,
     };
     if frame.is_opposite(older, newer) {
-        return difference(Difference::Opposite, older, newer);
+        return difference(ContradictionKind::Opposite, older, newer);
     }
     if are_two_answers(older, newer) || frame.are_of_two_things(older, newer) {
         return None;
     }
     if frame.is_other_number(older, newer) {
-        return difference(Difference::Number, older, newer);
+        return difference(ContradictionKind::Number, older, newer);
     }
     if frame.is_other_value(older, newer) || frame.is_other_definition(older, newer) {
-        return difference(Difference::Value, older, newer);
+        return difference(ContradictionKind::Value, older, newer);
     }
     None
 }

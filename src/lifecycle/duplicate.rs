@@ -136,7 +136,7 @@ impl WritePolicy {
 
 /// A memory that may be meant, and how much it is like the new one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Candidate {
+pub struct DuplicateCandidate {
     pub memory: Memory,
     /// The share of common runs of words.
     pub words: f32,
@@ -167,7 +167,7 @@ impl Action {
 
 /// Why another memory may be meant.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reason {
+pub enum ResemblanceReason {
     /// Text and title are the same, but for blanks, case and punctuation.
     SameWords,
     SameTitle,
@@ -180,15 +180,23 @@ pub enum Reason {
     Meaning(f32),
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for ResemblanceReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::SameWords => f.write_str("it says the same"),
-            Reason::SameTitle => f.write_str("it has the same title"),
-            Reason::Topics(topics) => write!(f, "it shares the topics {}", topics.join(", ")),
-            Reason::Words(share) => write!(f, "it holds {} % of the words", percent(*share)),
-            Reason::Runs(share) => write!(f, "{} % of the text is the same", percent(*share)),
-            Reason::Meaning(cosine) => write!(f, "it means nearly the same ({cosine:.2})"),
+            ResemblanceReason::SameWords => f.write_str("it says the same"),
+            ResemblanceReason::SameTitle => f.write_str("it has the same title"),
+            ResemblanceReason::Topics(topics) => {
+                write!(f, "it shares the topics {}", topics.join(", "))
+            }
+            ResemblanceReason::Words(share) => {
+                write!(f, "it holds {} % of the words", percent(*share))
+            }
+            ResemblanceReason::Runs(share) => {
+                write!(f, "{} % of the text is the same", percent(*share))
+            }
+            ResemblanceReason::Meaning(cosine) => {
+                write!(f, "it means nearly the same ({cosine:.2})")
+            }
         }
     }
 }
@@ -204,7 +212,7 @@ pub struct Suggestion {
     pub headline: String,
     pub action: Action,
     /// At least one.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<ResemblanceReason>,
 }
 
 /// The decision about a new memory.
@@ -234,7 +242,11 @@ const LEAST_WORDS: usize = 3;
 
 /// Decides what is to be done with `new`. The candidates may hold more than can be meant; among
 /// equals, the first counts.
-pub fn decide(new: &NewMemory, candidates: &[Candidate], policy: &WritePolicy) -> Decision {
+pub fn decide(
+    new: &NewMemory,
+    candidates: &[DuplicateCandidate],
+    policy: &WritePolicy,
+) -> Decision {
     let add = || Decision::Add { near: Vec::new() };
     // A correction is like what it corrects.
     if !new.supersedes.is_empty() || policy.force {
@@ -322,7 +334,7 @@ pub fn is_same_text(new: &NewMemory, memory: &Memory) -> bool {
 
 /// Returns the reasons to link a memory that is stored with `candidate`, if both say nearly the
 /// same.
-fn near(candidate: &Candidate, policy: &WritePolicy) -> Option<Suggestion> {
+fn near(candidate: &DuplicateCandidate, policy: &WritePolicy) -> Option<Suggestion> {
     let reasons = nearness(candidate, policy);
     (!reasons.is_empty()).then(|| Suggestion {
         stem: candidate.memory.stem.clone(),
@@ -332,15 +344,20 @@ fn near(candidate: &Candidate, policy: &WritePolicy) -> Option<Suggestion> {
     })
 }
 
-fn nearness(candidate: &Candidate, policy: &WritePolicy) -> Vec<Reason> {
+fn nearness(candidate: &DuplicateCandidate, policy: &WritePolicy) -> Vec<ResemblanceReason> {
     let runs = Some(candidate.words).filter(|share| *share >= policy.near_words);
     let meaning = candidate.meaning;
     let meaning = meaning.filter(|cosine| *cosine >= policy.near_meaning);
-    let runs = runs.map(Reason::Runs).into_iter();
-    runs.chain(meaning.map(Reason::Meaning)).collect()
+    let runs = runs.map(ResemblanceReason::Runs).into_iter();
+    runs.chain(meaning.map(ResemblanceReason::Meaning))
+        .collect()
 }
 
-fn suggestion(new: &NewMemory, candidate: &Candidate, policy: &WritePolicy) -> Option<Suggestion> {
+fn suggestion(
+    new: &NewMemory,
+    candidate: &DuplicateCandidate,
+    policy: &WritePolicy,
+) -> Option<Suggestion> {
     let (action, reasons) = match policy.resemblance {
         Resemblance::Everything => by_everything(new, candidate, policy)?,
         Resemblance::WordSets => by_word_sets(new, &candidate.memory)?,
@@ -355,12 +372,12 @@ fn suggestion(new: &NewMemory, candidate: &Candidate, policy: &WritePolicy) -> O
 
 fn by_everything(
     new: &NewMemory,
-    candidate: &Candidate,
+    candidate: &DuplicateCandidate,
     policy: &WritePolicy,
-) -> Option<(Action, Vec<Reason>)> {
+) -> Option<(Action, Vec<ResemblanceReason>)> {
     let memory = &candidate.memory;
     if has_same_words(new, memory) {
-        return Some((Action::Nothing, vec![Reason::SameWords]));
+        return Some((Action::Nothing, vec![ResemblanceReason::SameWords]));
     }
     let mut reasons = nearness(candidate, policy);
     let mut action = match reasons.is_empty() {
@@ -368,7 +385,7 @@ fn by_everything(
         false => Action::Update,
     };
     if is_same_title(new, memory) {
-        reasons.push(Reason::SameTitle);
+        reasons.push(ResemblanceReason::SameTitle);
         action = Action::Update;
     }
     if let Some((overlaps, more)) = overlap(new, memory) {
@@ -378,28 +395,28 @@ fn by_everything(
     (!reasons.is_empty()).then_some((action, reasons))
 }
 
-fn by_word_sets(new: &NewMemory, memory: &Memory) -> Option<(Action, Vec<Reason>)> {
+fn by_word_sets(new: &NewMemory, memory: &Memory) -> Option<(Action, Vec<ResemblanceReason>)> {
     // First: where no blanks part words, the whole text is one, and one alone says nothing below.
     let words = all_words(&new.content);
     if !words.is_empty() && words == all_words(&memory.content) {
-        return Some((Action::Nothing, vec![Reason::SameWords]));
+        return Some((Action::Nothing, vec![ResemblanceReason::SameWords]));
     }
     let (action, reasons) = overlap(new, memory)?;
     let words = telling_words(&new.content);
     match !words.is_empty() && words == telling_words(&memory.content) {
-        true => Some((Action::Nothing, vec![Reason::SameWords])),
+        true => Some((Action::Nothing, vec![ResemblanceReason::SameWords])),
         false => Some((action, reasons)),
     }
 }
 
 /// Compares words and topics of the new memory with an old one; `None` if they have little in
 /// common.
-fn overlap(new: &NewMemory, memory: &Memory) -> Option<(Action, Vec<Reason>)> {
+fn overlap(new: &NewMemory, memory: &Memory) -> Option<(Action, Vec<ResemblanceReason>)> {
     let mut reasons = Vec::new();
     let mut action = Action::Add;
     let share = share_of_words(&new.content, &memory.content);
     if share >= MUCH {
-        reasons.push(Reason::Words(share));
+        reasons.push(ResemblanceReason::Words(share));
         action = Action::Update;
     }
     let topics = shared_topics(&new.topics, &memory.topics);
@@ -407,7 +424,7 @@ fn overlap(new: &NewMemory, memory: &Memory) -> Option<(Action, Vec<Reason>)> {
         action = Action::Update;
     }
     if topics.len() >= FEW_TOPICS {
-        reasons.push(Reason::Topics(topics));
+        reasons.push(ResemblanceReason::Topics(topics));
     }
     (!reasons.is_empty()).then_some((action, reasons))
 }

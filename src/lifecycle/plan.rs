@@ -10,7 +10,7 @@ use super::proposal::Proposal;
 
 /// The purpose of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub enum MaintenanceKind {
     /// Old episodic memories become summaries, repeated observations become knowledge.
     Compact,
     /// Named or grouped memories become one.
@@ -23,27 +23,27 @@ pub enum Operation {
     Decay,
 }
 
-impl Operation {
+impl MaintenanceKind {
     /// The word for it: of the command, in the journal, and in records.
     pub fn as_str(self) -> &'static str {
         match self {
-            Operation::Compact => "compact",
-            Operation::Consolidate => "consolidate",
-            Operation::Cleanup => "cleanup",
-            Operation::Reflect => "reflect",
-            Operation::Decay => "decay",
+            MaintenanceKind::Compact => "compact",
+            MaintenanceKind::Consolidate => "consolidate",
+            MaintenanceKind::Cleanup => "cleanup",
+            MaintenanceKind::Reflect => "reflect",
+            MaintenanceKind::Decay => "decay",
         }
     }
 }
 
 /// Everything that one run is to do: all of it, or nothing.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
-    pub operation: Operation,
+pub struct MaintenancePlan {
+    pub operation: MaintenanceKind,
     pub proposals: Vec<Proposal>,
 }
 
-impl Plan {
+impl MaintenancePlan {
     pub fn is_empty(&self) -> bool {
         self.proposals.is_empty()
     }

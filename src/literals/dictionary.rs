@@ -12,11 +12,11 @@ pub struct Dictionary<T> {
     /// A bit for each slot in which a word's beginning falls.
     slots: Vec<u64>,
     /// Sorted by their beginnings.
-    words: Vec<Word<T>>,
+    words: Vec<DictionaryWord<T>>,
 }
 
 /// A word of a table.
-pub struct Word<T> {
+pub struct DictionaryWord<T> {
     key: u32,
     pub text: Cow<'static, [u8]>,
     pub of: T,
@@ -31,9 +31,9 @@ impl<T> Dictionary<T> {
             let key = key_at(&begin);
             let slot = slot_of(key);
             slots[slot / 64] |= 1 << (slot % 64);
-            Word { key, text, of }
+            DictionaryWord { key, text, of }
         });
-        let mut words: Vec<Word<T>> = words.collect();
+        let mut words: Vec<DictionaryWord<T>> = words.collect();
         words.sort_by_key(|word| word.key);
         Dictionary { slots, words }
     }
@@ -41,7 +41,7 @@ impl<T> Dictionary<T> {
     /// Calls `each` with every word that may begin in `text`, a text in small ASCII letters, and with
     /// the place where it may: its first [`KEY`] bytes stand there, in letters of either case. In the
     /// order of the places.
-    pub fn find(&self, text: &[u8], mut each: impl FnMut(usize, &Word<T>)) {
+    pub fn find(&self, text: &[u8], mut each: impl FnMut(usize, &DictionaryWord<T>)) {
         // Four bytes are read as easily as one: the last is of the next beginning.
         for (at, four) in text.windows(KEY + 1).enumerate() {
             let key = u32::from_be_bytes([four[0], four[1], four[2], four[3]]) >> 8;
@@ -61,14 +61,14 @@ impl<T> Dictionary<T> {
         self.slots[slot / 64] & (1 << (slot % 64)) != 0
     }
 
-    fn beginning_with(&self, key: u32) -> impl Iterator<Item = &Word<T>> {
+    fn beginning_with(&self, key: u32) -> impl Iterator<Item = &DictionaryWord<T>> {
         let first = self.words.partition_point(|word| word.key < key);
         let words = self.words[first..].iter();
         words.take_while(move |word| word.key == key)
     }
 
     /// All words, in the order of their beginnings.
-    pub fn words(&self) -> &[Word<T>] {
+    pub fn words(&self) -> &[DictionaryWord<T>] {
         &self.words
     }
 }

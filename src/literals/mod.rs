@@ -10,7 +10,7 @@ mod lists;
 mod required;
 
 pub use dictionary::Dictionary;
+pub use dictionary::DictionaryWord;
 pub use dictionary::KEY;
-pub use dictionary::Word;
 pub use lists::WordLists;
 pub use required::required;

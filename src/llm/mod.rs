@@ -14,17 +14,17 @@ use std::time::Duration;
 use serde_json::Value;
 use serde_json::json;
 
-pub use summary::Note;
+pub use summary::SourceNote;
 
-use crate::fetch::Address;
-use crate::fetch::Client;
+use crate::fetch::ApiKey;
+use crate::fetch::FetchClient;
 use crate::fetch::FetchError;
-use crate::fetch::Key;
 use crate::fetch::Post;
+use crate::fetch::Url;
 
 /// The protocol in which a model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
+pub enum LlmProtocol {
     /// `/api/chat`.
     Ollama,
     /// `/chat/completions`.
@@ -34,11 +34,11 @@ pub enum Protocol {
 /// The model and its address.
 #[derive(Debug, Clone)]
 pub struct LlmSettings {
-    pub protocol: Protocol,
+    pub protocol: LlmProtocol,
     /// `None` for the usual one.
-    pub endpoint: Option<Address>,
+    pub endpoint: Option<Url>,
     pub model: String,
-    pub key: Option<Key>,
+    pub key: Option<ApiKey>,
     /// The most time for one answer.
     pub deadline: Duration,
 }
@@ -46,8 +46,8 @@ pub struct LlmSettings {
 /// A language model.
 pub struct Llm {
     settings: LlmSettings,
-    address: Address,
-    client: Client,
+    address: Url,
+    client: FetchClient,
 }
 
 /// Why there is no answer.
@@ -66,18 +66,18 @@ const MAX_ANSWER_BYTES: u64 = 1 << 20;
 /// Marks around what some models say to themselves before they answer.
 const THOUGHTS: (&str, &str) = ("<think>", "</think>");
 
-impl Protocol {
+impl LlmProtocol {
     fn endpoint(self) -> &'static str {
         match self {
-            Protocol::Ollama => "http://127.0.0.1:11434",
-            Protocol::OpenAi => "https://api.openai.com/v1",
+            LlmProtocol::Ollama => "http://127.0.0.1:11434",
+            LlmProtocol::OpenAi => "https://api.openai.com/v1",
         }
     }
 
     fn path(self) -> &'static str {
         match self {
-            Protocol::Ollama => "api/chat",
-            Protocol::OpenAi => "chat/completions",
+            LlmProtocol::Ollama => "api/chat",
+            LlmProtocol::OpenAi => "chat/completions",
         }
     }
 }
@@ -88,11 +88,11 @@ impl Llm {
     /// # Errors
     ///
     /// Fails if the endpoint is no base of addresses.
-    pub fn new(settings: LlmSettings, client: Client) -> Result<Llm, LlmError> {
+    pub fn new(settings: LlmSettings, client: FetchClient) -> Result<Llm, LlmError> {
         let protocol = settings.protocol;
         let endpoint = match &settings.endpoint {
             Some(endpoint) => endpoint.clone(),
-            None => Address::parse(protocol.endpoint()).expect("it is an address"),
+            None => Url::parse(protocol.endpoint()).expect("it is an address"),
         };
         let address = match endpoint.path().ends_with(protocol.path()) {
             true => endpoint,
@@ -132,12 +132,12 @@ impl Llm {
         ]);
         let mut body = json!({"model": self.settings.model, "messages": messages});
         match self.settings.protocol {
-            Protocol::Ollama => {
+            LlmProtocol::Ollama => {
                 body["stream"] = false.into();
                 body["options"] = json!({"temperature": 0});
             }
             // Some models of theirs take no other temperature than their own.
-            Protocol::OpenAi => {}
+            LlmProtocol::OpenAi => {}
         }
         let answer = self.client.ask(&Post {
             address: &self.address,
@@ -147,8 +147,8 @@ impl Llm {
             max_answer_bytes: MAX_ANSWER_BYTES,
         })?;
         let said = match self.settings.protocol {
-            Protocol::Ollama => &answer["message"]["content"],
-            Protocol::OpenAi => &answer["choices"][0]["message"]["content"],
+            LlmProtocol::Ollama => &answer["message"]["content"],
+            LlmProtocol::OpenAi => &answer["choices"][0]["message"]["content"],
         };
         text_of(said).map_err(|what| LlmError::Wrong {
             address: self.address.to_string(),

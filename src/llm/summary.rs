@@ -5,7 +5,7 @@ use super::LlmError;
 
 /// A note that is to be summed up.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Note {
+pub struct SourceNote {
     /// Its date; empty where that is not known.
     pub day: String,
     pub text: String,
@@ -26,7 +26,7 @@ impl Llm {
     /// # Errors
     ///
     /// As for [`Llm::answer`]; and if the notes are too long to be sent whole.
-    pub fn summarize(&self, notes: &[Note], length: usize) -> Result<String, LlmError> {
+    pub fn summarize(&self, notes: &[SourceNote], length: usize) -> Result<String, LlmError> {
         let sent = notes.iter().map(|note| note.text.chars().count()).sum();
         if sent > MOST_SENT {
             return Err(LlmError::TooMuch(sent));
@@ -37,7 +37,7 @@ impl Llm {
     }
 }
 
-fn written(notes: &[Note]) -> String {
+fn written(notes: &[SourceNote]) -> String {
     let mut text = String::new();
     for note in notes {
         // A note cannot end its own element.
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn notes_stay_in_their_elements() {
-        let note = |text: &str| Note {
+        let note = |text: &str| SourceNote {
             day: "2026-03-01".to_owned(),
             text: text.to_owned(),
         };

@@ -25,8 +25,8 @@ use super::table_delta::TableDelta;
 use super::text_features::Sketch;
 use super::text_features::TextFeatures;
 use crate::columns::Column;
+use crate::columns::ColumnWriter;
 use crate::columns::Plain;
-use crate::columns::Writer;
 
 /// Neighbours further apart than this begin a new episode: an hour.
 const EPISODE_GAP_MICROS: i64 = 3_600_000_000;
@@ -191,7 +191,7 @@ impl Collection {
     /// # Errors
     ///
     /// Fails if the file cannot be written.
-    pub fn write(&self, file: &mut Writer) -> io::Result<()> {
+    pub fn write(&self, file: &mut ColumnWriter) -> io::Result<()> {
         file.add_slices(self.column(|rows| &rows.namespaces).slices())?;
         file.add_slices(self.column(|rows| &rows.users).slices())?;
         file.add_slices(self.column(|rows| &rows.timestamps).slices())?;
@@ -510,7 +510,7 @@ mod tests {
             // What is written down of it is read as it was.
             let folder = tempfile::tempdir()?;
             let path = folder.path().join("rows");
-            let mut file = Writer::begin(&path)?;
+            let mut file = ColumnWriter::begin(&path)?;
             changed.write(&mut file)?;
             file.finish()?;
             let file = Columns::open(&path)?.expect("it was just written");

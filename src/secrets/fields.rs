@@ -12,8 +12,8 @@ use super::placeholder;
 use super::prose;
 use super::secret::Secret;
 use super::value;
-use super::value::Name;
-use super::value::Setting;
+use super::value::Delimiting;
+use super::value::NameKind;
 
 const PASSWORD: &str = "a password";
 const SECRET: &str = "a secret";
@@ -114,7 +114,7 @@ fn named(text: &str, found: &mut Vec<Secret>) {
             continue;
         };
         let value = &text[range.clone()];
-        let is_told = groups.name("is").is_some() && setting == Setting::Bare;
+        let is_told = groups.name("is").is_some() && setting == Delimiting::Bare;
         if value::is_secret(value, kind_of_name(name.as_str()), setting)
             && (!is_told || is_outspoken(value))
         {
@@ -135,19 +135,19 @@ fn named_value(
     text: &str,
     groups: &Captures<'_>,
     identifier: usize,
-) -> Option<(Range<usize>, Setting)> {
+) -> Option<(Range<usize>, Delimiting)> {
     let at = groups.get(0).expect("it matched").end();
     if groups.name("sign").is_some_and(|sign| sign.as_str() == ">") {
         // `<password>…</password>`; elsewhere it compares.
         let end = text[at..text.floor_char_boundary(at + 256)].find("</")?;
         let is_element = text[..identifier].ends_with('<');
-        is_element.then_some((at..at + end, Setting::Quoted))
+        is_element.then_some((at..at + end, Delimiting::Quoted))
     } else if let Some(open) = groups.name("open") {
-        Some((quoted(text, at, open.as_str())?, Setting::Quoted))
+        Some((quoted(text, at, open.as_str())?, Delimiting::Quoted))
     } else if groups.name("is").is_none() && begins_line(text, identifier) {
-        Some((bare(text, at, Setting::Line), Setting::Line))
+        Some((bare(text, at, Delimiting::Line), Delimiting::Line))
     } else {
-        Some((bare(text, at, Setting::Bare), Setting::Bare))
+        Some((bare(text, at, Delimiting::Bare), Delimiting::Bare))
     }
 }
 
@@ -219,10 +219,10 @@ fn quoted(text: &str, at: usize, open: &str) -> Option<Range<usize>> {
 
 /// The word at `at`, without the signs of the sentence or the program around it. One that is too
 /// long for a secret may be cut.
-fn bare(text: &str, at: usize, setting: Setting) -> Range<usize> {
+fn bare(text: &str, at: usize, setting: Delimiting) -> Range<usize> {
     let near = &text[at..text.floor_char_boundary(at + value::MAX_LEN + 4)];
     let ends = |(at, c): (usize, char)| {
-        let in_line = setting != Setting::Line;
+        let in_line = setting != Delimiting::Line;
         c.is_whitespace()
             || (in_line && matches!(c, ',' | ';' | '"' | '\'' | '`' | ')' | ']' | '}' | '<'))
             || (in_line && c == '&' && begins_parameter(&near[at + 1..]))
@@ -244,12 +244,12 @@ fn begins_parameter(text: &str) -> bool {
     text.starts_with('&') || (rest.starts_with('=') && rest.len() < text.len())
 }
 
-fn kind_of_name(name: &str) -> Name {
+fn kind_of_name(name: &str) -> NameKind {
     let name = name.to_ascii_lowercase();
     if name.ends_with("key") || name.ends_with("token") {
-        Name::Token
+        NameKind::Token
     } else {
-        Name::Password
+        NameKind::Password
     }
 }
 
@@ -325,7 +325,7 @@ fn headers(text: &str, found: &mut Vec<Secret>) {
         let is_secret = if is_basic {
             holds_login(value.as_str())
         } else {
-            value::is_secret(value.as_str(), Name::Token, Setting::Quoted)
+            value::is_secret(value.as_str(), NameKind::Token, Delimiting::Quoted)
         };
         if is_secret {
             found.push(Secret {
@@ -361,8 +361,8 @@ fn options(text: &str, found: &mut Vec<Secret>) {
     for groups in OPTION.captures_iter(text) {
         let at = groups.get(0).expect("it matched").end();
         let (range, setting) = match groups.name("open") {
-            Some(open) => (quoted(text, at, open.as_str()), Setting::Quoted),
-            None => (Some(bare(text, at, Setting::Bare)), Setting::Bare),
+            Some(open) => (quoted(text, at, open.as_str()), Delimiting::Quoted),
+            None => (Some(bare(text, at, Delimiting::Bare)), Delimiting::Bare),
         };
         let name = kind_of_name(&groups["name"]);
         let is_secret =
@@ -382,7 +382,7 @@ fn logins(text: &str, found: &mut Vec<Secret>) {
     });
     for groups in USER.captures_iter(text) {
         let at = groups.get(0).expect("it matched");
-        let range = bare(text, at.end(), Setting::Bare);
+        let range = bare(text, at.end(), Delimiting::Bare);
         let is_request = calls_the_web(text, at.start());
         if is_request && is_login(&groups["user"], &text[range.clone()]) {
             found.push(Secret {

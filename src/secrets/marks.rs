@@ -14,7 +14,7 @@ use super::nouns;
 use super::patterns::PATTERNS;
 use super::published;
 use crate::literals::Dictionary;
-use crate::literals::Word;
+use crate::literals::DictionaryWord;
 
 static TABLE: LazyLock<Dictionary<Sign>> = LazyLock::new(|| {
     let prefixes = PATTERNS.iter().flat_map(|pattern| pattern.marks);
@@ -42,7 +42,7 @@ pub(super) fn find(text: &str, small: &str) -> Vec<Mark> {
     TABLE.find(
         small.as_bytes(),
         |start,
-         Word {
+         DictionaryWord {
              text: word,
              of: sign,
              ..
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn every_word_of_the_table_is_found_where_it_stands() {
-        for Word {
+        for DictionaryWord {
             text: word,
             of: sign,
             ..
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn words_that_are_no_prefix_are_listed_in_small_letters() {
-        for Word {
+        for DictionaryWord {
             text: word,
             of: sign,
             ..

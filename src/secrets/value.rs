@@ -10,7 +10,7 @@ use super::randomness::is_wordy;
 
 /// Kind of name in front of a value, which decides how much the value has to look like a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Name {
+pub(super) enum NameKind {
     /// People choose passwords: short ones count, and words with a digit.
     Password,
     /// Machines make tokens: they are long and without an order.
@@ -19,7 +19,7 @@ pub(super) enum Name {
 
 /// The way in which a value is set apart from the text around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Setting {
+pub(super) enum Delimiting {
     /// In quotation marks.
     Quoted,
     /// The rest of a line of settings: `NAME=value`, `name: value`.
@@ -29,35 +29,35 @@ pub(super) enum Setting {
 }
 
 /// Whether the value of a named field is a secret.
-pub(super) fn is_secret(value: &str, name: Name, setting: Setting) -> bool {
+pub(super) fn is_secret(value: &str, name: NameKind, setting: Delimiting) -> bool {
     let is_one_word = !value.contains(|c: char| c.is_whitespace() || c.is_control());
     let looks_made = is_one_word
         && value.len() <= MAX_LEN
         && match name {
-            Name::Password => is_password(value, setting),
-            Name::Token => is_token(value, setting),
+            NameKind::Password => is_password(value, setting),
+            NameKind::Token => is_token(value, setting),
         };
     looks_made
         && !placeholder::is_example(value)
         && !placeholder::is_placeholder(value)
         && !placeholder::is_reference(value)
         && !placeholder::is_common_shape(value)
-        && (setting == Setting::Quoted || !placeholder::is_code(value))
+        && (setting == Delimiting::Quoted || !placeholder::is_code(value))
 }
 
 /// Longer values are data.
 pub(super) const MAX_LEN: usize = 4096;
 
-fn is_password(value: &str, setting: Setting) -> bool {
+fn is_password(value: &str, setting: Delimiting) -> bool {
     let classes = Classes::of(value);
     let has_sign = |text: &str| text.contains(|c: char| "!@#$%^&*+=?~|".contains(c));
     // A sign at the end may be the sentence's.
     let inner = value.trim_end_matches(|c: char| c.is_ascii_punctuation());
-    let is_signed = has_sign(inner) || (setting != Setting::Bare && has_sign(value));
+    let is_signed = has_sign(inner) || (setting != Delimiting::Bare && has_sign(value));
     let is_cased = classes.upper > 0 && classes.lower > 0;
     match (classes.letters(), classes.digits) {
         _ if value.chars().count() < 6 => false,
-        (0, digits) => digits >= 6 && setting == Setting::Quoted && digits == value.len(),
+        (0, digits) => digits >= 6 && setting == Delimiting::Quoted && digits == value.len(),
         (_, 0) => {
             is_jumbled(value)
                 || (has_sign(inner) && value.len() >= 8 && is_cased)
@@ -72,7 +72,7 @@ fn is_padded(value: &str) -> bool {
     value.len() >= 8 && value.ends_with('=') && base64::decode(value).is_some()
 }
 
-fn is_token(value: &str, setting: Setting) -> bool {
+fn is_token(value: &str, setting: Delimiting) -> bool {
     let classes = Classes::of(value);
     let is_mixed = classes.letters() > 0 && classes.digits > 0;
     match value.len() {
@@ -87,7 +87,7 @@ fn is_token(value: &str, setting: Setting) -> bool {
         _ => {
             // In the middle of a line of code, letters alone are a name.
             (is_mixed && !is_wordy(value) && entropy(value) >= 2.8)
-                || (setting != Setting::Bare && is_jumbled(value))
+                || (setting != Delimiting::Bare && is_jumbled(value))
         }
     }
 }
@@ -165,10 +165,13 @@ mod tests {
             "…",
         ] {
             assert!(
-                !is_secret(value, Name::Password, Setting::Quoted),
+                !is_secret(value, NameKind::Password, Delimiting::Quoted),
                 "{value}"
             );
-            assert!(!is_secret(value, Name::Token, Setting::Quoted), "{value}");
+            assert!(
+                !is_secret(value, NameKind::Token, Delimiting::Quoted),
+                "{value}"
+            );
         }
     }
 
@@ -182,7 +185,10 @@ mod tests {
             "vec![0;32]",
             "a::b1",
         ] {
-            assert!(!is_secret(value, Name::Password, Setting::Bare), "{value}");
+            assert!(
+                !is_secret(value, NameKind::Password, Delimiting::Bare),
+                "{value}"
+            );
         }
     }
 
@@ -196,7 +202,10 @@ mod tests {
             "k9$Lm2",
             "fünf5Äpfel",
         ] {
-            assert!(is_secret(value, Name::Password, Setting::Quoted), "{value}");
+            assert!(
+                is_secret(value, NameKind::Password, Delimiting::Quoted),
+                "{value}"
+            );
         }
     }
 
@@ -208,7 +217,10 @@ mod tests {
             "550e8400-e29b-41d4-a716-446655440000",
             "Zx81Lq0pTv",
         ] {
-            assert!(is_secret(value, Name::Token, Setting::Line), "{value}");
+            assert!(
+                is_secret(value, NameKind::Token, Delimiting::Line),
+                "{value}"
+            );
         }
         for value in [
             "abc123",
@@ -216,7 +228,10 @@ mod tests {
             "refresh_token_v2",
             "aaaaaaaaaaaaaaaa1",
         ] {
-            assert!(!is_secret(value, Name::Token, Setting::Line), "{value}");
+            assert!(
+                !is_secret(value, NameKind::Token, Delimiting::Line),
+                "{value}"
+            );
         }
     }
 }

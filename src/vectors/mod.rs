@@ -16,4 +16,4 @@ pub use store::VectorStore;
 pub use store::View;
 
 /// Key of a vector: a hash of whatever it was made of.
-pub type Key = u128;
+pub type VectorKey = u128;

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use half::f16;
 
-use super::Key;
+use super::VectorKey;
 use super::dot::Small;
 use super::dot::Wide;
 use super::dot::dot_exact;
@@ -28,7 +28,7 @@ const HEAD: usize = 64;
 const KEY: usize = 16;
 
 /// A file of vectors.
-pub(super) struct Segment {
+pub(super) struct VectorSegment {
     pub path: PathBuf,
     map: Bytes,
     pub dimensions: usize,
@@ -42,14 +42,18 @@ pub(super) struct Segment {
 }
 
 /// A key with the vectors of its pieces.
-pub(super) struct Entry {
-    pub key: Key,
+pub(super) struct VectorEntry {
+    pub key: VectorKey,
     pub pieces: Vec<Vec<f32>>,
 }
 
 /// Writes `entries`, which have ascending keys and vectors of one length, to a new file in
 /// `folder`; its name.
-pub(super) fn write(folder: &Folder, dimensions: usize, entries: &[Entry]) -> io::Result<String> {
+pub(super) fn write(
+    folder: &Folder,
+    dimensions: usize,
+    entries: &[VectorEntry],
+) -> io::Result<String> {
     let vectors: usize = entries.iter().map(|entry| entry.pieces.len()).sum();
     let pieces = || entries.iter().flat_map(|entry| &entry.pieces);
     let mut tables = Vec::with_capacity(entries.len() * (KEY + 4) + 4 + vectors * 4);
@@ -121,9 +125,9 @@ pub(super) fn write(folder: &Folder, dimensions: usize, entries: &[Entry]) -> io
     written.map(|()| name)
 }
 
-impl Segment {
+impl VectorSegment {
     /// Opens a file; fails with `InvalidData` if it is not whole.
-    pub fn open(folder: &Arc<Folder>, name: &str) -> io::Result<Segment> {
+    pub fn open(folder: &Arc<Folder>, name: &str) -> io::Result<VectorSegment> {
         let map = Bytes::open(folder, name)?;
         let damaged = || io::Error::new(io::ErrorKind::InvalidData, "it is damaged");
         let head: &[u8] = map.get(..HEAD).ok_or_else(damaged)?;
@@ -143,7 +147,7 @@ impl Segment {
         if sum.finalize() != number(5) {
             return Err(damaged());
         }
-        Ok(Segment {
+        Ok(VectorSegment {
             path: folder.path().join(name),
             small_sum: number(3),
             exact_sum: number(4),
@@ -155,14 +159,14 @@ impl Segment {
         })
     }
 
-    pub fn key(&self, entry: usize) -> Key {
+    pub fn key(&self, entry: usize) -> VectorKey {
         let at = HEAD + entry * KEY;
-        Key::from_le_bytes(self.map[at..at + KEY].try_into().expect("a key's bytes"))
+        VectorKey::from_le_bytes(self.map[at..at + KEY].try_into().expect("a key's bytes"))
     }
 
     /// The entry with `key`. Keys are hashes, evenly spread, so that where one stands can be
     /// guessed from its value.
-    pub fn find(&self, key: Key) -> Option<usize> {
+    pub fn find(&self, key: VectorKey) -> Option<usize> {
         let (mut low, mut high) = (0, self.entries);
         let mut tries = 0;
         while low < high {
@@ -231,7 +235,7 @@ impl Segment {
     }
 
     /// An entry, to be written elsewhere.
-    pub fn entry(&self, entry: usize) -> Entry {
+    pub fn entry(&self, entry: usize) -> VectorEntry {
         let (block, size) = (self.exact_block(), self.dimensions * 2);
         let vector = |vector: usize| {
             let bytes = block[vector * size..(vector + 1) * size].chunks_exact(2);
@@ -239,7 +243,7 @@ impl Segment {
                 .map(|bytes| f16::from_le_bytes([bytes[0], bytes[1]]).to_f32())
                 .collect()
         };
-        Entry {
+        VectorEntry {
             key: self.key(entry),
             pieces: self.pieces(entry).map(vector).collect(),
         }

@@ -11,11 +11,11 @@ use std::sync::PoisonError;
 
 use rayon::prelude::*;
 
-use super::Key;
+use super::VectorKey;
 use super::dot::Wide;
 use super::segment;
-use super::segment::Entry;
-use super::segment::Segment;
+use super::segment::VectorEntry;
+use super::segment::VectorSegment;
 use crate::beneath::Folder;
 
 /// The vectors of one model.
@@ -29,7 +29,7 @@ pub struct VectorStore {
 pub struct View {
     /// The names that were there.
     paths: Vec<PathBuf>,
-    segments: Vec<Arc<Segment>>,
+    segments: Vec<Arc<VectorSegment>>,
     /// Files that are not whole.
     pub damaged: Vec<PathBuf>,
 }
@@ -80,7 +80,7 @@ impl VectorStore {
         for (path, name) in paths.into_iter().zip(names) {
             let mut known = newest.segments.iter();
             let known = known.find(|segment| segment.path == path && !segment.is_changed());
-            let open = || Segment::open(&folder, &name).map(Arc::new);
+            let open = || VectorSegment::open(&folder, &name).map(Arc::new);
             view.paths.push(path.clone());
             match known.map_or_else(open, |segment| Ok(Arc::clone(segment))) {
                 Ok(segment) => view.segments.push(segment),
@@ -106,14 +106,14 @@ impl VectorStore {
     /// # Errors
     ///
     /// Fails if they cannot be written; then none of them is kept.
-    pub fn add(&self, vectors: Vec<(Key, Vec<Vec<f32>>)>) -> io::Result<()> {
-        let mut entries: Vec<Entry> = vectors
+    pub fn add(&self, vectors: Vec<(VectorKey, Vec<Vec<f32>>)>) -> io::Result<()> {
+        let mut entries: Vec<VectorEntry> = vectors
             .into_iter()
-            .map(|(key, pieces)| Entry { key, pieces })
+            .map(|(key, pieces)| VectorEntry { key, pieces })
             .collect();
         entries.sort_unstable_by_key(|entry| entry.key);
         entries.dedup_by_key(|entry| entry.key);
-        let of_one = |entry: &Entry| entry.pieces.first().map(Vec::len);
+        let of_one = |entry: &VectorEntry| entry.pieces.first().map(Vec::len);
         if entries.is_empty() {
             return Ok(());
         }
@@ -148,7 +148,7 @@ impl VectorStore {
     /// # Errors
     ///
     /// Fails if a file cannot be written; the vectors are then as before.
-    pub fn tidy(&self, wanted: Option<&HashSet<Key>>) -> io::Result<()> {
+    pub fn tidy(&self, wanted: Option<&HashSet<VectorKey>>) -> io::Result<()> {
         let view = self.view()?;
         let Some(folder) = self.open()? else {
             return Ok(());
@@ -159,12 +159,12 @@ impl VectorStore {
         for name in damaged.chain(half_written.iter().map(String::as_str)) {
             let _ = folder.remove(name); // It is left out as long as it is there.
         }
-        let is_wanted = |key: Key| wanted.is_none_or(|wanted| wanted.contains(&key));
-        let is_waste = |segment: &&Arc<Segment>| {
+        let is_wanted = |key: VectorKey| wanted.is_none_or(|wanted| wanted.contains(&key));
+        let is_waste = |segment: &&Arc<VectorSegment>| {
             let unwanted = (0..segment.entries).filter(|&e| !is_wanted(segment.key(e)));
             wanted.is_some() && unwanted.count() * 2 > segment.entries
         };
-        let mut levels: HashMap<(usize, u32), Vec<&Arc<Segment>>> = HashMap::new();
+        let mut levels: HashMap<(usize, u32), Vec<&Arc<VectorSegment>>> = HashMap::new();
         for segment in &view.segments {
             let level = segment.entries.max(1).ilog(LEVEL);
             levels
@@ -173,14 +173,14 @@ impl VectorStore {
                 .push(segment);
         }
         for ((dimensions, _), segments) in levels {
-            let joined: Vec<&Arc<Segment>> = match segments.len() >= JOINED {
+            let joined: Vec<&Arc<VectorSegment>> = match segments.len() >= JOINED {
                 true => segments,
                 false => segments.into_iter().filter(is_waste).collect(),
             };
             if joined.is_empty() || !joined.iter().all(|segment| segment.is_sound()) {
                 continue;
             }
-            let mut entries: Vec<Entry> = joined
+            let mut entries: Vec<VectorEntry> = joined
                 .iter()
                 .flat_map(|segment| (0..segment.entries).map(move |entry| (segment, entry)))
                 .filter(|(segment, entry)| is_wanted(segment.key(*entry)))
@@ -225,7 +225,7 @@ fn name_of(path: &Path) -> &str {
 
 impl View {
     /// Returns the place of the vectors of `key`.
-    pub fn find(&self, key: Key) -> Option<VectorLocation> {
+    pub fn find(&self, key: VectorKey) -> Option<VectorLocation> {
         (0_u32..).zip(&self.segments).find_map(|(segment, found)| {
             let entry = found.find(key)? as u32;
             Some(VectorLocation { segment, entry })
@@ -249,7 +249,7 @@ impl View {
     /// About how near the query is to everything: by [`VectorLocation`], the cosine of the best piece.
     pub fn near(&self, query: &[f32]) -> Near {
         let wide = Wide::of(query);
-        let of_segment = |segment: &Arc<Segment>| -> Vec<f32> {
+        let of_segment = |segment: &Arc<VectorSegment>| -> Vec<f32> {
             if segment.dimensions != query.len() {
                 return vec![f32::NAN; segment.entries];
             }
@@ -311,9 +311,9 @@ mod tests {
     }
 
     /// Spread over the whole range, as hashes are.
-    fn key(number: u64) -> Key {
+    fn key(number: u64) -> VectorKey {
         let hash = blake3::hash(&number.to_le_bytes());
-        Key::from_le_bytes(hash.as_bytes()[..16].try_into().unwrap())
+        VectorKey::from_le_bytes(hash.as_bytes()[..16].try_into().unwrap())
     }
 
     fn paths(store: &VectorStore) -> Vec<PathBuf> {
@@ -384,10 +384,10 @@ mod tests {
         store
             .add((0..10).map(|n| (key(n), vec![vector(0)])).collect())
             .unwrap();
-        let wanted: HashSet<Key> = (0..6).map(key).collect();
+        let wanted: HashSet<VectorKey> = (0..6).map(key).collect();
         store.tidy(Some(&wanted)).unwrap();
         assert_eq!(store.view().unwrap().len(), 10, "four of ten may stay");
-        let wanted: HashSet<Key> = (0..4).map(key).collect();
+        let wanted: HashSet<VectorKey> = (0..4).map(key).collect();
         store.tidy(Some(&wanted)).unwrap();
         let view = store.view().unwrap();
         assert_eq!(view.len(), 4);

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use chrono::DateTime;
 use memdir::format;
+use memdir::format::MergeSide;
 use memdir::format::Merged;
-use memdir::format::Side;
 use memdir::format::has_conflict_markers;
 use memdir::model::Memory;
 use memdir::model::MetaValue;
@@ -85,7 +85,7 @@ fn check_pair(seed: u64) -> Merged {
     let base = (!dice.once_in(12)).then_some(base);
     let base = base.as_deref();
     let at = [dice.roll(3), dice.roll(3)].map(|at| i64::try_from(at).unwrap());
-    let [one, other] = [0, 1].map(|n| Side {
+    let [one, other] = [0, 1].map(|n| MergeSide {
         bytes: &sides[n],
         at: at[n],
     });
@@ -94,7 +94,7 @@ fn check_pair(seed: u64) -> Merged {
 
     assert_eq!(format::merge(&stem, base, other, one), merged, "symmetric");
     for (_, text) in texts_of(&merged) {
-        let side = Side {
+        let side = MergeSide {
             bytes: &text,
             at: 7,
         };

@@ -13,20 +13,20 @@ use crate::config::Environment;
 use crate::config::ModelName;
 use crate::config::Provider;
 use crate::embed::Embedder;
+use crate::embed::EmbeddingProtocol;
 use crate::embed::HOSTED_MAX_TOKENS;
 use crate::embed::Hosted;
 use crate::embed::HostedSettings;
 use crate::embed::Local;
 use crate::embed::LocalSettings;
 use crate::embed::Pooling;
-use crate::embed::Protocol;
 use crate::embed::catalog;
 use crate::embed::runtime_libraries;
 use crate::engine::Models;
-use crate::fetch::Address;
-use crate::fetch::Client;
-use crate::fetch::Key;
-use crate::fetch::Limits;
+use crate::fetch::ApiKey;
+use crate::fetch::FetchClient;
+use crate::fetch::RequestLimits;
+use crate::fetch::Url;
 
 /// What the settings come to.
 pub(in crate::cli) enum Chosen {
@@ -87,8 +87,8 @@ pub(in crate::cli) fn chosen(config: &Config, environment: &Environment) -> Chos
     let made = match settings.provider.value {
         Provider::Off => return Chosen::Nothing,
         Provider::Local => local(config, environment),
-        Provider::Voyage => hosted(config, environment, Protocol::Voyage),
-        Provider::OpenAi => hosted(config, environment, Protocol::OpenAi),
+        Provider::Voyage => hosted(config, environment, EmbeddingProtocol::Voyage),
+        Provider::OpenAi => hosted(config, environment, EmbeddingProtocol::OpenAi),
     };
     made.unwrap_or_else(Chosen::Unusable)
 }
@@ -177,14 +177,14 @@ pub(in crate::cli) fn folder_of(
 fn hosted(
     config: &Config,
     environment: &Environment,
-    protocol: Protocol,
+    protocol: EmbeddingProtocol,
 ) -> Result<Chosen, Failure> {
     let settings = &config.embedding;
     let provider = settings.provider.value;
     let Some(model) = &settings.model.value else {
         let example = match protocol {
-            Protocol::Voyage => "voyage-3.5",
-            Protocol::OpenAi => "text-embedding-3-small",
+            EmbeddingProtocol::Voyage => "voyage-3.5",
+            EmbeddingProtocol::OpenAi => "text-embedding-3-small",
         };
         return Err(
             Failure::new(format!("no model of {provider} is named")).hint(format!(
@@ -192,7 +192,7 @@ fn hosted(
             )),
         );
     };
-    let endpoint = settings.endpoint.value.as_deref().map(Address::parse);
+    let endpoint = settings.endpoint.value.as_deref().map(Url::parse);
     let endpoint = endpoint.transpose().map_err(|error| {
         let what = format!(
             "{}: `embedding.endpoint` is wrong",
@@ -218,14 +218,14 @@ fn hosted(
         query_prefix: prefix(&settings.query_prefix.value),
         passage_prefix: prefix(&settings.passage_prefix.value),
         max_tokens: settings.max_tokens.value.unwrap_or(HOSTED_MAX_TOKENS),
-        key: key.map(Key::new),
+        key: key.map(ApiKey::new),
     };
     // A host without a graphics card thinks long about a batch.
-    let limits = Limits {
+    let limits = RequestLimits {
         silence: Duration::from_secs(100),
-        ..Limits::default()
+        ..RequestLimits::default()
     };
-    let client = Client::new(&environment.variables, limits);
+    let client = FetchClient::new(&environment.variables, limits);
     let embedder = Hosted::new(hosted, client)
         .map_err(|error| Failure::new(format!("{provider} cannot be used")).because(error))?;
     Ok(Chosen::Hosted(Box::new(embedder)))

@@ -10,15 +10,15 @@ use crate::dialect::Assistant;
 use crate::engine::Engine;
 use crate::engine::Proposed;
 use crate::engine::ops;
-use crate::fetch::Address;
-use crate::fetch::Client;
-use crate::fetch::Key;
-use crate::fetch::Limits;
+use crate::fetch::ApiKey;
+use crate::fetch::FetchClient;
+use crate::fetch::RequestLimits;
+use crate::fetch::Url;
 use crate::llm::Llm;
 use crate::llm::LlmError;
+use crate::llm::LlmProtocol;
 use crate::llm::LlmSettings;
-use crate::llm::Note;
-use crate::llm::Protocol;
+use crate::llm::SourceNote;
 use crate::model::Memory;
 use crate::secrets;
 
@@ -44,7 +44,7 @@ pub(in crate::cli) fn write_summaries(
         if is_gone.get() {
             return Err(None);
         }
-        let notes: Vec<Note> = sources.iter().map(|memory| note(memory)).collect();
+        let notes: Vec<SourceNote> = sources.iter().map(|memory| note(memory)).collect();
         llm.summarize(&notes, length).map_err(|error| {
             is_gone.set(matches!(error, LlmError::Fetch(_)));
             Some(error)
@@ -97,9 +97,9 @@ impl Assistant for Asked {
     }
 
     fn summarize(&self, texts: &[String]) -> Result<String, String> {
-        let notes: Vec<Note> = texts
+        let notes: Vec<SourceNote> = texts
             .iter()
-            .map(|text| Note {
+            .map(|text| SourceNote {
                 day: String::new(),
                 text: secrets::redact(text),
             })
@@ -116,34 +116,34 @@ fn open(context: &Context) -> Result<Option<Llm>, Failure> {
     let settings = &context.config.llm;
     let protocol = match settings.provider.value {
         LlmProvider::Off => return Ok(None),
-        LlmProvider::Ollama => Protocol::Ollama,
-        LlmProvider::OpenAi => Protocol::OpenAi,
+        LlmProvider::Ollama => LlmProtocol::Ollama,
+        LlmProvider::OpenAi => LlmProtocol::OpenAi,
     };
     let provider = settings.provider.value.as_str();
     let unusable = || Failure::new(format!("{provider} cannot be used"));
     let Some(model) = settings.model.value.clone() else {
         return Err(unusable().hint("Name a model: `model` in [llm] of the settings."));
     };
-    let endpoint = settings.endpoint.value.as_deref().map(Address::parse);
+    let endpoint = settings.endpoint.value.as_deref().map(Url::parse);
     let endpoint = endpoint
         .transpose()
         .map_err(|error| unusable().because(error))?;
     let key = settings.key(&context.environment.variables);
-    if key.is_none() && endpoint.is_none() && protocol == Protocol::OpenAi {
+    if key.is_none() && endpoint.is_none() && protocol == LlmProtocol::OpenAi {
         let variable = settings.api_key_env.value.as_deref().unwrap_or_default();
         return Err(unusable().hint(format!("Its key is to be in the variable {variable}.")));
     }
     // A machine without a graphics card thinks long before its first word.
-    let limits = Limits {
+    let limits = RequestLimits {
         silence: settings.timeout,
-        ..Limits::default()
+        ..RequestLimits::default()
     };
-    let client = Client::new(&context.environment.variables, limits);
+    let client = FetchClient::new(&context.environment.variables, limits);
     let settings = LlmSettings {
         protocol,
         endpoint,
         model,
-        key: key.map(Key::new),
+        key: key.map(ApiKey::new),
         deadline: settings.timeout,
     };
     let llm = Llm::new(settings, client).map_err(|error| unusable().because(error))?;
@@ -151,10 +151,10 @@ fn open(context: &Context) -> Result<Option<Llm>, Failure> {
 }
 
 /// What is sent of a memory: without credentials.
-fn note(memory: &Memory) -> Note {
+fn note(memory: &Memory) -> SourceNote {
     let title = memory.title.as_deref().map(|title| format!("{title}\n"));
     let text = title.unwrap_or_default() + &memory.content;
-    Note {
+    SourceNote {
         day: memory.timestamp.date().to_string(),
         text: secrets::redact(&text),
     }

@@ -28,7 +28,7 @@ use crate::format::MAX_INDEXED_BYTES;
 use crate::index::{Embedded, Snapshot, Unembedded, passage};
 use crate::model::Memory;
 use crate::secrets;
-use crate::vectors::Key;
+use crate::vectors::VectorKey;
 
 /// Number of passages in one batch of embedding. A slow model's vectors are saved more often
 /// ([`KEPT_EVERY`]): a process that ends loses a few seconds of work at most.
@@ -272,7 +272,7 @@ pub fn embed_few(meaning: &Meaning) -> Result<usize, EngineError> {
 fn embed_some(
     meaning: &Meaning,
     embedder: &dyn Embedder,
-    given_up: &mut HashSet<Key>,
+    given_up: &mut HashSet<VectorKey>,
 ) -> Result<bool, EngineError> {
     let snapshot = current_snapshot::snapshot(&meaning.live)?;
     let missing = snapshot.unembedded(embedder.id(), FEW + given_up.len())?;
@@ -299,7 +299,7 @@ fn embed_batch(
     if missing.is_empty() {
         return Ok(0);
     }
-    let passages: Vec<(Key, String)> = self::passages(meaning, missing)
+    let passages: Vec<(VectorKey, String)> = self::passages(meaning, missing)
         .into_iter()
         .map(|(key, text)| (key, sent(embedder, text)))
         .collect();
@@ -343,7 +343,7 @@ fn embed_batch(
 fn keep_made(
     meaning: &Meaning,
     embedder: &dyn Embedder,
-    made: Vec<(Key, Vec<Vector>)>,
+    made: Vec<(VectorKey, Vec<Vector>)>,
 ) -> Result<(), EngineError> {
     if made.is_empty() {
         return Ok(());
@@ -363,9 +363,9 @@ pub(in crate::engine) fn sent(embedder: &dyn Embedder, text: String) -> String {
 
 /// The texts to be embedded, by what their vectors are kept under. What was changed since is
 /// left out; it has another key.
-fn passages(meaning: &Meaning, missing: &[Unembedded]) -> Vec<(Key, String)> {
+fn passages(meaning: &Meaning, missing: &[Unembedded]) -> Vec<(VectorKey, String)> {
     let reader = meaning.live.store.reader(Place::Files);
-    let mut memories: HashMap<&str, Option<(Memory, Key)>> = HashMap::new();
+    let mut memories: HashMap<&str, Option<(Memory, VectorKey)>> = HashMap::new();
     let names = missing
         .iter()
         .flat_map(|one| one.previous.iter().chain([&one.name]));

@@ -39,8 +39,8 @@ use crate::files::Place;
 use crate::files::Version;
 use crate::format;
 use crate::lifecycle;
-use crate::lifecycle::Candidate;
 use crate::lifecycle::Decision;
+use crate::lifecycle::DuplicateCandidate;
 use crate::lifecycle::DuplicatePolicy;
 use crate::lifecycle::Ends;
 use crate::lifecycle::Resemblance;
@@ -497,7 +497,7 @@ fn with_title_of(
     engine: &Engine,
     new: &NewMemory,
     user: Option<&str>,
-) -> Result<Vec<Candidate>, EngineError> {
+) -> Result<Vec<DuplicateCandidate>, EngineError> {
     let Some(title) = new.title.as_deref() else {
         return Ok(Vec::new());
     };
@@ -516,7 +516,11 @@ fn with_title_of(
 
 /// The memories that are most like `new`, by their words, and by their meaning where there is
 /// a model.
-fn like(engine: &Engine, new: &NewMemory, filter: &Filter) -> Result<Vec<Candidate>, EngineError> {
+fn like(
+    engine: &Engine,
+    new: &NewMemory,
+    filter: &Filter,
+) -> Result<Vec<DuplicateCandidate>, EngineError> {
     let memory = as_memory(engine, new);
     let mut candidates = like_by_words(engine, &memory, filter)?;
     let near = similar::similar(engine, &memory, filter, COMPARED)?.into_iter();
@@ -527,7 +531,7 @@ fn like(engine: &Engine, new: &NewMemory, filter: &Filter) -> Result<Vec<Candida
         let mut known = candidates.iter_mut();
         match known.find(|one| one.memory.stem == hit.memory.stem) {
             Some(known) => known.meaning = Some(similarity),
-            None => candidates.push(Candidate {
+            None => candidates.push(DuplicateCandidate {
                 meaning: Some(similarity),
                 ..resembling(new, hit.memory.into_memory())
             }),
@@ -540,9 +544,9 @@ fn like_by_words(
     engine: &Engine,
     memory: &Memory,
     filter: &Filter,
-) -> Result<Vec<Candidate>, EngineError> {
+) -> Result<Vec<DuplicateCandidate>, EngineError> {
     let by_words = similar::sharing_words(engine, memory, filter)?.into_iter();
-    let candidate = |similar: Similar| Candidate {
+    let candidate = |similar: Similar| DuplicateCandidate {
         words: similar.similarity,
         memory: similar.hit.memory.into_memory(),
         meaning: None,
@@ -688,8 +692,8 @@ fn group(new: &NewMemory) -> Filter {
     }
 }
 
-fn resembling(new: &NewMemory, memory: Memory) -> Candidate {
-    Candidate {
+fn resembling(new: &NewMemory, memory: Memory) -> DuplicateCandidate {
+    DuplicateCandidate {
         words: crate::ranking::resemblance(&new.content, &memory.content),
         memory,
         meaning: None,

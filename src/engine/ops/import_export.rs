@@ -35,11 +35,11 @@ use crate::files::CrashMarker;
 use crate::files::Lock;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
-use crate::import::Ended;
+use crate::import::EndReason;
 use crate::import::Foreign;
+use crate::import::ForeignItem;
+use crate::import::ForeignRelation;
 use crate::import::ImportError;
-use crate::import::Item;
-use crate::import::Relation;
 use crate::index::Query;
 use crate::lifecycle;
 use crate::lifecycle::Stated;
@@ -131,7 +131,7 @@ struct Progress {
     /// When memories were changed where they come from, by their files.
     updated: Vec<(String, DateTime<Utc>)>,
     /// The files of memories that live no more where they come from.
-    ended: Vec<(String, Ended)>,
+    ended: Vec<(String, EndReason)>,
     /// What the memories of the source are here.
     stems: BTreeSet<Stem>,
     /// How often clients began to work with the source.
@@ -152,7 +152,7 @@ struct Progress {
 /// Fails if the store cannot be read or written at all.
 pub fn import(
     engine: &Engine,
-    items: impl Iterator<Item = Result<impl Into<Item>, ImportError>>,
+    items: impl Iterator<Item = Result<impl Into<ForeignItem>, ImportError>>,
     options: Import,
     each: &mut dyn FnMut(Imported),
 ) -> Result<Report, EngineError> {
@@ -173,7 +173,7 @@ pub fn import(
 
 fn import_all(
     engine: &Engine,
-    items: impl Iterator<Item = Result<impl Into<Item>, ImportError>>,
+    items: impl Iterator<Item = Result<impl Into<ForeignItem>, ImportError>>,
     options: Import,
     relate_all: bool,
     each: &mut dyn FnMut(Imported),
@@ -185,16 +185,18 @@ fn import_all(
     let _together = engine.writer.collect_records();
     for item in items {
         let imported = match item.map(Into::into) {
-            Ok(Item::Memory(foreign)) => import_one(engine, *foreign, options, &mut progress),
-            Ok(Item::Relation(relation)) => {
+            Ok(ForeignItem::Memory(foreign)) => {
+                import_one(engine, *foreign, options, &mut progress)
+            }
+            Ok(ForeignItem::ForeignRelation(relation)) => {
                 progress.relating.wants(relation);
                 continue;
             }
-            Ok(Item::Sessions(count)) => {
+            Ok(ForeignItem::Sessions(count)) => {
                 progress.sessions += count;
                 continue;
             }
-            Ok(Item::LeftOut { source_id, what }) => {
+            Ok(ForeignItem::LeftOut { source_id, what }) => {
                 progress.report.lacks(what, 1);
                 Imported::LeftOut { source_id, what }
             }
@@ -254,12 +256,12 @@ fn import_all(
 }
 
 /// Archives what lives no more where it comes from, unless a memory that is there replaces it.
-fn end_imported(engine: &Engine, ended: Vec<(String, Ended)>) -> Result<(), EngineError> {
+fn end_imported(engine: &Engine, ended: Vec<(String, EndReason)>) -> Result<(), EngineError> {
     let mut by_reason: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, ended) in ended {
         let why = match ended {
-            Ended::Archived(why) => why,
-            Ended::Superseded => {
+            EndReason::Archived(why) => why,
+            EndReason::Superseded => {
                 let version = engine.live.store.reader(Place::Files).read(&name, u64::MAX);
                 let is_replaced = version.is_ok_and(|version| {
                     parse(&version.entry, &version.bytes)
@@ -342,7 +344,7 @@ fn import_one(
     }
     if let Some(id) = &source_id {
         for relation in relations {
-            progress.relating.wants(Relation {
+            progress.relating.wants(ForeignRelation {
                 from: id.clone(),
                 relation: relation.relation,
                 to: relation.to,

@@ -6,16 +6,16 @@
 use chrono::DateTime;
 
 use super::keys::moment;
-use super::lists::Item;
-use super::lists::Kind;
 use super::lists::List;
+use super::lists::ListItem;
+use super::lists::ListKind;
 use super::merged::Merged;
 use super::problems;
 use crate::format::edit;
 use crate::format::file_name::FileNameKind;
 use crate::format::file_name::classify;
+use crate::format::layout::FileLayout;
 use crate::format::layout::Frontmatter;
-use crate::format::layout::Layout;
 use crate::format::limits;
 use crate::format::limits::MAX_FRONTMATTER_BYTES;
 use crate::format::markers::has_conflict_markers;
@@ -91,7 +91,7 @@ fn name(stem: &Stem, winner: &[u8], loser: &[u8]) -> Stem {
 
 /// The one-line value of a key that is read raw.
 fn raw(bytes: &[u8], key: &str) -> Option<String> {
-    let layout = Layout::of(bytes);
+    let layout = FileLayout::of(bytes);
     let value = layout.entry(key)?.value.clone();
     let value = String::from_utf8_lossy(&bytes[value]);
     Some(scalar::read_raw(&value).into_owned())
@@ -99,7 +99,7 @@ fn raw(bytes: &[u8], key: &str) -> Option<String> {
 
 /// `bytes` with a link to `to`; `None` if none can be added to what is there.
 fn linked(bytes: &[u8], to: &Stem) -> Option<Vec<u8>> {
-    let layout = Layout::of(bytes);
+    let layout = FileLayout::of(bytes);
     let keys = std::str::from_utf8(&bytes[layout.keys.clone()]).ok()?;
     if layout.frontmatter != Frontmatter::Whole || has_conflict_markers(keys.as_bytes()) {
         return None;
@@ -126,26 +126,26 @@ fn linked(bytes: &[u8], to: &Stem) -> Option<Vec<u8>> {
             ]
             .map(|range| &keys[range.start - layout.keys.start..range.end - layout.keys.start]);
             let known = value::read_links(value, below).ok()?;
-            let list = List::read(Kind::Links, value, below)?;
-            let item = Item::of_link(&link);
+            let list = List::read(ListKind::Links, value, below)?;
+            let item = ListItem::of_link(&link);
             if list.holds(&item) {
                 return Some(bytes.to_vec());
             }
             limits::check_links(&[known.as_slice(), links].concat()).ok()?;
-            let items: Vec<Item> = list.items.iter().cloned().chain([item]).collect();
-            let text = list.write(Kind::Links, head, &items, layout.newline);
+            let items: Vec<ListItem> = list.items.iter().cloned().chain([item]).collect();
+            let text = list.write(ListKind::Links, head, &items, layout.newline);
             let (start, end) = (entry.lines.start, entry.lines.end);
             [&bytes[..start], text.as_bytes(), &bytes[end..]].concat()
         }
     };
-    let is_within_limit = Layout::of(&with_link).keys.len() <= MAX_FRONTMATTER_BYTES;
+    let is_within_limit = FileLayout::of(&with_link).keys.len() <= MAX_FRONTMATTER_BYTES;
     is_within_limit.then_some(with_link)
 }
 
 /// `bytes` as the memory `aside`, which conflicts with `stem`; `None` if its frontmatter is
 /// damaged, or would lose more than the old id.
 fn renamed(stem: &Stem, bytes: &[u8], aside: &Stem) -> Option<Vec<u8>> {
-    let layout = Layout::of(bytes);
+    let layout = FileLayout::of(bytes);
     let keys = &bytes[layout.keys.clone()];
     let has_more = |key| {
         layout

@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use crate::format::edit;
-use crate::format::layout::Layout;
+use crate::format::layout::FileLayout;
 use crate::format::limits::MAX_FRONTMATTER_BYTES;
 use crate::format::limits::MAX_KEYS;
 use crate::format::markers::has_conflict_markers;
 
 /// One key with all its lines.
 #[derive(Debug)]
-pub(super) struct Key<'a> {
+pub(super) struct FrontKey<'a> {
     pub name: String,
     /// Comments and blank lines between the key before and this one.
     pub above: Vec<&'a str>,
@@ -27,7 +27,7 @@ pub(super) struct Key<'a> {
 /// The lines between the two `---` lines, as keys.
 #[derive(Debug)]
 pub(super) struct Front<'a> {
-    pub keys: Vec<Key<'a>>,
+    pub keys: Vec<FrontKey<'a>>,
     /// Comments and blank lines after the last key.
     pub tail: Vec<&'a str>,
 }
@@ -35,7 +35,7 @@ pub(super) struct Front<'a> {
 impl<'a> Front<'a> {
     /// Takes the frontmatter apart; `None` if that needs a guess: lines that are no key's, a key
     /// that stands twice, conflict markers, bytes that are no text, or more than the format allows.
-    pub fn read(bytes: &'a [u8], layout: &Layout) -> Option<Front<'a>> {
+    pub fn read(bytes: &'a [u8], layout: &FileLayout) -> Option<Front<'a>> {
         let text = std::str::from_utf8(&bytes[layout.keys.clone()]).ok()?;
         if !layout.stray.is_empty()
             || has_conflict_markers(text.as_bytes())
@@ -54,7 +54,7 @@ impl<'a> Front<'a> {
             if !names.insert(&entry.key) {
                 return None;
             }
-            keys.push(Key {
+            keys.push(FrontKey {
                 name: entry.key.clone(),
                 above: lines(at..entry.lines.start),
                 head: part(entry.lines.start..entry.value.start),
@@ -68,7 +68,7 @@ impl<'a> Front<'a> {
         Some(Front { keys, tail })
     }
 
-    pub fn key(&self, name: &str) -> Option<&Key<'a>> {
+    pub fn key(&self, name: &str) -> Option<&FrontKey<'a>> {
         self.keys.iter().find(|key| key.name == name)
     }
 

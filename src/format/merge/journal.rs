@@ -30,7 +30,10 @@ pub fn unite_journals(base: &[u8], one: &[u8], other: &[u8]) -> Vec<u8> {
     for line in &first[..common] {
         put(line, &mut left, &mut united);
     }
-    let (mut first, mut second) = (Side::of(&first[common..]), Side::of(&second[common..]));
+    let (mut first, mut second) = (
+        DatedLines::of(&first[common..]),
+        DatedLines::of(&second[common..]),
+    );
     loop {
         let side = match (first.moment(), second.moment()) {
             (None, None) => return united,
@@ -44,13 +47,13 @@ pub fn unite_journals(base: &[u8], one: &[u8], other: &[u8]) -> Vec<u8> {
 }
 
 /// Lines that are still to be put down, in their order.
-struct Side<'a> {
+struct DatedLines<'a> {
     lines: Vec<(Cow<'a, str>, &'a [u8])>,
     next: usize,
 }
 
-impl<'a> Side<'a> {
-    fn of(lines: &[&'a [u8]]) -> Side<'a> {
+impl<'a> DatedLines<'a> {
+    fn of(lines: &[&'a [u8]]) -> DatedLines<'a> {
         let mut last = Cow::Borrowed("");
         let dated = |line: &&'a [u8]| {
             if let Some(moment) = moment_of(line) {
@@ -58,7 +61,7 @@ impl<'a> Side<'a> {
             }
             (last.clone(), *line)
         };
-        Side {
+        DatedLines {
             lines: lines.iter().map(dated).collect(),
             next: 0,
         }

@@ -6,12 +6,12 @@
 use chrono::DateTime;
 use chrono::Utc;
 
-use super::changed_once;
+use super::changed_once::changed_once;
 use super::front::Front;
-use super::front::Key;
+use super::front::FrontKey;
 use super::lists;
-use super::lists::Kind;
 use super::lists::List;
+use super::lists::ListKind;
 use crate::format::danger;
 use crate::format::edit;
 use crate::format::limits;
@@ -82,9 +82,9 @@ fn has_every_comment(
 
 /// The lines of one key in the result, `None` for none; no answer if the sides contradict.
 fn of_key(
-    base: Option<&Key<'_>>,
-    winner: Option<&Key<'_>>,
-    loser: Option<&Key<'_>>,
+    base: Option<&FrontKey<'_>>,
+    winner: Option<&FrontKey<'_>>,
+    loser: Option<&FrontKey<'_>>,
     newline: &str,
 ) -> Option<Option<String>> {
     let [old, ours, theirs] = [base, winner, loser].map(|key| key.map(|key| key.whole));
@@ -95,20 +95,20 @@ fn of_key(
     let list = |kind| of_list(kind, base, winner, loser, newline);
     let merged = match name {
         "metadata" => return of_metadata(base, winner, loser, newline),
-        "topics" | "tags" | "supersedes" => list(Kind::Words),
-        "links" => list(Kind::Links),
+        "topics" | "tags" | "supersedes" => list(ListKind::Words),
+        "links" => list(ListKind::Links),
         _ if KEYS.contains(&name) => None,
-        _ => list(Kind::Any),
+        _ => list(ListKind::Any),
     };
     merged.or_else(|| of_scalar(name, base, winner, loser))
 }
 
 /// Merges lists; no answer if one of the values is none.
 fn of_list(
-    kind: Kind,
-    base: Option<&Key<'_>>,
-    winner: Option<&Key<'_>>,
-    loser: Option<&Key<'_>>,
+    kind: ListKind,
+    base: Option<&FrontKey<'_>>,
+    winner: Option<&FrontKey<'_>>,
+    loser: Option<&FrontKey<'_>>,
     newline: &str,
 ) -> Option<Option<String>> {
     let mut lists = Vec::new();
@@ -132,7 +132,7 @@ fn of_list(
     let sides = sides
         .into_iter()
         .filter_map(|(key, list)| Some((key?, list?)));
-    let sides: Vec<(&Key<'_>, &List<'_>)> = sides.collect();
+    let sides: Vec<(&FrontKey<'_>, &List<'_>)> = sides.collect();
     let as_written = sides.iter().find(|(_, list)| {
         list.items.len() == items.len() && items.iter().all(|item| list.items.contains(item))
     });
@@ -145,9 +145,9 @@ fn of_list(
 
 /// Merges mappings entry by entry; no answer if one cannot be read, or the result not be written.
 fn of_metadata(
-    base: Option<&Key<'_>>,
-    winner: Option<&Key<'_>>,
-    loser: Option<&Key<'_>>,
+    base: Option<&FrontKey<'_>>,
+    winner: Option<&FrontKey<'_>>,
+    loser: Option<&FrontKey<'_>>,
     newline: &str,
 ) -> Option<Option<String>> {
     let mut maps = Vec::new();
@@ -209,9 +209,9 @@ fn merge_maps(base: &Map, winner: &Map, loser: &Map) -> Vec<(String, MetaValue)>
 /// Decides between two scalars; no answer if no rule does.
 fn of_scalar(
     name: &str,
-    base: Option<&Key<'_>>,
-    winner: Option<&Key<'_>>,
-    loser: Option<&Key<'_>>,
+    base: Option<&FrontKey<'_>>,
+    winner: Option<&FrontKey<'_>>,
+    loser: Option<&FrontKey<'_>>,
 ) -> Option<Option<String>> {
     let [old, ours, theirs] = [base, winner, loser].map(|key| key.map(meaning));
     // An empty value is an absent one.
@@ -238,7 +238,7 @@ fn of_scalar(
 }
 
 /// Returns the value of a key as a text that is equal for values that mean the same.
-fn meaning(key: &Key<'_>) -> String {
+fn meaning(key: &FrontKey<'_>) -> String {
     if !key.below.trim().is_empty() {
         // No one-line value holds a line break.
         return format!("{}\n{}", key.value, key.below);
@@ -290,8 +290,8 @@ pub(super) fn moment(text: &str) -> Option<DateTime<Utc>> {
 
 #[cfg(test)]
 mod tests {
+    use crate::format::MergeSide;
     use crate::format::Merged;
-    use crate::format::Side;
     use crate::format::merge;
     use crate::model::Stem;
 
@@ -305,7 +305,7 @@ mod tests {
     fn check(base: &str, later: &str, earlier: &str, expected: Option<&str>) {
         let stem = Stem::from_file_name("20260114_091500_1f3a9c02");
         let [base, later, earlier] = [base, later, earlier].map(file);
-        let [later, earlier] = [(&later, 20), (&earlier, 10)].map(|(text, at)| Side {
+        let [later, earlier] = [(&later, 20), (&earlier, 10)].map(|(text, at)| MergeSide {
             bytes: text.as_bytes(),
             at,
         });

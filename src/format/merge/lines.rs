@@ -10,7 +10,7 @@ use imara_diff::Algorithm;
 use imara_diff::Diff;
 use imara_diff::InternedInput;
 
-use super::changed_once;
+use super::changed_once::changed_once;
 
 /// Longer bodies are not compared line by line: it could take seconds, and memory.
 const MAX_BYTES: usize = 1024 * 1024;

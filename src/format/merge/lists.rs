@@ -10,7 +10,7 @@ use crate::model::Link;
 
 /// Kind of the items of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ListKind {
     /// Texts, in every spelling that the format reads.
     Words,
     /// Relations to other memories.
@@ -22,14 +22,14 @@ pub(super) enum Kind {
 /// One list as it stands in a file.
 #[derive(Debug)]
 pub(super) struct List<'a> {
-    form: Form<'a>,
+    form: ListForm<'a>,
     /// The rest of the key's own line.
     value: &'a str,
-    pub items: Vec<Item>,
+    pub items: Vec<ListItem>,
 }
 
 #[derive(Debug)]
-enum Form<'a> {
+enum ListForm<'a> {
     /// `[a, b]`, or words with commas; with the comment after it.
     Line { comment: String },
     /// `- a`, one below the other.
@@ -38,7 +38,7 @@ enum Form<'a> {
 
 /// An item of a list, and how it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct ListItem {
     /// Equal for items that say the same.
     meaning: String,
     text: ItemText,
@@ -52,12 +52,12 @@ enum ItemText {
     Block(String),
 }
 
-impl Item {
+impl ListItem {
     /// The item that relates to another memory.
-    pub fn of_link(link: &Link) -> Item {
+    pub fn of_link(link: &Link) -> ListItem {
         let lines = value::write_links(std::slice::from_ref(link), "\n");
         let text = lines.trim_start().trim_start_matches("- ");
-        Item {
+        ListItem {
             meaning: link_meaning(link),
             text: ItemText::Flow(text.to_owned()),
         }
@@ -96,7 +96,7 @@ impl Item {
 impl<'a> List<'a> {
     /// Reads the list that follows a key's colon, with the lines below; `None` if it is none, or
     /// one that cannot be taken apart.
-    pub fn read(kind: Kind, value: &'a str, below: &'a str) -> Option<List<'a>> {
+    pub fn read(kind: ListKind, value: &'a str, below: &'a str) -> Option<List<'a>> {
         let first = scalar::trim_blank(value);
         let list = if first.is_empty() || first.starts_with('#') {
             let (form, items) = block_items(kind, below)?;
@@ -107,17 +107,17 @@ impl<'a> List<'a> {
                 _ => format!("{first}\n{below}"),
             };
             let (items, comment) = flow_items(kind, &text)?;
-            let form = Form::Line { comment };
+            let form = ListForm::Line { comment };
             List { form, value, items }
-        } else if kind == Kind::Words && below.trim().is_empty() {
+        } else if kind == ListKind::Words && below.trim().is_empty() {
             let items = value::read_list(value, below);
-            let items = items.into_iter().map(|meaning| Item {
+            let items = items.into_iter().map(|meaning| ListItem {
                 text: ItemText::Flow(scalar::quoted(&meaning)),
                 meaning,
             });
             let comment = edit::comment_of("topics", value);
             List {
-                form: Form::Line { comment },
+                form: ListForm::Line { comment },
                 value,
                 items: items.collect(),
             }
@@ -125,7 +125,7 @@ impl<'a> List<'a> {
             return None;
         };
         // Where the two readers disagree, the lenient one of the format is right.
-        let is_agreed = kind != Kind::Words
+        let is_agreed = kind != ListKind::Words
             || value::read_list(value, below)
                 .iter()
                 .eq(list.items.iter().map(|item| &item.meaning));
@@ -133,44 +133,44 @@ impl<'a> List<'a> {
     }
 
     /// Writes `items` in the form of this list, after `head`: the key and its colon.
-    pub fn write(&self, kind: Kind, head: &str, items: &[Item], newline: &str) -> String {
-        let in_flow: Option<Vec<&str>> = items.iter().map(Item::in_flow).collect();
+    pub fn write(&self, kind: ListKind, head: &str, items: &[ListItem], newline: &str) -> String {
+        let in_flow: Option<Vec<&str>> = items.iter().map(ListItem::in_flow).collect();
         match (&self.form, in_flow) {
-            (Form::Line { comment }, _) if kind == Kind::Words => {
+            (ListForm::Line { comment }, _) if kind == ListKind::Words => {
                 let words: Vec<String> = items.iter().map(|item| item.meaning.clone()).collect();
                 let list = scalar::write_list(&words);
                 format!("{head} {list}{comment}{newline}")
             }
-            (Form::Line { comment }, Some(texts)) => {
+            (ListForm::Line { comment }, Some(texts)) => {
                 format!("{head} [{}]{comment}{newline}", texts.join(", "))
             }
-            (Form::Line { comment }, None) => {
+            (ListForm::Line { comment }, None) => {
                 format!("{head}{comment}{newline}{}", block(items, "  ", newline))
             }
-            (Form::Block { .. }, _) if items.is_empty() => {
+            (ListForm::Block { .. }, _) if items.is_empty() => {
                 format!(
                     "{head} []{}{newline}",
                     edit::comment_of("topics", self.value)
                 )
             }
-            (Form::Block { indent }, _) => {
+            (ListForm::Block { indent }, _) => {
                 let value = self.value;
                 format!("{head}{value}{newline}{}", block(items, indent, newline))
             }
         }
     }
 
-    fn find(&self, meaning: &str) -> Option<&Item> {
+    fn find(&self, meaning: &str) -> Option<&ListItem> {
         self.items.iter().find(|item| item.meaning == meaning)
     }
 
     /// Whether it holds what `item` says.
-    pub fn holds(&self, item: &Item) -> bool {
+    pub fn holds(&self, item: &ListItem) -> bool {
         self.find(&item.meaning).is_some()
     }
 }
 
-fn block(items: &[Item], indent: &str, newline: &str) -> String {
+fn block(items: &[ListItem], indent: &str, newline: &str) -> String {
     items
         .iter()
         .map(|item| item.in_block(indent, newline))
@@ -183,10 +183,10 @@ pub(super) fn merge(
     base: Option<&List<'_>>,
     winner: Option<&List<'_>>,
     loser: Option<&List<'_>>,
-) -> Vec<Item> {
+) -> Vec<ListItem> {
     let find = |list: Option<&List<'_>>, meaning: &str| list?.find(meaning).cloned();
     let items = |list: Option<&List<'_>>| list.map_or_else(Vec::new, |list| list.items.clone());
-    let mut merged: Vec<Item> = Vec::new();
+    let mut merged: Vec<ListItem> = Vec::new();
     for old in items(base) {
         let (ours, theirs) = (find(winner, &old.meaning), find(loser, &old.meaning));
         if let (Some(ours), Some(theirs)) = (ours, theirs) {
@@ -198,7 +198,7 @@ pub(super) fn merge(
             merged.push(find(winner, &added.meaning).unwrap_or(added));
         }
     }
-    let mut distinct: Vec<Item> = Vec::new();
+    let mut distinct: Vec<ListItem> = Vec::new();
     for item in merged {
         if distinct.iter().all(|known| known.meaning != item.meaning) {
             distinct.push(item);
@@ -219,7 +219,7 @@ fn meaning_of_link(value: &str, below: &str) -> Option<String> {
     }
 }
 
-fn block_items(kind: Kind, below: &str) -> Option<(Form<'_>, Vec<Item>)> {
+fn block_items(kind: ListKind, below: &str) -> Option<(ListForm<'_>, Vec<ListItem>)> {
     let mut chunks: Vec<String> = Vec::new();
     let mut indent: Option<&str> = None;
     // Blank lines and comments belong to the item after them, or to the one they stand within.
@@ -253,29 +253,31 @@ fn block_items(kind: Kind, below: &str) -> Option<(Form<'_>, Vec<Item>)> {
         return None;
     }
     let items = chunks.into_iter().map(|chunk| block_item(kind, chunk));
-    let form = Form::Block {
+    let form = ListForm::Block {
         indent: indent.unwrap_or("  "),
     };
     Some((form, items.collect::<Option<_>>()?))
 }
 
-fn block_item(kind: Kind, chunk: String) -> Option<Item> {
+fn block_item(kind: ListKind, chunk: String) -> Option<ListItem> {
     let lines: Vec<&str> = chunk
         .lines()
         .skip_while(|line| !line.starts_with('-'))
         .collect();
     let meaning = match (kind, lines.as_slice()) {
-        (Kind::Links, lines) => meaning_of_link("", &lines.join("\n"))?,
-        (Kind::Words | Kind::Any, [line]) => scalar::read(line.strip_prefix('-')?).into_owned(),
-        (Kind::Any, lines) => lines.join("\n"),
-        (Kind::Words, _) => return None,
+        (ListKind::Links, lines) => meaning_of_link("", &lines.join("\n"))?,
+        (ListKind::Words | ListKind::Any, [line]) => {
+            scalar::read(line.strip_prefix('-')?).into_owned()
+        }
+        (ListKind::Any, lines) => lines.join("\n"),
+        (ListKind::Words, _) => return None,
     };
     let text = ItemText::Block(chunk);
-    (!meaning.is_empty()).then_some(Item { meaning, text })
+    (!meaning.is_empty()).then_some(ListItem { meaning, text })
 }
 
 /// Takes a flow list apart; what follows it must be a comment.
-fn flow_items(kind: Kind, text: &str) -> Option<(Vec<Item>, String)> {
+fn flow_items(kind: ListKind, text: &str) -> Option<(Vec<ListItem>, String)> {
     let (texts, after) = value::split_flow(text)?;
     let after = after.trim_end();
     let is_comment = after.is_empty() || after.trim_start().starts_with('#');
@@ -297,13 +299,13 @@ fn flow_items(kind: Kind, text: &str) -> Option<(Vec<Item>, String)> {
                 return None;
             }
             _ if text.contains('\n') => return None,
-            Kind::Links => meaning_of_link(&format!(" [{text}]"), "")?,
-            Kind::Words if is_nested => return None,
-            Kind::Any if is_nested => text.to_owned(),
-            Kind::Words | Kind::Any => scalar::read(text).into_owned(),
+            ListKind::Links => meaning_of_link(&format!(" [{text}]"), "")?,
+            ListKind::Words if is_nested => return None,
+            ListKind::Any if is_nested => text.to_owned(),
+            ListKind::Words | ListKind::Any => scalar::read(text).into_owned(),
         };
         let text = ItemText::Flow(text.to_owned());
-        items.push(Item { meaning, text });
+        items.push(ListItem { meaning, text });
     }
     Some((items, after.to_owned()))
 }

@@ -7,6 +7,7 @@
 //! together, and where the results go.
 
 mod aside;
+mod changed_once;
 mod front;
 mod journal;
 mod keys;
@@ -25,6 +26,7 @@ pub use self::journal::unite_journals;
 pub use self::same::is_aside_of;
 pub use merged::Merged;
 
+use self::changed_once::changed_once;
 use self::front::Front;
 use super::layout::Frontmatter;
 use crate::model::Stem;
@@ -32,7 +34,7 @@ use text::Text;
 
 /// One side of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Side<'a> {
+pub struct MergeSide<'a> {
     /// The whole file.
     pub bytes: &'a [u8],
     /// When its author wrote this version, in seconds since 1970.
@@ -44,7 +46,7 @@ pub struct Side<'a> {
 /// `base` is the version that both come from, `None` if there is none. Where a rule has to
 /// prefer a side, it is the one written later; of two written in the same second, the one whose
 /// bytes are greater. Which side is called `one` never matters.
-pub fn merge(stem: &Stem, base: Option<&[u8]>, one: Side<'_>, other: Side<'_>) -> Merged {
+pub fn merge(stem: &Stem, base: Option<&[u8]>, one: MergeSide<'_>, other: MergeSide<'_>) -> Merged {
     if one.bytes == other.bytes || base == Some(other.bytes) {
         return Merged::One(one.bytes.to_vec());
     }
@@ -107,15 +109,6 @@ fn three_way(stem: &Stem, base: &Text<'_>, winner: &Text<'_>, loser: &Text<'_>) 
             &[(stem, &winner.bytes), (stem, &loser.bytes)],
         );
     is_sound.then(|| merged.bytes.into_owned())
-}
-
-/// The version that counts where at most one side changed `base`; `None` if both did.
-fn changed_once<T: PartialEq>(base: T, winner: T, loser: T) -> Option<T> {
-    if winner == loser || base == loser {
-        Some(winner)
-    } else {
-        (base == winner).then_some(loser)
-    }
 }
 
 /// Merges what stands between the `---` lines.
@@ -187,11 +180,11 @@ mod tests {
     fn merged(base: Option<&[u8]>, later: &[u8], earlier: &[u8]) -> Merged {
         let stem = Stem::from_file_name(STEM);
         let (later, earlier) = (
-            Side {
+            MergeSide {
                 bytes: later,
                 at: 20,
             },
-            Side {
+            MergeSide {
                 bytes: earlier,
                 at: 10,
             },
@@ -372,11 +365,11 @@ mod tests {
             let Merged::Two { kept, .. } = merge(
                 &Stem::from_file_name(STEM),
                 Some(&base),
-                Side {
+                MergeSide {
                     bytes: damaged.as_bytes(),
                     at: 30,
                 },
-                Side {
+                MergeSide {
                     bytes: &later,
                     at: 20,
                 },
@@ -404,8 +397,8 @@ mod tests {
         let file = |body: &str| format!("---\n{keys}---\n\n{body}").into_bytes();
         let (one, other) = (file("a\n"), file("b\n"));
         let (one, other) = (
-            Side { bytes: &one, at: 1 },
-            Side {
+            MergeSide { bytes: &one, at: 1 },
+            MergeSide {
                 bytes: &other,
                 at: 1,
             },

@@ -101,8 +101,8 @@ pub(super) fn is_same_content(one: &[u8], other: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::MergeSide;
     use crate::format::Merged;
-    use crate::format::Side;
     use crate::format::merge;
 
     const HEAD: &str = "id: 1f3a9c02\ntimestamp: 2026-01-14T09:15:00Z\nagent: claude\nuser: mira\n";
@@ -117,11 +117,11 @@ mod tests {
         let stem = Stem::from_file_name("20260114_091500_1f3a9c02");
         let base = file("topics: [a]\n", "Something else.\n");
         for base in [None, Some(base.as_bytes())] {
-            let later = Side {
+            let later = MergeSide {
                 bytes: later.as_bytes(),
                 at: 20,
             };
-            let earlier = Side {
+            let earlier = MergeSide {
                 bytes: earlier.as_bytes(),
                 at: 10,
             };
@@ -159,11 +159,11 @@ mod tests {
         let tidied = file("topics: [a]\n", "One.  \nTwo.\n\n");
         let edited = file("topics: [a]\n", "Three.\n");
         for at in [5, 15] {
-            let tidied = Side {
+            let tidied = MergeSide {
                 bytes: tidied.as_bytes(),
                 at,
             };
-            let edited = Side {
+            let edited = MergeSide {
                 bytes: edited.as_bytes(),
                 at: 10,
             };
@@ -181,11 +181,11 @@ mod tests {
         let tidied = file("topics: [a]\nimportance: 5\n", "One. \nTwo.\n\n");
         let edited = file("topics: [a]\nimportance: 8\n", "Three.\n");
         for (at, importance) in [(5, 8), (15, 5)] {
-            let tidied = Side {
+            let tidied = MergeSide {
                 bytes: tidied.as_bytes(),
                 at,
             };
-            let edited = Side {
+            let edited = MergeSide {
                 bytes: edited.as_bytes(),
                 at: 10,
             };

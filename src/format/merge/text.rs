@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
+use crate::format::layout::FileLayout;
 use crate::format::layout::Frontmatter;
-use crate::format::layout::Layout;
 
 /// The bytes of a file, and where its parts lie.
 pub(super) struct Text<'a> {
     pub(super) bytes: Cow<'a, [u8]>,
-    pub(super) layout: Layout,
+    pub(super) layout: FileLayout,
 }
 
 impl<'a> Text<'a> {
     pub(super) fn of(bytes: Cow<'a, [u8]>) -> Text<'a> {
-        let layout = Layout::of(&bytes);
+        let layout = FileLayout::of(&bytes);
         Text { bytes, layout }
     }
 

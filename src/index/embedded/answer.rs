@@ -39,7 +39,7 @@ use crate::ranking::fused::Ranked;
 use crate::ranking::fused::RankingInput;
 use crate::ranking::fused::Scored;
 use crate::ranking::keyword::KeywordSet;
-use crate::vectors::Key;
+use crate::vectors::VectorKey;
 
 impl EmbeddedSnapshot {
     fn hit(&self, row: u32, score: f64) -> IndexHit {
@@ -402,7 +402,7 @@ impl Snapshot for EmbeddedSnapshot {
         })
     }
 
-    fn vector_keys(&self) -> Result<HashSet<Key>, IndexError> {
+    fn vector_keys(&self) -> Result<HashSet<VectorKey>, IndexError> {
         guarded(|| Ok(self.keys()?.all()))
     }
 

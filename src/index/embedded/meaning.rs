@@ -12,15 +12,15 @@ use crate::index::IndexError;
 use crate::index::Unembedded;
 use crate::index::passage;
 use crate::ranking::fused::Cosines;
-use crate::vectors::Key;
+use crate::vectors::VectorKey;
 use crate::vectors::VectorLocation;
 use crate::vectors::View;
 
 /// What the vectors of each row are kept under.
 pub(super) struct Keys {
-    own: Vec<Key>,
+    own: Vec<VectorKey>,
     /// `None`: the memory begins its context, or has none, and its window is itself.
-    window: Vec<Option<Key>>,
+    window: Vec<Option<VectorKey>>,
 }
 
 /// Where the vectors of each row lie among those of one model.
@@ -36,14 +36,14 @@ impl Keys {
         table: &Table,
         segments: impl Iterator<Item = (&'a Part, RowOf<'a>)>,
     ) -> Result<Keys, IndexError> {
-        let mut own: Vec<Key> = vec![0; table.len()];
+        let mut own: Vec<VectorKey> = vec![0; table.len()];
         for (part, row_of) in segments {
             let fast = part.reader.fast_fields();
             let column = |name| fast.u64(name).map_err(|error| unusable(&error));
             let [high, low] = [column(KEY_NAMES[0])?, column(KEY_NAMES[1])?];
             for (doc, row) in row_of.all() {
                 let number = |column: &tantivy::columnar::Column<u64>| {
-                    Key::from(column.first(doc).unwrap_or(0))
+                    VectorKey::from(column.first(doc).unwrap_or(0))
                 };
                 own[row as usize] = number(&high) << 64 | number(&low);
             }
@@ -67,7 +67,7 @@ impl Keys {
     }
 
     /// Every key that a vector is wanted for.
-    pub fn all(&self) -> HashSet<Key> {
+    pub fn all(&self) -> HashSet<VectorKey> {
         let windows = self.window.iter().flatten();
         self.own.iter().chain(windows).copied().collect()
     }
@@ -99,7 +99,7 @@ impl Keys {
 
 impl Places {
     pub fn of(keys: &Keys, view: Arc<View>) -> Places {
-        let find = |key: &Key| view.find(*key);
+        let find = |key: &VectorKey| view.find(*key);
         Places {
             own: keys.own.iter().map(find).collect(),
             window: keys

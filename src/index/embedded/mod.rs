@@ -91,7 +91,7 @@ use super::IndexError;
 use super::Overlay;
 use super::Snapshot;
 use crate::columns;
-use crate::vectors::Key;
+use crate::vectors::VectorKey;
 
 impl Index for EmbeddedIndex {
     fn snapshot(&self, overlay: &Overlay) -> Result<Arc<dyn Snapshot>, IndexError> {
@@ -133,13 +133,13 @@ impl Index for EmbeddedIndex {
     fn keep_vectors(
         &self,
         model: &str,
-        vectors: Vec<(Key, Vec<Vec<f32>>)>,
+        vectors: Vec<(VectorKey, Vec<Vec<f32>>)>,
     ) -> Result<(), IndexError> {
         let kept = self.vectors.keep(model, vectors);
         kept.map_err(|error| failed("write vectors beside", error))
     }
 
-    fn tidy_vectors(&self, models: &[&str], wanted: &HashSet<Key>) -> Result<(), IndexError> {
+    fn tidy_vectors(&self, models: &[&str], wanted: &HashSet<VectorKey>) -> Result<(), IndexError> {
         let tidied = self.vectors.tidy(models, wanted);
         tidied.map_err(|error| failed("put in order the vectors beside", error))
     }

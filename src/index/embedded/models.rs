@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use super::failure::locked;
 use crate::beneath::Folder;
 use crate::beneath::Kind;
-use crate::vectors::Key;
+use crate::vectors::VectorKey;
 use crate::vectors::VectorStore;
 
 /// Raised whenever vectors are kept in another way.
@@ -94,7 +94,7 @@ impl Models {
         Ok(())
     }
 
-    pub fn keep(&self, model: &str, vectors: Vec<(Key, Vec<Vec<f32>>)>) -> io::Result<()> {
+    pub fn keep(&self, model: &str, vectors: Vec<(VectorKey, Vec<Vec<f32>>)>) -> io::Result<()> {
         let (Some(folder), Some(store)) = (self.folder(model), self.of(model)) else {
             return Ok(());
         };
@@ -104,7 +104,7 @@ impl Models {
     }
 
     /// Leaves out what nobody wants, and all other models.
-    pub fn tidy(&self, models: &[&str], wanted: &HashSet<Key>) -> io::Result<()> {
+    pub fn tidy(&self, models: &[&str], wanted: &HashSet<VectorKey>) -> io::Result<()> {
         for name in self.names() {
             match (models.contains(&name.as_str()), self.of(&name)) {
                 (true, Some(store)) => store.tidy(Some(wanted))?,

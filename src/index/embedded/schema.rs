@@ -82,7 +82,7 @@ pub(super) struct Fields {
 /// The columns of a [`Sketch`](crate::ranking::Sketch).
 pub(super) const SKETCH_NAMES: [&str; SKETCH_PARTS] = ["sketch0", "sketch1", "sketch2", "sketch3"];
 
-/// The columns of a [`Key`](crate::vectors::Key).
+/// The columns of a [`VectorKey`](crate::vectors::VectorKey).
 pub(super) const KEY_NAMES: [&str; 2] = ["key_high", "key_low"];
 
 /// Bits of the `flags` column.

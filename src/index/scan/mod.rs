@@ -39,7 +39,7 @@ use crate::model::Stem;
 use crate::ranking::Method;
 use crate::ranking::Parts;
 use crate::ranking::keyword::KeywordSet;
-use crate::vectors::Key;
+use crate::vectors::VectorKey;
 use crate::words::Analyzer;
 use crate::words::Language;
 
@@ -452,7 +452,7 @@ impl Snapshot for Scan {
         Ok(Vec::new())
     }
 
-    fn vector_keys(&self) -> Result<HashSet<Key>, IndexError> {
+    fn vector_keys(&self) -> Result<HashSet<VectorKey>, IndexError> {
         Ok(HashSet::new())
     }
 

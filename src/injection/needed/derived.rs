@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use regex_syntax::hir::Hir;
 
+use super::ExpressionSet;
 use super::LINE_END;
-use super::Named;
 use crate::literals::required;
 
-/// Maximum number of expressions: each has a bit of [`Named`].
+/// Maximum number of expressions: each has a bit of [`ExpressionSet`].
 const MOST: usize = 128;
 
 /// The table of `expressions`, at most [`MOST`], which are named by their places.
 fn table<'a>(
     expressions: impl Iterator<Item = &'a str>,
 ) -> Result<String, Box<regex_syntax::Error>> {
-    let mut always: Named = 0;
-    let mut words: BTreeMap<Vec<u8>, Named> = BTreeMap::new();
+    let mut always: ExpressionSet = 0;
+    let mut words: BTreeMap<Vec<u8>, ExpressionSet> = BTreeMap::new();
     for (at, expression) in expressions.enumerate() {
         assert!(at < MOST, "there are too many expressions");
         match required(&parsed(expression)?, 1) {

@@ -48,8 +48,8 @@ fn stored(name: &str, new: &NewMemory) -> Memory {
     }
 }
 
-fn like(memory: Memory, words: f32, meaning: Option<f32>) -> Candidate {
-    Candidate {
+fn like(memory: Memory, words: f32, meaning: Option<f32>) -> DuplicateCandidate {
+    DuplicateCandidate {
         memory,
         words,
         meaning,
@@ -77,7 +77,11 @@ fn decided(
         Decision::Update(stem) => format!("update {stem}"),
         Decision::Known(stem) => format!("known {stem}"),
         Decision::Suggest(all) => {
-            let reasons: Vec<String> = all[0].reasons.iter().map(Reason::to_string).collect();
+            let reasons: Vec<String> = all[0]
+                .reasons
+                .iter()
+                .map(ResemblanceReason::to_string)
+                .collect();
             format!("{} {}", all[0].action.word(), reasons.join("; "))
         }
     }
@@ -345,7 +349,7 @@ fn sets_of_words_and_topics_may_be_all_that_counts() {
 fn suggestions_are_few_and_the_best_come_first() {
     let same = new("The gateway listens on port 8080.");
     let near = new("The gateway listens on port 9090.");
-    let candidates: Vec<Candidate> = (0..20)
+    let candidates: Vec<DuplicateCandidate> = (0..20)
         .map(|number| like(stored(&format!("near{number}"), &near), 0.5, None))
         .chain([like(stored("same", &same), 1.0, None)])
         .collect();

@@ -10,12 +10,12 @@ use memdir::embed::catalog;
 use memdir::embed::catalog::Model;
 use memdir::embed::catalog::ModelFile;
 use memdir::embed::catalog::State;
-use memdir::fetch::Address;
-use memdir::fetch::Client;
 use memdir::fetch::DownloadRequest;
+use memdir::fetch::FetchClient;
 use memdir::fetch::FetchError;
-use memdir::fetch::Limits;
 use memdir::fetch::Progress;
+use memdir::fetch::RequestLimits;
+use memdir::fetch::Url;
 use memdir::fetch::sha256_of;
 use tempfile::TempDir;
 
@@ -60,12 +60,12 @@ impl Scene {
 
     fn download_as(&self, server: &Server, size: Option<u64>) -> Result<Vec<Progress>, FetchError> {
         let wanted = DownloadRequest {
-            address: Address::parse(&server.url("/model.onnx")).unwrap(),
+            address: Url::parse(&server.url("/model.onnx")).unwrap(),
             sha256: &self.sha256,
             size,
         };
         let mut steps = Vec::new();
-        let client = Client::new(&HashMap::new(), limits());
+        let client = FetchClient::new(&HashMap::new(), limits());
         client.download(&wanted, &self.to(), &mut |step| steps.push(step))?;
         Ok(steps)
     }
@@ -94,13 +94,13 @@ impl Scene {
 }
 
 /// Short waits, since nothing here is far away; those that end a test by themselves are longer.
-fn limits() -> Limits {
-    Limits {
+fn limits() -> RequestLimits {
+    RequestLimits {
         silence: Duration::from_millis(300),
         tries: 3,
         pause: Duration::from_millis(1),
         longest_wait: Duration::from_secs(5),
-        ..Limits::default()
+        ..RequestLimits::default()
     }
 }
 
@@ -365,9 +365,9 @@ fn a_server_that_falls_silent_is_asked_again() {
 fn a_host_that_nobody_serves_is_told() {
     let scene = Scene::new();
     let server = serve(&scene, |_, reply| reply);
-    let address = Address::parse(&server.url("/model.onnx?signature=secret")).unwrap();
+    let address = Url::parse(&server.url("/model.onnx?signature=secret")).unwrap();
     drop(server);
-    let client = Client::new(&HashMap::new(), limits());
+    let client = FetchClient::new(&HashMap::new(), limits());
     let wanted = DownloadRequest {
         address,
         sha256: &scene.sha256,
@@ -410,9 +410,9 @@ fn a_proxy_is_asked_for_what_is_far_away() {
     let scene = Scene::new();
     let proxy = serve(&scene, |_, reply| reply);
     let variables = [("HTTP_PROXY".to_owned(), proxy.url("/"))];
-    let client = Client::new(&variables.into(), limits());
+    let client = FetchClient::new(&variables.into(), limits());
     let wanted = DownloadRequest {
-        address: Address::parse("http://hub.example/model.onnx").unwrap(),
+        address: Url::parse("http://hub.example/model.onnx").unwrap(),
         sha256: &scene.sha256,
         size: None,
     };
@@ -474,11 +474,11 @@ fn a_folder_that_is_gone_is_told() {
     scene.folder = tempfile::tempdir().unwrap();
     let gone = scene.folder.path().join("gone/model.onnx");
     let wanted = DownloadRequest {
-        address: Address::parse(&server.url("/model.onnx")).unwrap(),
+        address: Url::parse(&server.url("/model.onnx")).unwrap(),
         sha256: &scene.sha256,
         size: None,
     };
-    let client = Client::new(&HashMap::new(), limits());
+    let client = FetchClient::new(&HashMap::new(), limits());
     let error = client.download(&wanted, &gone, &mut |_| {}).unwrap_err();
     assert!(
         error.to_string().contains("gone/model.onnx.part"),
@@ -516,8 +516,8 @@ fn a_model_comes_from_its_repository_at_its_revision() {
     }));
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(|request| Reply::file(request, TEXT));
-    let hub = Address::parse(&server.url("/mirror")).unwrap();
-    let client = Client::new(&HashMap::new(), limits());
+    let hub = Url::parse(&server.url("/mirror")).unwrap();
+    let client = FetchClient::new(&HashMap::new(), limits());
     let mut seen = Vec::new();
     model
         .download(&client, &hub, folder.path(), &mut |file, _| {

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use memdir::embed::EmbedError;
 use memdir::embed::Embedder;
+use memdir::embed::EmbeddingProtocol;
 use memdir::embed::Hosted;
 use memdir::embed::HostedSettings;
-use memdir::embed::Protocol;
-use memdir::fetch::Address;
-use memdir::fetch::Client;
-use memdir::fetch::Key;
-use memdir::fetch::Limits;
+use memdir::fetch::ApiKey;
+use memdir::fetch::FetchClient;
+use memdir::fetch::RequestLimits;
+use memdir::fetch::Url;
 use serde_json::Value;
 use serde_json::json;
 
@@ -30,23 +30,23 @@ fn hosted(server: &Server) -> Hosted {
 
 fn with(server: &Server, change: impl FnOnce(&mut HostedSettings)) -> Hosted {
     let mut settings = HostedSettings {
-        protocol: Protocol::OpenAi,
-        endpoint: Some(Address::parse(&server.url("/v1")).unwrap()),
+        protocol: EmbeddingProtocol::OpenAi,
+        endpoint: Some(Url::parse(&server.url("/v1")).unwrap()),
         model: "model-x".to_owned(),
         dimensions: Some(2),
         query_prefix: String::new(),
         passage_prefix: String::new(),
         max_tokens: 512,
-        key: Some(Key::new(KEY)),
+        key: Some(ApiKey::new(KEY)),
     };
     change(&mut settings);
-    let limits = Limits {
+    let limits = RequestLimits {
         silence: Duration::from_secs(10),
         tries: 3,
         pause: Duration::from_millis(1),
-        ..Limits::default()
+        ..RequestLimits::default()
     };
-    Hosted::new(settings, Client::new(&HashMap::new(), limits)).unwrap()
+    Hosted::new(settings, FetchClient::new(&HashMap::new(), limits)).unwrap()
 }
 
 /// The vector of a text in these tests: its length and its first letter.
@@ -123,7 +123,7 @@ fn a_question_and_texts_are_asked_as_openai_wants_it() {
 #[test]
 fn voyage_is_told_what_is_a_question() {
     let server = Server::start(right);
-    let hosted = with(&server, |s| s.protocol = Protocol::Voyage);
+    let hosted = with(&server, |s| s.protocol = EmbeddingProtocol::Voyage);
     hosted.query("where?").unwrap();
     hosted.passages(&["here"]).unwrap();
     let asked: Vec<Value> = server.asked().iter().map(Request::json).collect();
@@ -352,9 +352,9 @@ impl io::Write for Log {
 
 #[test]
 fn a_provider_wants_a_key_and_a_size() {
-    let make = |key: Option<Key>, model: &str| {
+    let make = |key: Option<ApiKey>, model: &str| {
         let settings = HostedSettings {
-            protocol: Protocol::Voyage,
+            protocol: EmbeddingProtocol::Voyage,
             endpoint: None,
             model: model.to_owned(),
             dimensions: None,
@@ -363,9 +363,12 @@ fn a_provider_wants_a_key_and_a_size() {
             max_tokens: 512,
             key,
         };
-        Hosted::new(settings, Client::new(&HashMap::new(), Limits::default()))
+        Hosted::new(
+            settings,
+            FetchClient::new(&HashMap::new(), RequestLimits::default()),
+        )
     };
-    let key = || Some(Key::new(KEY));
+    let key = || Some(ApiKey::new(KEY));
     let hosted = make(key(), "voyage-3.5").ok().unwrap();
     assert_eq!(hosted.dimensions(), 1024);
     assert_eq!(

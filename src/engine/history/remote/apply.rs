@@ -12,7 +12,7 @@ use crate::engine::texts::stem_of;
 use crate::engine::write::journals::put_journal;
 use crate::engine::write::put;
 use crate::files::{FilesError, Place, Replaced, is_below_journals};
-use crate::format::{Merged, Side, merge};
+use crate::format::{MergeSide, Merged, merge};
 use crate::git::{Id, Repository};
 
 /// Does the steps. The path of a file that is another one than was planned for, if there is
@@ -139,12 +139,12 @@ fn apply_to_held(
     };
     let base = step.before.map(|before| repository.text(before));
     let base = base.transpose()?;
-    let ours = Side {
+    let ours = MergeSide {
         bytes: &seen.bytes,
         at: 0,
     };
     // Where they contradict, theirs is what is committed under this name.
-    let later = Side {
+    let later = MergeSide {
         bytes: theirs,
         at: 1,
     };

@@ -14,7 +14,7 @@ use crate::engine::history::remote::journal_union;
 use crate::engine::options::SETTINGS;
 use crate::files::is_below_journals;
 use crate::format::{
-    Merged, Side, Tombstone, are_settings, aside_as, is_aside_of, merge, merge_settings, parse,
+    MergeSide, Merged, Tombstone, are_settings, aside_as, is_aside_of, merge, merge_settings, parse,
 };
 use crate::git::{Id, PathChange};
 use crate::model::{Link, Stem};
@@ -403,11 +403,11 @@ impl MemoryVersions {
             None => None,
         };
         let (ours, theirs) = (sources.text(local)?, sources.text(remote)?);
-        let ours = Side {
+        let ours = MergeSide {
             bytes: &ours,
             at: sources.changed_at(stem, true)?,
         };
-        let theirs = Side {
+        let theirs = MergeSide {
             bytes: &theirs,
             at: sources.changed_at(stem, false)?,
         };

@@ -25,7 +25,7 @@ use crate::files::digest;
 use crate::format;
 use crate::journal::RESTORE;
 use crate::journal::UNDO_DECAY;
-use crate::lifecycle::Operation;
+use crate::lifecycle::MaintenanceKind;
 use crate::model::Stem;
 use crate::model::Timestamp;
 
@@ -432,7 +432,7 @@ fn take_back_steps(
         id: record.id.clone(),
         ..TakenBack::default()
     };
-    let is_decay = record.operation == Operation::Decay.as_str();
+    let is_decay = record.operation == MaintenanceKind::Decay.as_str();
     let mut are_moves_synced = false;
     for step in record.steps.iter().rev() {
         if !matches!(step, Step::Archive { .. }) && !are_moves_synced {

@@ -34,9 +34,9 @@ use crate::lifecycle::Compaction;
 use crate::lifecycle::Grouping;
 use crate::lifecycle::MOST_SOURCES;
 use crate::lifecycle::MaintainedMemory;
+use crate::lifecycle::MaintenanceKind;
+use crate::lifecycle::MaintenancePlan;
 use crate::lifecycle::Observations;
-use crate::lifecycle::Operation;
-use crate::lifecycle::Plan;
 use crate::lifecycle::Proposal;
 use crate::lifecycle::Reflection;
 use crate::lifecycle::Stated;
@@ -56,9 +56,9 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn propose(self, operation: Operation, proposals: Vec<Proposal>) -> Proposed {
+    fn propose(self, operation: MaintenanceKind, proposals: Vec<Proposal>) -> Proposed {
         Proposed {
-            plan: Plan {
+            plan: MaintenancePlan {
                 operation,
                 proposals,
             },
@@ -98,7 +98,10 @@ pub fn plan_compaction(
         let pairs = like_pairs(engine, &gathered.seen, observations)?;
         proposals.extend(lifecycle::distil(&gathered.seen, &pairs, observations));
     }
-    possible(engine, gathered.propose(Operation::Compact, proposals))
+    possible(
+        engine,
+        gathered.propose(MaintenanceKind::Compact, proposals),
+    )
 }
 
 /// Proposes one memory in place of those called `ids`.
@@ -143,7 +146,7 @@ pub fn plan_consolidation(
     let proposal = lifecycle::consolidate(&gathered.seen, title, budget);
     possible(
         engine,
-        gathered.propose(Operation::Consolidate, proposal.into_iter().collect()),
+        gathered.propose(MaintenanceKind::Consolidate, proposal.into_iter().collect()),
     )
 }
 
@@ -159,7 +162,10 @@ pub fn plan_grouping(
 ) -> Result<Proposed, EngineError> {
     let gathered = gather(engine, filter)?;
     let proposals = lifecycle::auto_consolidate(&gathered.seen, grouping);
-    possible(engine, gathered.propose(Operation::Consolidate, proposals))
+    possible(
+        engine,
+        gathered.propose(MaintenanceKind::Consolidate, proposals),
+    )
 }
 
 /// Proposes to archive what passes `filter` and is of no use any more.
@@ -183,7 +189,10 @@ pub fn plan_cleanup(
         },
     )?;
     let proposals = lifecycle::clean_up(&gathered.seen, cleanup, engine.live.clock.now());
-    possible(engine, gathered.propose(Operation::Cleanup, proposals))
+    possible(
+        engine,
+        gathered.propose(MaintenanceKind::Cleanup, proposals),
+    )
 }
 
 /// Looks back at what passes `filter`: proposals, and the memories that nobody has used.
@@ -201,7 +210,7 @@ pub fn plan_reflection(
     let reflected = lifecycle::reflect(&gathered.seen, reflection, engine.live.clock.now());
     let stale = reflected.stale.into_iter();
     let stale = stale.map(|at| gathered.seen[at].memory.clone()).collect();
-    let proposed = gathered.propose(Operation::Reflect, reflected.proposals);
+    let proposed = gathered.propose(MaintenanceKind::Reflect, reflected.proposals);
     Ok((possible(engine, proposed)?, stale))
 }
 
@@ -215,7 +224,7 @@ pub fn plan_decay(engine: &Engine, filter: &Filter) -> Result<Proposed, EngineEr
     usage::check_uses(&engine.live)?;
     let gathered = gather(engine, filter)?;
     let proposals = lifecycle::decay(&gathered.seen);
-    possible(engine, gathered.propose(Operation::Decay, proposals))
+    possible(engine, gathered.propose(MaintenanceKind::Decay, proposals))
 }
 
 /// The plan without what cannot be done, and with what sources had replaced.

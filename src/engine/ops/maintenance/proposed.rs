@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
 
-use crate::lifecycle::Plan;
+use crate::lifecycle::MaintenancePlan;
 use crate::model::Memory;
 use crate::model::NewMemory;
 use crate::model::Stem;
@@ -12,7 +12,7 @@ use crate::model::Stem;
 /// A plan, and the files it was made from.
 #[derive(Debug, Clone)]
 pub struct Proposed {
-    pub plan: Plan,
+    pub plan: MaintenancePlan,
     /// What cannot be done: because of what it was proposed, and why not.
     pub left_out: Vec<(String, String)>,
     /// How many memories were left alone because something is wrong with their files.

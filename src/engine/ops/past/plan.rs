@@ -19,8 +19,8 @@ use crate::engine::write::tombstones;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Version;
+use crate::format::MergeSide;
 use crate::format::Merged;
-use crate::format::Side;
 use crate::format::is_memory_name;
 use crate::format::merge;
 use crate::git::CommitInfo;
@@ -342,11 +342,11 @@ impl Planner<'_> {
         }
         let base = self.history.repository.text(after)?;
         // Where a value was changed again, the newer one stays.
-        let ours = Side {
+        let ours = MergeSide {
             bytes: now,
             at: i64::MAX,
         };
-        let theirs = Side {
+        let theirs = MergeSide {
             bytes: &before,
             at: i64::MIN,
         };

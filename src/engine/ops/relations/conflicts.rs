@@ -27,8 +27,8 @@ use crate::engine::texts::stem_of;
 use crate::engine::write::put;
 use crate::files::Place;
 use crate::format;
+use crate::format::MergeSide;
 use crate::format::Merged;
-use crate::format::Side;
 use crate::model::Change;
 use crate::model::Filter;
 use crate::model::Link;
@@ -266,7 +266,7 @@ pub fn take_out_markers(engine: &Engine, id: &str) -> Result<Option<Unmarked>, E
             return Ok(None);
         };
         let stem = stem_of(&name);
-        let side = |bytes| Side { bytes, at: 0 };
+        let side = |bytes| MergeSide { bytes, at: 0 };
         let (one, other) = (side(&sides.ours), side(&sides.theirs));
         let (bytes, aside) = match format::merge(&stem, sides.base.as_deref(), one, other) {
             Merged::One(bytes) => (bytes, None),

@@ -13,7 +13,7 @@ use crate::engine::ops::update;
 use crate::engine::parts::Engine;
 use crate::engine::texts::is_called;
 use crate::files::Place;
-use crate::import::Relation;
+use crate::import::ForeignRelation;
 use crate::import::SUPERSEDED_BY;
 use crate::import::SUPERSEDES;
 use crate::model::Change;
@@ -60,7 +60,7 @@ pub(in crate::engine) struct Relating {
     by_id: HashMap<String, usize>,
     /// `None` where several are called so.
     by_name: HashMap<String, Option<usize>>,
-    wanted: Vec<Relation>,
+    wanted: Vec<ForeignRelation>,
 }
 
 /// What one memory is to hold besides.
@@ -88,9 +88,9 @@ impl Relating {
     }
 
     /// Notes a relation.
-    pub fn wants(&mut self, relation: Relation) {
+    pub fn wants(&mut self, relation: ForeignRelation) {
         self.wanted.push(match relation.relation.as_str() {
-            SUPERSEDED_BY => Relation {
+            SUPERSEDED_BY => ForeignRelation {
                 from: relation.to,
                 relation: SUPERSEDES.to_owned(),
                 to: relation.from,

@@ -10,9 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::columns::Column;
+use crate::columns::ColumnWriter;
 use crate::columns::Columns;
 use crate::columns::Texts;
-use crate::columns::Writer;
 use crate::index::embedded::opened::Part;
 use crate::index::embedded::rows::mapped_table::MappedTable;
 use crate::index::embedded::rows::mapped_table::Written;
@@ -104,7 +104,7 @@ pub(in crate::index::embedded) fn write<'a>(
     table: &Table,
     segments: impl Iterator<Item = (&'a Part, RowOf<'a>)> + Clone,
 ) -> std::io::Result<()> {
-    let mut file = Writer::begin(&folder.join(NAME))?;
+    let mut file = ColumnWriter::begin(&folder.join(NAME))?;
     let flat = table.flat();
     let named = segments
         .clone()
