@@ -85,7 +85,7 @@ fn list(context: &mut Context) -> Result<Outcome, Failure> {
         output.json(&Value::Array(document.collect()))?;
         return Ok(Outcome::Done);
     }
-    for model in &catalog::MODELS {
+    for model in catalog::MODELS.iter() {
         let there = if is_there(model) { ", downloaded" } else { "" };
         output.line(format!(
             "{BOLD}{}{BOLD:#}  {}  {DIM}({}, {}{there}){DIM:#}",

@@ -512,7 +512,7 @@ fn a_model_comes_from_its_repository_at_its_revision() {
         pooling: "cls",
         query_prefix: "q: ",
         passage_prefix: "",
-        files: files.leak(),
+        files,
     }));
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(|request| Reply::file(request, TEXT));
