@@ -7,29 +7,17 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use super::environment::Environment;
 use super::key::KeyVariable;
 use super::key::held;
 use super::layer::SettingsLayer;
+use super::providers::Provider;
 use super::setting::ConfigError;
 use super::setting::Origin;
 use super::setting::Setting;
 use super::table::SettingId;
 use super::values::SettingValues;
-
-/// The maker of the vectors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provider {
-    /// Nobody: searches are by words.
-    Off,
-    /// A model on this machine.
-    Local,
-    Voyage,
-    /// Any host with the protocol of OpenAI.
-    OpenAi,
-}
 
 /// The name or the folder of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,31 +48,6 @@ pub struct Embedding {
     pub library: Setting<Option<PathBuf>>,
     /// The address that models are downloaded from.
     pub hub: Setting<Option<String>>,
-}
-
-impl fmt::Display for Provider {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Provider::Off => "off",
-            Provider::Local => "local",
-            Provider::Voyage => "voyage",
-            Provider::OpenAi => "openai",
-        })
-    }
-}
-
-impl FromStr for Provider {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Provider, ()> {
-        match text {
-            "off" => Ok(Provider::Off),
-            "local" => Ok(Provider::Local),
-            "voyage" => Ok(Provider::Voyage),
-            "openai" => Ok(Provider::OpenAi),
-            _ => Err(()),
-        }
-    }
 }
 
 impl Provider {

@@ -3,24 +3,14 @@
 //! Never from a store's `memdir.toml`: it would decide whom memories are sent to.
 
 use std::collections::HashMap;
-use std::str::FromStr;
 use std::time::Duration;
 
 use super::environment::Environment;
 use super::key::KeyVariable;
+use super::providers::LlmProvider;
 use super::setting::Setting;
 use super::table::SettingId;
 use super::values::SettingValues;
-
-/// The provider of the language model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LlmProvider {
-    /// Nobody: summaries are made of the memories' own sentences.
-    Off,
-    Ollama,
-    /// Any host with the protocol of OpenAI.
-    OpenAi,
-}
 
 /// All settings of the language model.
 #[derive(Debug, Clone)]
@@ -33,26 +23,6 @@ pub struct LlmSetting {
     pub api_key_env: Setting<Option<String>>,
     /// Maximum time for one answer.
     pub timeout: Duration,
-}
-
-impl LlmProvider {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            LlmProvider::Off => "off",
-            LlmProvider::Ollama => "ollama",
-            LlmProvider::OpenAi => "openai",
-        }
-    }
-}
-
-impl FromStr for LlmProvider {
-    type Err = ();
-
-    fn from_str(name: &str) -> Result<LlmProvider, ()> {
-        let all = [LlmProvider::Off, LlmProvider::Ollama, LlmProvider::OpenAi];
-        let named = all.into_iter().find(|one| one.as_str() == name);
-        named.ok_or(())
-    }
 }
 
 impl LlmSetting {

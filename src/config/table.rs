@@ -2,6 +2,8 @@
 //! and one sentence about it. Reading, `memdir config`, the table of docs/SETTINGS.md and the schema
 //! for editors follow from this.
 
+use super::providers::LlmProvider;
+use super::providers::Provider;
 use super::value::SettingType;
 
 /// The files that may state a setting.
@@ -74,8 +76,8 @@ const fn whole(least: usize, most: usize) -> SettingType {
 }
 
 const SECRETS: SettingType = SettingType::Choice(&["off", "warn", "redact", "refuse"]);
-const PROVIDER: SettingType = SettingType::Choice(&["local", "voyage", "openai", "off"]);
-const LLM: SettingType = SettingType::Choice(&["ollama", "openai", "off"]);
+const PROVIDER: SettingType = SettingType::Choice(Provider::WORDS);
+const LLM: SettingType = SettingType::Choice(LlmProvider::WORDS);
 const POLICY: SettingType = SettingType::Choice(&["allow", "title", "similar", "suggest"]);
 const IMPORTANCE: SettingType = whole(0, 11);
 const USES: SettingType = whole(0, 1_000_000);

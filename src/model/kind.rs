@@ -1,7 +1,6 @@
 //! The closed vocabularies of a memory's fields.
 
 use std::fmt;
-use std::str::FromStr;
 
 /// A word that is none of those a field knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,11 +24,12 @@ impl fmt::Display for UnknownWord {
 
 impl std::error::Error for UnknownWord {}
 
+/// Makes an enum whose variants are written as words.
 macro_rules! vocabulary {
-    ($(#[$doc:meta])* $name:ident, $field:literal, $($variant:ident = $word:literal),+) => {
+    ($(#[$doc:meta])* $name:ident, $field:literal, $($(#[$of:meta])* $variant:ident = $word:literal),+) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum $name { $($variant),+ }
+        pub enum $name { $($(#[$of])* $variant),+ }
 
         impl $name {
             /// Every word of the vocabulary, in the order of the documentation.
@@ -40,21 +40,25 @@ macro_rules! vocabulary {
             }
         }
 
-        impl FromStr for $name {
-            type Err = UnknownWord;
-            fn from_str(word: &str) -> Result<$name, UnknownWord> {
+        impl std::str::FromStr for $name {
+            type Err = $crate::model::UnknownWord;
+            fn from_str(word: &str) -> Result<$name, $crate::model::UnknownWord> {
                 match word.trim().to_lowercase().as_str() {
                     $($word => Ok($name::$variant),)+
-                    _ => Err(UnknownWord { field: $field, word: word.to_owned(), known: $name::WORDS }),
+                    _ => Err($crate::model::UnknownWord { field: $field, word: word.to_owned(), known: $name::WORDS }),
                 }
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str(self.as_str()) }
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
         }
     };
 }
+
+pub(crate) use vocabulary;
 
 vocabulary! {
     /// The sort of knowledge that a memory holds.

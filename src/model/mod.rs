@@ -27,6 +27,7 @@ pub use kind::Kind;
 pub use kind::Scope;
 pub use kind::Tier;
 pub use kind::UnknownWord;
+pub(crate) use kind::vocabulary;
 pub use layout::IN_PLACE;
 pub use layout::Layout;
 pub use memory::ALIASES;
