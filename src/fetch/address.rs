@@ -115,10 +115,8 @@ impl Url {
                 .map_or("", |(folder, _)| folder);
             format!("{}{folder}/{location}", self.origin())
         };
-        let distrusted = |what: &str| FetchError::Distrusted {
-            address: self.to_string(),
-            source: Why(format!("it sends on to {what}")),
-        };
+        let distrusted =
+            |what: &str| FetchError::distrusted(self, format!("it sends on to {what}"));
         let text = text.split('#').next().unwrap_or_default();
         let next = Url::parse(text).map_err(|_| distrusted("what is no address"))?;
         let may_be_plain = next.is_loopback() || next.host() == self.host();

@@ -74,10 +74,8 @@ impl FetchClient {
             let location = location.and_then(|value| value.to_str().ok());
             at = at.follow(location.unwrap_or_default())?;
         }
-        Err(AttemptFailure::Final(FetchError::Distrusted {
-            address: address.to_string(),
-            source: Why("it sends from one address to the next".to_owned()),
-        }))
+        let why = "it sends from one address to the next";
+        Err(AttemptFailure::Final(FetchError::distrusted(address, why)))
     }
 
     /// Sends JSON to `address` and nowhere else, and waits for the answer.
@@ -125,10 +123,7 @@ impl FetchClient {
         let proxy = proxy.map(Proxy::new).transpose().map_err(|_| {
             // It may hold a password.
             let why = "the address of the proxy is not valid: see HTTPS_PROXY and ALL_PROXY";
-            FetchError::Distrusted {
-                address: address.to_string(),
-                source: Why(why.to_owned()),
-            }
+            FetchError::distrusted(address, why)
         })?;
         let limits = &self.limits;
         let config = Agent::config_builder()
@@ -171,10 +166,7 @@ pub(super) fn refusal(address: &Url, response: &Response<Body>, said: String) ->
 /// A connection that broke off, or never was.
 pub(super) fn broken(address: &Url, why: impl Into<String>) -> AttemptFailure {
     AttemptFailure::Passing {
-        error: FetchError::Broken {
-            address: address.to_string(),
-            source: Why(why.into()),
-        },
+        error: FetchError::broken(address, why),
         wait: None,
     }
 }
@@ -185,10 +177,7 @@ fn trouble(error: &ureq::Error, address: &Url) -> AttemptFailure {
     let is_about_trust = matches!(error, ureq::Error::Rustls(_) | ureq::Error::Tls(_))
         || (matches!(error, ureq::Error::Io(_)) && why.contains("certificate"));
     match error {
-        _ if is_about_trust => AttemptFailure::Final(FetchError::Distrusted {
-            address: address.to_string(),
-            source: Why(why),
-        }),
+        _ if is_about_trust => AttemptFailure::Final(FetchError::distrusted(address, why)),
         ureq::Error::HostNotFound => broken(address, "there is no such host, or no connection"),
         ureq::Error::Timeout(_) => broken(address, "it does not answer in time"),
         ureq::Error::ConnectProxyFailed(_) => broken(address, "the proxy refuses"),

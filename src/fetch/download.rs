@@ -14,7 +14,6 @@ use super::client::FetchClient;
 use super::client::broken;
 use super::client::refusal;
 use super::error::FetchError;
-use super::error::Why;
 use super::part::PartialFile;
 use super::part::sha256_of;
 use super::retry::AttemptFailure;
@@ -218,10 +217,7 @@ fn is_whole(wanted: &DownloadRequest<'_>, path: &Path) -> Result<bool, FetchErro
 }
 
 fn wrong(wanted: &DownloadRequest<'_>, what: String) -> FetchError {
-    FetchError::WrongBytes {
-        address: wanted.address.to_string(),
-        source: Why(what),
-    }
+    FetchError::wrong_bytes(&wanted.address, what)
 }
 
 fn number(headers: &HeaderMap, name: &str) -> Option<u64> {

@@ -1,5 +1,6 @@
 //! Why something could not be fetched.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -41,6 +42,30 @@ pub enum FetchError {
 pub struct Why(pub String);
 
 impl FetchError {
+    /// The connection to `address` broke off, or never was.
+    pub(super) fn broken(address: &impl fmt::Display, why: impl Into<String>) -> FetchError {
+        FetchError::Broken {
+            address: address.to_string(),
+            source: Why(why.into()),
+        }
+    }
+
+    /// It cannot be told who answers at `address`, or the way there is not permitted.
+    pub(super) fn distrusted(address: &impl fmt::Display, why: impl Into<String>) -> FetchError {
+        FetchError::Distrusted {
+            address: address.to_string(),
+            source: Why(why.into()),
+        }
+    }
+
+    /// Other bytes came from `address` than were asked for.
+    pub(super) fn wrong_bytes(address: &impl fmt::Display, why: impl Into<String>) -> FetchError {
+        FetchError::WrongBytes {
+            address: address.to_string(),
+            source: Why(why.into()),
+        }
+    }
+
     /// Returns a hint for the user.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {

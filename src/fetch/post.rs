@@ -14,7 +14,6 @@ use super::client::FetchClient;
 use super::client::broken;
 use super::client::refusal;
 use super::error::FetchError;
-use super::error::Why;
 use super::retry::AttemptFailure;
 use super::retry::Tries;
 
@@ -76,10 +75,8 @@ impl FetchClient {
             };
             let pause = tries.next(trouble)?;
             if Instant::now() + pause >= end {
-                return Err(FetchError::Broken {
-                    address: post.address.to_string(),
-                    source: Why(format!("there was no time for another try after {last}")),
-                });
+                let why = format!("there was no time for another try after {last}");
+                return Err(FetchError::broken(post.address, why));
             }
             std::thread::sleep(pause);
         }
@@ -88,10 +85,8 @@ impl FetchClient {
 
 fn bearer(key: &ApiKey, address: &Url) -> Result<HeaderValue, FetchError> {
     let value = HeaderValue::try_from(format!("Bearer {}", key.0));
-    let mut value = value.map_err(|_| FetchError::Distrusted {
-        address: address.to_string(),
-        source: Why("the key holds what no key may hold".to_owned()),
-    })?;
+    let mut value =
+        value.map_err(|_| FetchError::distrusted(address, "the key holds what no key may hold"))?;
     value.set_sensitive(true);
     Ok(value)
 }
@@ -102,10 +97,8 @@ fn answer(post: &Post<'_>, mut response: Response<Body>) -> Result<Value, Attemp
     match response.status().as_u16() {
         200..=299 => {}
         301..=308 => {
-            return Err(AttemptFailure::Final(FetchError::Distrusted {
-                address: post.address.to_string(),
-                source: Why("it sends on to another address".to_owned()),
-            }));
+            let error = FetchError::distrusted(post.address, "it sends on to another address");
+            return Err(AttemptFailure::Final(error));
         }
         // Such an answer may repeat a part of the key.
         401 | 403 => return Err(refusal(post.address, &response, String::new())),
@@ -117,10 +110,8 @@ fn answer(post: &Post<'_>, mut response: Response<Body>) -> Result<Value, Attemp
     let text = match text {
         Ok(text) => text,
         Err(ureq::Error::BodyExceedsLimit(limit)) => {
-            return Err(AttemptFailure::Final(FetchError::WrongBytes {
-                address: post.address.to_string(),
-                source: Why(format!("more than {limit} bytes")),
-            }));
+            let error = FetchError::wrong_bytes(post.address, format!("more than {limit} bytes"));
+            return Err(AttemptFailure::Final(error));
         }
         Err(error) => return Err(broken(post.address, format!("it broke off: {error}"))),
     };

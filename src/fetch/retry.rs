@@ -90,7 +90,6 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fetch::error::Why;
 
     #[test]
     fn a_server_says_when_it_wants_to_be_asked_again() {
@@ -121,10 +120,7 @@ mod tests {
         };
         let mut tries = Tries::new(&limits);
         let mut next = |wait| {
-            let error = FetchError::Broken {
-                address: String::new(),
-                source: Why(String::new()),
-            };
+            let error = FetchError::broken(&"", "");
             tries.next(AttemptFailure::Passing { error, wait })
         };
         let between = |pause: Duration, least: u64, most: u64| {
@@ -137,10 +133,7 @@ mod tests {
         assert_eq!(next(Some(asked)).unwrap(), asked);
         assert!(next(None).is_err());
         let mut tries = Tries::new(&limits);
-        let error = FetchError::Broken {
-            address: String::new(),
-            source: Why(String::new()),
-        };
+        let error = FetchError::broken(&"", "");
         let wait = Some(Duration::from_secs(86_400));
         assert!(tries.next(AttemptFailure::Passing { error, wait }).is_err());
     }
