@@ -17,6 +17,7 @@ use super::markdown::notes;
 use crate::model::Link;
 use crate::model::MENTIONED;
 use crate::model::MetaValue;
+use crate::model::code_length;
 
 /// Words before a link in a list that are still the name of a relation, and not a sentence.
 const MAX_RELATION_WORDS: usize = 4;
@@ -177,28 +178,12 @@ impl<'a> Lines<'a> {
                 line = inside;
                 continue;
             }
-            line = match code_end(inside, ticks) {
-                Some(end) => {
-                    seen += mark;
-                    &inside[end + ticks..]
-                }
-                None => inside,
-            };
+            let length = code_length(here);
+            if length > ticks {
+                seen += mark;
+            }
+            line = &here[length..];
         }
-    }
-}
-
-/// Returns the place at which code that `ticks` backticks began is closed by as many.
-fn code_end(inside: &str, ticks: usize) -> Option<usize> {
-    let mut at = 0;
-    loop {
-        let start = at + inside[at..].find('`')?;
-        let run = inside[start..].bytes().take_while(|byte| *byte == b'`');
-        let count = run.count();
-        if count == ticks {
-            return Some(start);
-        }
-        at = start + count;
     }
 }
 

@@ -70,12 +70,7 @@ impl Usage {
         for (&day, &count) in &other.days {
             self.add_day(day, count);
         }
-        self.last = self.last.max(other.last);
-        self.restored = self.restored.max(other.restored);
-        self.settled = self.settled.max(other.settled);
-        self.unsettled = self.unsettled.max(other.unsettled);
-        self.changed = self.changed.max(other.changed);
-        self.tiered = self.tiered.max(other.tiered);
+        self.raise_moments(other);
     }
 
     /// Takes over what `other`, counted of the same uses at another time, has more of.
@@ -84,6 +79,10 @@ impl Usage {
             let known = self.days.entry(day).or_default();
             *known = count.max(*known);
         }
+        self.raise_moments(other);
+    }
+
+    fn raise_moments(&mut self, other: &Usage) {
         self.last = self.last.max(other.last);
         self.restored = self.restored.max(other.restored);
         self.settled = self.settled.max(other.settled);
