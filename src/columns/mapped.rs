@@ -40,7 +40,8 @@ const READ_AT_MOST: u64 = 32 << 10;
 pub struct Bytes(Arc<Source>);
 
 enum Source {
-    /// In words, as columns of large numbers want them to lie; so many bytes of them count.
+    /// In words, as columns of large numbers want them to lie; the next field is the number of
+    /// bytes that count.
     Read(Vec<u128>, usize),
     Mapped(Mapped),
 }

@@ -1,11 +1,11 @@
 //! Numbers in columns: in memory, or in a file that is mapped.
 //!
-//! What is read whole each time a program starts, is large, and changes seldom, is kept as it lies
-//! in memory: a file of columns that is mapped costs a start nothing, and all processes share its
-//! pages. Promises: a file is put in place whole, and never changed afterwards; one that was cut
-//! short, or made on another kind of machine, is not taken; one that is cut while it is mapped ends no
-//! process ([`changed_in`]). Whether each byte is as it was written
-//! is left to the caller: the file ends with a checksum, in the form of Tantivy's footers.
+//! Data that is read whole each time a program starts, is large, and changes seldom, is kept as it
+//! lies in memory: a file of columns that is mapped costs a start nothing, and all processes share
+//! its pages. Promises: a file is put in place whole, and never changed afterwards; one that was
+//! cut short, or made on another kind of machine, is not taken; one that is cut while it is mapped
+//! ends no process ([`changed_in`]). Whether each byte is as it was written is left to the caller:
+//! the file ends with a checksum, in the form of Tantivy's footers.
 
 mod file;
 mod mapped;

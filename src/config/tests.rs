@@ -1,5 +1,5 @@
-//! What is read of settings files and shown, for the tests of the parts; and the documents that
-//! follow from the table.
+//! Reads and shows settings files for the tests of the parts; checks the documents that follow from
+//! the table.
 
 use std::fs;
 use std::path::Path;

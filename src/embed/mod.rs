@@ -3,7 +3,7 @@
 //! Knows nothing of memories. Promises: the same text and model give the same vectors; equal ids
 //! mean equal models; nothing is loaded, and no other host is spoken to, before the first text is
 //! embedded; a model that cannot be used is an error that says what to do, never wrong vectors.
-//! What is kept of vectors, and what they are compared with, is left to others.
+//! Keeping vectors and comparing them is left to others.
 
 mod answer;
 mod built_in;

@@ -176,7 +176,7 @@ mod tests {
         Cutter::load(&folder.join("tokenizer.json"), max_tokens, ["", prefix]).unwrap()
     }
 
-    /// What a piece says, in words.
+    /// Returns the words of a piece.
     fn words(cutter: &Cutter, piece: &Piece) -> String {
         let ids: Vec<u32> = piece
             .ids

@@ -1,4 +1,4 @@
-//! How well questions find what answers them.
+//! Measures how well questions find what answers them.
 //!
 //! Takes memories with questions whose answers are known, asks them of a real store, and counts.
 //! Promises: the figures are those of the searches that everybody runs, by the same code; the

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How long is waited for what, and how often something is tried.
+/// Time limits of requests, and their number of tries.
 #[derive(Debug, Clone)]
 pub struct RequestLimits {
     /// To find a host and to be connected.

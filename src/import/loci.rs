@@ -1,6 +1,6 @@
 //! An export of Loci (`loci export`) → memories and relations.
 //!
-//! What was forgotten there stays forgotten: it is told, and left out.
+//! Memories that were forgotten there stay forgotten: they are told, and left out.
 
 use std::path::Path;
 

@@ -194,7 +194,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// What `open` makes of a file that holds `input`, a line for each item.
+    /// Returns a line for each item that `open` makes of a file that holds `input`.
     pub fn told(
         input: &str,
         open: impl Fn(&Path) -> Result<ForeignItems, ImportError>,

@@ -1,5 +1,5 @@
-//! What a memory is *as of now*: whether it lives, how long, how sure and how important it is; how a
-//! new one stands to those that are there; what maintenance would do with memories, as plans.
+//! The state of a memory *as of now*: whether it lives, how long, its confidence and importance;
+//! the relation of a new one to those that are there; and maintenance, as plans.
 //!
 //! Functions of what the file states, of its uses and of a moment; nothing is stored, so reading a
 //! memory never changes its file, and no run of any maintenance is needed for a value to be right.

@@ -248,7 +248,7 @@ fn uses() -> impl Strategy<Value = Vec<i64>> {
 }
 
 proptest! {
-    /// Whatever the order, and however they are brought together.
+    /// In any order, and in any way of bringing them together.
     #[test]
     fn the_order_of_uses_does_not_matter(uses in uses(), split in 0..40_usize, days in 0..90_i64) {
         let moment = |seconds: &i64| at(BORN) + TimeDelta::seconds(*seconds);

@@ -7,9 +7,10 @@ pub const GLOBAL: &str = "global";
 
 /// `text` as the namespace that it means, in the form in which namespaces are written.
 ///
-/// Blanks around it and around its parts, slashes at its end and second slashes in a row say nothing:
-/// ` atlas // web/ ` is `atlas/web`. A slash at the beginning stays, because groups of Loci are paths.
-/// Where nothing is left it is [`GLOBAL`]. Case is kept, and not compared ([`is_same_namespace`]).
+/// Blanks around it and around its parts, slashes at its end and second slashes in a row say
+/// nothing: ` atlas // web/ ` is `atlas/web`. A slash at the beginning stays, because groups of
+/// Loci are paths. It is [`GLOBAL`] where nothing is left. Case is kept, and not compared
+/// ([`is_same_namespace`]).
 pub fn normalized_namespace(text: &str) -> Cow<'_, str> {
     let is_blank = |part: &str| part.is_empty() || trimmed(part) != part;
     let rest = text.strip_prefix('/').unwrap_or(text);

@@ -232,7 +232,8 @@ mod tests {
 
     type Change = (u16, Vec<u8>, bool);
 
-    /// What a side made of `base`: without the lines that the mask names, with more at the end.
+    /// Returns a side's version of `base`: without the lines that the mask names, with more at the
+    /// end.
     fn changed(base: &[u8], (removed, added, is_torn): &Change) -> Vec<u8> {
         let kept = base.iter().enumerate();
         let kept = kept.filter(|(at, _)| removed & (1 << (at % 16)) == 0);

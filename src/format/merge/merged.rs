@@ -2,7 +2,7 @@
 
 use crate::model::Stem;
 
-/// What becomes of two versions of a memory.
+/// The result of a merge of two versions of a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merged {
     /// One text that holds the changes of both sides.

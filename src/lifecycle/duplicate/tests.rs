@@ -63,7 +63,7 @@ fn by(duplicates: DuplicatePolicy) -> WritePolicy {
     }
 }
 
-/// What is decided about `new` in the face of `old`, which is like it to these degrees.
+/// Returns the decision about `new` in the face of `old`, which is like it to these degrees.
 fn decided(
     duplicates: DuplicatePolicy,
     new: &NewMemory,
