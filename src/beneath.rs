@@ -72,6 +72,9 @@ pub enum Access {
     CreateAppend,
     /// Made for the user alone; fails if the name is taken.
     CreateNew,
+    /// The same, and all that is written goes to its end. A file that somebody cuts while it is written
+    /// ends up shorter than what was written, and has no hole.
+    AppendNew,
     /// Made for the user alone if it is not there, else left as it is.
     Create,
 }
@@ -629,6 +632,7 @@ mod unix {
             Access::Write => OFlags::WRONLY,
             Access::CreateAppend => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
             Access::CreateNew => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
+            Access::AppendNew => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
             Access::Create => OFlags::WRONLY | OFlags::CREATE,
         };
         let flags = how | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -878,6 +882,7 @@ mod portable {
             Access::Write => options.write(true),
             Access::CreateAppend => options.read(true).append(true).create(true),
             Access::CreateNew => options.read(true).write(true).create_new(true),
+            Access::AppendNew => options.read(true).append(true).create_new(true),
             Access::Create => options.write(true).create(true).truncate(false),
         };
         options.open(path)

@@ -93,11 +93,13 @@ impl Columns {
     }
 }
 
-/// Writes a file of columns, one after the other, beside the place where it is put in the end.
+/// Writes a file of columns, one after the other, beside the place where it is put in the end. One that
+/// is given up before leaves nothing behind.
 pub struct ColumnWriter {
     folder: Folder,
     name: String,
-    temporary: String,
+    /// `None` once the file is in its place.
+    temporary: Option<String>,
     file: BufWriter<File>,
     sum: crc32fast::Hasher,
     at: usize,
@@ -124,7 +126,7 @@ impl ColumnWriter {
         Ok(ColumnWriter {
             name: name.to_owned(),
             folder,
-            temporary,
+            temporary: Some(temporary),
             file,
             sum: crc32fast::Hasher::new(),
             at: HEAD_BYTES,
@@ -191,16 +193,8 @@ impl ColumnWriter {
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be written, or holds too many columns; then nothing is left behind.
+    /// Fails if it cannot be written, or holds too many columns.
     pub fn finish(mut self) -> io::Result<()> {
-        let done = self.put_in_place();
-        if done.is_err() {
-            let _ = self.folder.remove(&self.temporary);
-        }
-        done
-    }
-
-    fn put_in_place(&mut self) -> io::Result<()> {
         if self.ranges.len() > MOST {
             return Err(io::Error::other("a file holds no so many columns"));
         }
@@ -221,8 +215,19 @@ impl ColumnWriter {
         file.write_all(head.as_bytes())?;
         file.sync_data()?;
         self.folder.make_way(&self.name)?;
+        let temporary = self.temporary.as_deref().unwrap_or_default();
         self.folder
-            .rename(&self.temporary, &self.folder, &self.name, Target::Replace)
+            .rename(temporary, &self.folder, &self.name, Target::Replace)?;
+        self.temporary = None;
+        Ok(())
+    }
+}
+
+impl Drop for ColumnWriter {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            let _ = self.folder.remove(temporary);
+        }
     }
 }
 

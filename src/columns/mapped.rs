@@ -7,11 +7,15 @@
 //! map, and notes that it did. Only maps that were made here are treated so; any other fault goes
 //! where it went before.
 //!
-//! An answer that was computed from zeros must be thrown away: its maker asks [`changed_in`]
-//! before it is given. That also compares size and time of change of each mapped file with those
-//! that it had when it was mapped, because a cut within a page shows as zeros without any fault. Small files are
-//! read because most are small, and what was read cannot change.
+//! An answer that was computed from zeros must be thrown away: its maker asks [`changed_in`] and
+//! [`forgotten_changes`] before it is given. A cut within a page shows as zeros without any fault, so
+//! [`changed_in`] also compares size and time of change of each mapped file with those that it had
+//! when it was mapped; where the file has no name any more, because it was cut and then removed, the
+//! last byte of the map tells. A map that was changed is not forgotten until nobody can take it for
+//! whole: [`forget_changed_in`] is called by whoever has dropped everything that was read of it.
+//! Small files are read because most are small, and what was read cannot change.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::io::Read as _;
@@ -22,6 +26,8 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::Weak;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
 use memmap2::Mmap;
 use zerocopy::IntoBytes as _;
@@ -57,10 +63,20 @@ struct Mapped {
     size: u64,
     modified: i64,
     id: (u64, u64),
+    /// Where the last byte lies that is not zero, and which it is: zero once the file was cut there.
+    last: (usize, u8),
+    /// [`changed_in`] does not name it any more.
+    is_forgotten: AtomicBool,
 }
 
 /// All maps of this process.
 static MAPS: Mutex<Vec<Weak<Source>>> = Mutex::new(Vec::new());
+
+/// See [`forgotten_changes`]: a number for each folder that held such files.
+static FORGOTTEN: Mutex<BTreeMap<PathBuf, u64>> = Mutex::new(BTreeMap::new());
+
+/// Maximum number of bytes at the end of a file that are searched for one that is not zero.
+const LAST_BYTES: usize = 4 << 10;
 
 impl Bytes {
     /// Opens the file `name` in `folder`.
@@ -91,9 +107,15 @@ impl Bytes {
         // value of what is read here. What was read from a changed file is thrown away.
         #[allow(unsafe_code, reason = "mapping a file cannot be said safely")]
         let map = unsafe { Mmap::map(&file)? };
+        if map.len() as u64 != facts.size {
+            let error = "it was cut while it was opened";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+        }
         let mapped = Mapped {
             #[cfg(unix)]
             guard: guard::Guard::of(&map),
+            last: last_of(&map),
+            is_forgotten: AtomicBool::new(false),
             map,
             folder: Arc::clone(folder),
             name: name.to_owned(),
@@ -141,6 +163,15 @@ fn read_into(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
     Ok(length)
 }
 
+/// The place and value of the last byte that is not zero; of the last byte where all of the last
+/// [`LAST_BYTES`] are zero.
+fn last_of(map: &[u8]) -> (usize, u8) {
+    let start = map.len().saturating_sub(LAST_BYTES);
+    let found = map[start..].iter().rposition(|byte| *byte != 0);
+    let place = found.map_or(map.len() - 1, |place| start + place);
+    (place, map[place])
+}
+
 /// The map of a file that is mapped already and was not changed since.
 fn known(facts: &Facts, folder: &Folder, name: &str) -> Option<Bytes> {
     if facts.id == (0, 0) {
@@ -155,50 +186,89 @@ fn known(facts: &Facts, folder: &Folder, name: &str) -> Option<Bytes> {
                 && mapped.name == name
                 && mapped.folder.path() == folder.path()
                 && !mapped.is_cut()
+                && !mapped.is_forgotten.load(Ordering::Acquire)
         }
     });
     known.map(Bytes)
 }
 
+/// The maps of files below the folder `path` that were not forgotten.
+fn maps_in(path: &Path) -> Vec<Arc<Source>> {
+    let maps = MAPS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut maps: Vec<_> = maps.iter().filter_map(Weak::upgrade).collect();
+    maps.retain(|source| match &**source {
+        Source::Read(..) => false,
+        Source::Mapped(mapped) => {
+            mapped.folder.path().starts_with(path) && !mapped.is_forgotten.load(Ordering::Acquire)
+        }
+    });
+    maps
+}
+
 /// The first file below the folder `path` that this process has mapped and that was cut or written
 /// since. Costs a look at each that is mapped.
 pub fn changed_in(path: &Path) -> Option<PathBuf> {
-    let maps: Vec<Arc<Source>> = {
-        let maps = MAPS.lock().unwrap_or_else(PoisonError::into_inner);
-        maps.iter().filter_map(Weak::upgrade).collect()
-    };
-    maps.iter().find_map(|source| match &**source {
-        Source::Mapped(mapped) if mapped.folder.path().starts_with(path) => {
-            let path = mapped.folder.path().join(&mapped.name);
-            mapped.is_changed().then_some(path)
+    maps_in(path).iter().find_map(|source| match &**source {
+        Source::Mapped(mapped) if mapped.is_changed() => {
+            Some(mapped.folder.path().join(&mapped.name))
         }
         _ => None,
     })
 }
 
-/// Makes [`changed_in`] ignore what is mapped now below the folder `path`; its caller opens
-/// everything anew.
-pub fn forget_in(path: &Path) {
-    let mut maps = MAPS.lock().unwrap_or_else(PoisonError::into_inner);
-    maps.retain(|map| {
-        map.upgrade().is_some_and(|source| match &*source {
-            Source::Read(..) => false,
-            Source::Mapped(mapped) => !mapped.folder.path().starts_with(path),
-        })
-    });
+/// Has [`changed_in`] name no more the files below the folder `path` that were changed until now, and
+/// counts them in [`forgotten_changes`]. The caller has dropped what was read of them and whatever
+/// could hand out such a map; files that are changed later are named all the same.
+pub fn forget_changed_in(path: &Path) {
+    for source in maps_in(path) {
+        if let Source::Mapped(mapped) = &*source
+            && mapped.is_changed()
+        {
+            mapped.forget();
+        }
+    }
+}
+
+/// Number of maps of changed files below the folder `path` that [`changed_in`] names no more, because
+/// they were forgotten or given back. Whoever finds it as it was, and no file changed, has read what
+/// was written.
+pub fn forgotten_changes(path: &Path) -> u64 {
+    let forgotten = FORGOTTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let below = forgotten.iter();
+    below
+        .filter(|(folder, _)| folder.starts_with(path))
+        .map(|(_, count)| count)
+        .sum()
 }
 
 impl Mapped {
     fn is_changed(&self) -> bool {
-        // One that is gone was removed and cannot be written by its name.
-        self.is_cut()
-            || self.folder.facts(&self.name).is_ok_and(|facts| {
-                facts.kind == Kind::File && facts.id == self.id && !self.is_as(&facts)
-            })
+        if self.is_cut() {
+            return true;
+        }
+        match self.folder.facts(&self.name) {
+            Ok(facts) if facts.kind == Kind::File && facts.id == self.id => !self.is_as(&facts),
+            // It was removed: it cannot be written by its name any more, but may have been before.
+            _ => !self.has_its_end(),
+        }
     }
 
     fn is_as(&self, facts: &Facts) -> bool {
         facts.id == self.id && facts.size == self.size && facts.modified == self.modified
+    }
+
+    /// Whether the map holds what the file ended with, as it does not once that was cut away.
+    fn has_its_end(&self) -> bool {
+        let (place, value) = self.last;
+        // Others may have changed it since it was read last.
+        std::hint::black_box(&self.map)[place] == value && !self.is_cut()
+    }
+
+    fn forget(&self) {
+        // Counted first: whoever does not find it in one way finds it in the other.
+        let mut forgotten = FORGOTTEN.lock().unwrap_or_else(PoisonError::into_inner);
+        *forgotten.entry(self.folder.path().to_owned()).or_default() += 1;
+        self.is_forgotten.store(true, Ordering::Release);
     }
 
     #[cfg(unix)]
@@ -210,6 +280,15 @@ impl Mapped {
     #[cfg(not(unix))]
     fn is_cut(&self) -> bool {
         false
+    }
+}
+
+impl Drop for Mapped {
+    /// Whoever read of it may not have asked yet.
+    fn drop(&mut self) {
+        if !*self.is_forgotten.get_mut() && self.is_changed() {
+            self.forget();
+        }
     }
 }
 
@@ -399,11 +478,12 @@ mod guard {
         let mut chunk = Some(&FIRST);
         while let Some(here) = chunk {
             for slot in &here.slots {
-                if let Some(end) = slot.end_around(address)
-                    && fill_with_zeros(address, end)
-                {
+                if let Some(end) = slot.end_around(address) {
+                    // First: other threads read the zeros as soon as they are there.
                     slot.is_cut.store(true, Ordering::Release);
-                    return;
+                    if fill_with_zeros(address, end) {
+                        return;
+                    }
                 }
             }
             chunk = here.next();
@@ -536,9 +616,58 @@ mod tests {
             assert!(bytes.is_changed());
             assert_eq!(changed_in(scene.path()), Some(path.clone()));
             assert_eq!(changed_in(&scene.path().join("elsewhere")), None);
+            let before = forgotten_changes(scene.path());
             drop(bytes);
             assert_eq!(changed_in(scene.path()), None);
+            assert!(forgotten_changes(scene.path()) > before);
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_is_cut_and_then_removed_is_changed_and_one_that_is_removed_is_not() {
+        let (scene, folder) = scene();
+        let path = scene.path().join("file");
+        let mut content = vec![7; LARGE];
+        content[LARGE - 9..].fill(0);
+        for cut in [None, Some(LARGE - 20), Some(LARGE / 2)] {
+            fs::write(&path, &content).unwrap();
+            let bytes = Bytes::open(&folder, "file").unwrap();
+            if let Some(cut) = cut {
+                let file = File::options().write(true).open(&path).unwrap();
+                file.set_len(cut as u64).unwrap();
+            }
+            fs::remove_file(&path).unwrap();
+            assert_eq!(bytes.is_changed(), cut.is_some(), "cut to {cut:?}");
+            assert_eq!(changed_in(scene.path()).is_some(), cut.is_some());
+            // Another file of the name is none of its business.
+            fs::write(&path, &content).unwrap();
+            assert_eq!(bytes.is_changed(), cut.is_some(), "cut to {cut:?}");
+            fs::remove_file(&path).unwrap();
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_forgotten_is_what_was_changed_until_then() {
+        let (scene, folder) = scene();
+        let cut = |name: &str| {
+            let file = File::options().write(true).open(scene.path().join(name));
+            file.unwrap().set_len(LARGE as u64 / 2).unwrap();
+        };
+        for name in ["one", "other"] {
+            fs::write(scene.path().join(name), vec![7; LARGE]).unwrap();
+        }
+        let _one = Bytes::open(&folder, "one").unwrap();
+        let other = Bytes::open(&folder, "other").unwrap();
+        cut("one");
+        let before = forgotten_changes(scene.path());
+        forget_changed_in(scene.path());
+        assert!(forgotten_changes(scene.path()) > before);
+        assert_eq!(changed_in(scene.path()), None);
+        cut("other");
+        assert_eq!(changed_in(scene.path()), Some(scene.path().join("other")));
+        assert!(other.is_changed());
     }
 
     #[cfg(unix)]

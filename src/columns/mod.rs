@@ -23,7 +23,8 @@ pub use file::Columns;
 pub use file::remove;
 pub use mapped::Bytes;
 pub use mapped::changed_in;
-pub use mapped::forget_in;
+pub use mapped::forget_changed_in;
+pub use mapped::forgotten_changes;
 
 /// A value that a column may hold: one of which every pattern of bits is valid.
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy {}

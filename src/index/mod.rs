@@ -339,13 +339,16 @@ pub trait Batch {
     /// Takes a file out of the index.
     fn delete(&mut self, name: &str);
 
+    /// Names the committed state that the batch changes, as [`Snapshot::state`] does.
+    fn base(&self) -> &str;
+
     /// Makes the changes visible and durable, with the moment until which racy files are known
-    /// to be as indexed.
+    /// to be as indexed. Returns the name of the state that they made of [`Batch::base`].
     ///
     /// # Errors
     ///
     /// Fails if they could not be written; the index is then as it was.
-    fn commit(self: Box<Self>, verified: i64) -> Result<(), IndexError>;
+    fn commit(self: Box<Self>, verified: i64) -> Result<String, IndexError>;
 
     /// As [`Batch::commit`], and writes those files of the index anew that still hold words of what
     /// was taken out, in this batch or an earlier one.
@@ -353,7 +356,7 @@ pub trait Batch {
     /// # Errors
     ///
     /// As for [`Batch::commit`]; what was committed then is, with the words still in it.
-    fn commit_without_remains(self: Box<Self>, verified: i64) -> Result<(), IndexError>;
+    fn commit_without_remains(self: Box<Self>, verified: i64) -> Result<String, IndexError>;
 }
 
 /// An index of one store.
@@ -412,12 +415,16 @@ pub trait Index: Send + Sync {
     /// was opened again for that reason meanwhile. Whoever read it asks before the answer is given.
     fn changed_since(&self, mark: u64) -> Option<IndexError>;
 
-    /// Opens it again, after its files were changed below it; whether they are whole.
+    /// Has everything opened anew, after files were changed below it, and [`Index::changed_since`] say
+    /// no more of those: the caller has dropped every snapshot that others could take.
+    fn reopen(&self);
+
+    /// Whether its files are whole.
     ///
     /// # Errors
     ///
     /// Fails if it cannot be opened for want of something else.
-    fn is_sound_when_reopened(&self) -> Result<bool, IndexError>;
+    fn is_sound(&self) -> Result<bool, IndexError>;
 
     /// Proves that the index's own files are whole; the names of those that are not.
     ///

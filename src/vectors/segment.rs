@@ -105,7 +105,7 @@ pub(super) fn write(
     let name = uuid::Uuid::new_v4().simple().to_string();
     let temporary = format!("{name}.part");
     let name = format!("{name}.vec");
-    let mut file = BufWriter::new(folder.open_file(&temporary, Access::CreateNew)?);
+    let mut file = BufWriter::new(folder.open_file(&temporary, Access::AppendNew)?);
     let written = (|| {
         file.write_all(&head)?;
         file.write_all(&tables)?;

@@ -188,14 +188,11 @@ impl VectorStore {
                 .collect();
             entries.sort_unstable_by_key(|entry| entry.key);
             entries.dedup_by_key(|entry| entry.key);
-            let mut written = None;
-            if !entries.is_empty() {
-                written = Some(segment::write(&folder, dimensions, &entries)?);
-            }
             if joined.iter().any(|segment| segment.is_changed()) {
-                // What was joined may be zeros.
-                written.map_or(Ok(()), |name| folder.remove(&name))?;
-                continue;
+                continue; // What was joined may be zeros.
+            }
+            if !entries.is_empty() {
+                segment::write(&folder, dimensions, &entries)?;
             }
             for segment in joined {
                 folder.remove(name_of(&segment.path))?;

@@ -61,7 +61,9 @@ fn document(number: u32, content: &str) -> Document {
 fn commit(index: &EmbeddedIndex, documents: Vec<Document>) -> Result<(), IndexError> {
     let mut batch = index.batch(documents.len())?;
     batch.upsert_all(documents)?;
-    batch.commit(noon().timestamp_nanos_opt().unwrap())
+    batch
+        .commit(noon().timestamp_nanos_opt().unwrap())
+        .map(drop)
 }
 
 fn found(index: &EmbeddedIndex, word: &str) -> Result<Vec<String>, IndexError> {

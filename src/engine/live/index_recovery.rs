@@ -57,17 +57,24 @@ pub(in crate::engine) fn mending<T>(
     work()
 }
 
+/// Drops what this process read of the index, so that nobody goes on from it.
+///
+/// Whoever asks for a view waits for `freshness` meanwhile, and finds nothing there.
+fn forget_what_was_read(live: &LiveStore, freshness: &mut Freshness) {
+    *freshness = Freshness::default();
+    live.index.reopen();
+}
+
 /// Opens the index again, whose files were changed below it; makes it anew if they are damaged.
 fn reopen_index(live: &LiveStore, error: &IndexError) {
     // In the order of every other place: what is known first, then the right to write.
     let mut freshness = live.freshness();
+    forget_what_was_read(live, &mut freshness);
     let Ok(_lock) = live.lock_index() else {
         freshness.avoid_index();
         return;
     };
-    let is_sound = live.index.is_sound_when_reopened();
-    *freshness = Freshness::default();
-    match is_sound {
+    match live.index.is_sound() {
         // Somebody else has made it anew by now, or put the files back.
         Ok(true) => tracing::debug!("{error}; it is opened again"),
         Ok(false) => {
@@ -108,13 +115,13 @@ fn is_mended(live: &LiveStore, error: &IndexError) -> bool {
     }
     // In the order of every other place: what is known first, then the right to write.
     let mut freshness = live.freshness();
+    forget_what_was_read(live, &mut freshness);
     let Ok(_lock) = live.lock_index() else {
         // Whoever writes it may be stopped; the files can be searched without it.
         freshness.avoid_index();
         return true;
     };
     tracing::warn!("{error}; it is made anew");
-    *freshness = Freshness::default();
     if live.index.reset().is_err() {
         freshness.avoid_index();
     }

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 use tantivy::Index as TantivyIndex;
 use tantivy::IndexWriter;
 use tantivy::TantivyDocument;
+use tantivy::TantivyError;
 use tantivy::Term;
 use tantivy::indexer::IndexWriterOptions;
 use tantivy::merge_policy::LogMergePolicy;
@@ -13,6 +14,7 @@ use super::embedded_index::EmbeddedIndex;
 use super::failure::failed;
 use super::failure::guarded;
 use super::failure::unusable;
+use super::opened;
 use crate::index::Batch;
 use crate::index::Document;
 use crate::index::IndexError;
@@ -34,7 +36,11 @@ const LARGE_SEGMENT: usize = 50_000;
 pub(super) struct EmbeddedBatch<'a> {
     index: &'a EmbeddedIndex,
     writer: IndexWriter<TantivyDocument>,
+    /// The state that it goes on from.
+    base: String,
     starts_empty: bool,
+    /// As [`crate::index::Index::mark`] gave it before anything was read for this batch.
+    mark: u64,
 }
 
 impl<'a> EmbeddedBatch<'a> {
@@ -42,6 +48,7 @@ impl<'a> EmbeddedBatch<'a> {
         index: &'a EmbeddedIndex,
         tantivy: &TantivyIndex,
         expected: usize,
+        mark: u64,
     ) -> Result<EmbeddedBatch<'a>, IndexError> {
         let (threads, bytes) = if expected >= BULK {
             (BULK_THREADS, BULK_BYTES)
@@ -65,8 +72,39 @@ impl<'a> EmbeddedBatch<'a> {
         Ok(EmbeddedBatch {
             index,
             writer,
+            base: opened::state_of(tantivy)?,
             starts_empty,
+            mark,
         })
+    }
+
+    /// The error of a step that wrote into the index, or took files for it that others changed.
+    fn failed(&self, action: &'static str, error: TantivyError) -> IndexError {
+        let changed = self.index.check_files(self.mark);
+        changed.err().unwrap_or_else(|| failed(action, error))
+    }
+
+    /// Makes the changes part of the index, unless what was read for them is wrong.
+    fn publish(&mut self, verified: i64) -> Result<(), IndexError> {
+        let prepared = self.writer.prepare_commit();
+        let committed = prepared.and_then(|mut prepared| {
+            prepared.set_payload(&verified.to_string());
+            prepared.commit()
+        });
+        committed.map_err(|error| self.failed("write", error))?;
+        Ok(())
+    }
+
+    /// Ends the batch once nothing is merged any more. Returns the state that it left.
+    fn finish(self: Box<Self>, verified: i64) -> Result<String, IndexError> {
+        let tantivy = self.writer.index().clone();
+        self.writer
+            .wait_merging_threads()
+            .map_err(|error| failed("merge", error))?;
+        self.index.check_files(self.mark)?;
+        let state = opened::state_of(&tantivy)?;
+        self.index.trust_committed(verified)?;
+        Ok(state)
     }
 }
 
@@ -112,53 +150,35 @@ impl Batch for EmbeddedBatch<'_> {
         self.writer.delete_term(Term::from_field_text(field, name));
     }
 
-    fn commit(mut self: Box<Self>, verified: i64) -> Result<(), IndexError> {
+    fn base(&self) -> &str {
+        &self.base
+    }
+
+    fn commit(mut self: Box<Self>, verified: i64) -> Result<String, IndexError> {
         guarded(|| {
-            let mut prepared = self
-                .writer
-                .prepare_commit()
-                .map_err(|error| failed("write", error))?;
-            // What was read of a file that was cut meanwhile must not become part of the new state.
-            self.index.check_files()?;
-            prepared.set_payload(&verified.to_string());
-            prepared.commit().map_err(|error| failed("write", error))?;
-            self.writer
-                .wait_merging_threads()
-                .map_err(|error| failed("merge", error))?;
-            self.index.check_files()?;
-            self.index.trust_committed(verified)
+            self.publish(verified)?;
+            self.finish(verified)
         })
     }
 
-    fn commit_without_remains(mut self: Box<Self>, verified: i64) -> Result<(), IndexError> {
+    fn commit_without_remains(mut self: Box<Self>, verified: i64) -> Result<String, IndexError> {
         guarded(|| {
             // A segment that is merged already could not be written anew.
             self.writer.set_merge_policy(Box::new(NoMergePolicy));
-            let mut prepared = self
-                .writer
-                .prepare_commit()
-                .map_err(|error| failed("write", error))?;
-            // What was read of a file that was cut meanwhile must not become part of the new state.
-            self.index.check_files()?;
-            prepared.set_payload(&verified.to_string());
-            prepared.commit().map_err(|error| failed("write", error))?;
+            self.publish(verified)?;
             let segments = self.writer.index().searchable_segment_metas();
             let segments = segments.map_err(|error| unusable(&error))?;
             for segment in segments.iter().filter(|segment| segment.has_deletes()) {
                 self.writer
                     .merge(&[segment.id()])
                     .wait()
-                    .map_err(|error| failed("merge", error))?;
+                    .map_err(|error| self.failed("merge", error))?;
             }
             self.writer
                 .garbage_collect_files()
                 .wait()
                 .map_err(|error| failed("clear", error))?;
-            self.writer
-                .wait_merging_threads()
-                .map_err(|error| failed("merge", error))?;
-            self.index.check_files()?;
-            self.index.trust_committed(verified)
+            self.finish(verified)
         })
     }
 }

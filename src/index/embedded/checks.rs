@@ -2,8 +2,9 @@
 //!
 //! Every file of a segment ends with a checksum. Reading all of them at each start would cost as
 //! much as the index is large; so a file is proved once, and what was proved is written down, by
-//! name, size, modification time and inode, in a small file beside them. What this program just
-//! wrote needs no proof. Large files are read a piece at a time.
+//! name, size, modification time and inode, in a small file beside them. A segment that this program
+//! just wrote needs no proof, as long as it looks as it did when its last byte was written
+//! ([`Written`]). Large files are read a piece at a time.
 //!
 //! The record is a hint: whoever cannot write it proves again, and two processes that write it at
 //! once lose at most a proof.
@@ -16,10 +17,13 @@ use std::io::Seek;
 use std::io::SeekFrom;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::time::Instant;
 
+use super::failure::locked;
 use super::failure::unusable;
 use crate::beneath::Access;
+use crate::beneath::Facts;
 use crate::beneath::Folder;
 use crate::index::IndexError;
 use crate::model::Stamp;
@@ -31,6 +35,34 @@ pub(super) struct Checks {
     reading: Option<Reading>,
     /// The record on disk is another.
     is_changed: bool,
+}
+
+/// What files looked like when this process had written them to their ends. One that is cut or
+/// written a moment later looks different, and has to be proved.
+#[derive(Debug, Default)]
+pub(super) struct Written(Mutex<BTreeMap<String, Stamp>>);
+
+impl Written {
+    /// Notes the file `name`, to whose end `bytes` were written.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it holds fewer: it was cut meanwhile, and what is left of it must not be used.
+    pub fn note(&self, name: &str, file: &File, bytes: u64) -> io::Result<()> {
+        let facts = Facts::of(file)?;
+        if facts.size != bytes {
+            return Err(io::Error::other(format!(
+                "{name} was changed while it was written"
+            )));
+        }
+        locked(&self.0).insert(name.to_owned(), stamp_of(&facts));
+        Ok(())
+    }
+
+    /// The files that were noted since this was called last.
+    pub fn take(&self) -> BTreeMap<String, Stamp> {
+        std::mem::take(&mut *locked(&self.0))
+    }
 }
 
 /// When a file was proved, and what it looked like then.
@@ -109,21 +141,10 @@ impl Checks {
         }
     }
 
-    /// Takes those of `files` that were not known for whole: they were just written.
-    pub fn trust(&mut self, folder: &Path, files: &[PathBuf], now: i64) {
-        let Ok(folder) = Folder::of_state(folder) else {
-            return;
-        };
-        for path in files {
-            if let Some(name) = path.to_str()
-                && let Ok(stamp) = stamp(&folder, name)
-                && self
-                    .whole
-                    .get(name)
-                    .is_none_or(|proof| proof.stamp != stamp)
-            {
-                self.note(name, stamp, now);
-            }
+    /// Takes in the files that this process wrote, with the stamps that they had then.
+    pub fn trust(&mut self, written: impl IntoIterator<Item = (String, Stamp)>, now: i64) {
+        for (name, stamp) in written {
+            self.note(&name, stamp, now);
         }
     }
 
@@ -314,10 +335,13 @@ fn damaged(name: &str) -> IndexError {
 }
 
 fn stamp(folder: &Folder, name: &str) -> io::Result<Stamp> {
-    let facts = folder.facts(name)?;
-    Ok(Stamp {
+    Ok(stamp_of(&folder.facts(name)?))
+}
+
+fn stamp_of(facts: &Facts) -> Stamp {
+    Stamp {
         size: facts.size,
         modified: facts.modified,
         inode: facts.id.1,
-    })
+    }
 }

@@ -1,11 +1,13 @@
 //! Where Tantivy keeps its files: as it would itself, but that no reader waits for anybody, that no
-//! link is followed, and that a file which is cut while it is read ends no process (`columns`).
+//! link is followed, that a file which is cut while it is read ends no process (`columns`), and that
+//! no state is published that was made of such a file.
 
 use std::fs::File;
 use std::io;
 use std::io::BufWriter;
 use std::io::Write;
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tantivy::directory::AntiCallToken;
@@ -25,6 +27,9 @@ use tantivy::directory::error::LockError;
 use tantivy::directory::error::OpenReadError;
 use tantivy::directory::error::OpenWriteError;
 
+use super::checks::Written;
+use super::embedded_index::META;
+use super::embedded_index::changed_since;
 use crate::beneath::Access;
 use crate::beneath::Folder;
 use crate::columns::Bytes;
@@ -37,63 +42,107 @@ use crate::columns::Bytes;
 /// misses a file looks at `meta.json` again. Files that are open stay readable, or cannot be
 /// removed.
 #[derive(Clone, Debug)]
-pub(super) struct Unlocked<D>(pub D);
+pub(super) struct Unlocked {
+    directory: Box<dyn Directory>,
+    /// For one batch: what it reads.
+    read: Option<ReadSince>,
+}
 
-impl<D: Directory + Clone> Directory for Unlocked<D> {
+/// What is read in a folder of derived things since a moment. Merges and commits publish a state by
+/// writing [`META`]; they may have read zeros where a file was cut, and no checksum would tell.
+#[derive(Clone, Debug)]
+pub(super) struct ReadSince {
+    pub state: PathBuf,
+    /// As `Index::mark` gave it at that moment.
+    pub mark: u64,
+}
+
+impl Unlocked {
+    pub fn new(directory: impl Into<Box<dyn Directory>>) -> Unlocked {
+        Unlocked {
+            directory: directory.into(),
+            read: None,
+        }
+    }
+
+    /// The same directory, in which no state is published once a file was changed that was `read`.
+    pub fn publishing_what_is(&self, read: Option<ReadSince>) -> Unlocked {
+        let directory = self.directory.clone();
+        Unlocked { directory, read }
+    }
+}
+
+impl Directory for Unlocked {
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
         if lock.filepath == META_LOCK.filepath {
             return Ok(DirectoryLock::from(Box::new(())));
         }
-        self.0.acquire_lock(lock)
+        self.directory.acquire_lock(lock)
     }
 
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        self.0.get_file_handle(path)
+        self.directory.get_file_handle(path)
     }
 
     fn open_read(&self, path: &Path) -> Result<FileSlice, OpenReadError> {
-        self.0.open_read(path)
+        self.directory.open_read(path)
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
-        self.0.delete(path)
+        self.directory.delete(path)
     }
 
     fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
-        self.0.exists(path)
+        self.directory.exists(path)
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        self.0.open_write(path)
+        self.directory.open_write(path)
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
-        self.0.atomic_read(path)
+        self.directory.atomic_read(path)
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
-        self.0.atomic_write(path, data)
+        if path == Path::new(META)
+            && let Some(read) = &self.read
+            && let Some(error) = changed_since(&read.state, read.mark)
+        {
+            return Err(io::Error::other(error));
+        }
+        self.directory.atomic_write(path, data)
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        self.0.sync_directory()
+        self.directory.sync_directory()
     }
 
     fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
-        self.0.watch(callback)
+        self.directory.watch(callback)
     }
 }
 
 /// The files of an index in an open folder.
 #[derive(Clone, Debug)]
-pub(super) struct OpenFolder(pub Arc<Folder>);
+pub(super) struct OpenFolder {
+    pub folder: Arc<Folder>,
+    pub written: Arc<Written>,
+}
 
 /// A file that is being written, synced at its end.
-struct Synced(File);
+struct Synced {
+    file: File,
+    name: String,
+    bytes: u64,
+    written: Arc<Written>,
+}
 
 impl Write for Synced {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        let length = self.file.write(bytes)?;
+        self.bytes += length as u64;
+        Ok(length)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -103,7 +152,8 @@ impl Write for Synced {
 
 impl TerminatingWrite for Synced {
     fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
-        self.0.sync_data()
+        self.file.sync_data()?;
+        self.written.note(&self.name, &self.file, self.bytes)
     }
 }
 
@@ -125,7 +175,9 @@ impl OpenFolder {
 impl Directory for OpenFolder {
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
         let take = || -> io::Result<Option<File>> {
-            let file = self.0.open_derived(name(&lock.filepath)?, Access::Create)?;
+            let file = self
+                .folder
+                .open_derived(name(&lock.filepath)?, Access::Create)?;
             match lock.is_blocking {
                 true => file.lock()?,
                 false if file.try_lock().is_err() => return Ok(None),
@@ -139,13 +191,13 @@ impl Directory for OpenFolder {
     }
 
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        let bytes = name(path).and_then(|name| Bytes::open(&self.0, name));
+        let bytes = name(path).and_then(|name| Bytes::open(&self.folder, name));
         let bytes = bytes.map_err(|error| OpenFolder::cannot_read(path, error))?;
         Ok(Arc::new(OwnedBytes::new(bytes)))
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
-        let removed = name(path).and_then(|name| self.0.remove(name));
+        let removed = name(path).and_then(|name| self.folder.remove(name));
         removed.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => DeleteError::FileDoesNotExist(path.to_owned()),
             _ => DeleteError::IoError {
@@ -156,7 +208,7 @@ impl Directory for OpenFolder {
     }
 
     fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
-        match name(path).and_then(|name| self.0.facts(name)) {
+        match name(path).and_then(|name| self.folder.facts(name)) {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(OpenFolder::cannot_read(path, error)),
@@ -164,7 +216,7 @@ impl Directory for OpenFolder {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        let open = || name(path).and_then(|name| self.0.open_file(name, Access::CreateNew));
+        let open = || name(path).and_then(|name| self.folder.open_file(name, Access::AppendNew));
         let file = match open() {
             // Its name has the number of a commit, and no file is written for one that is there: a
             // process was killed in the middle of it, and the next commit has the same number.
@@ -173,7 +225,7 @@ impl Directory for OpenFolder {
                     && path.extension().is_some_and(|end| end == "del") =>
             {
                 name(path)
-                    .and_then(|name| self.0.remove(name))
+                    .and_then(|name| self.folder.remove(name))
                     .and_then(|()| open())
             }
             file => file,
@@ -182,20 +234,25 @@ impl Directory for OpenFolder {
             io::ErrorKind::AlreadyExists => OpenWriteError::FileAlreadyExists(path.to_owned()),
             _ => OpenWriteError::wrap_io_error(error, path.to_owned()),
         })?;
-        Ok(BufWriter::new(Box::new(Synced(file))))
+        Ok(BufWriter::new(Box::new(Synced {
+            file,
+            name: name(path).unwrap_or_default().to_owned(),
+            bytes: 0,
+            written: Arc::clone(&self.written),
+        })))
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
-        let bytes = name(path).and_then(|name| self.0.read_derived(name));
+        let bytes = name(path).and_then(|name| self.folder.read_derived(name));
         bytes.map_err(|error| OpenFolder::cannot_read(path, error))
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
-        self.0.write_derived(name(path)?, data, true)
+        self.folder.write_derived(name(path)?, data, true)
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        self.0.sync()
+        self.folder.sync()
     }
 
     /// Nobody here asks to be told.
@@ -210,10 +267,69 @@ mod tests {
 
     use super::*;
 
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_is_cut_while_it_is_written_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = OpenFolder {
+            folder: Arc::new(Folder::open(folder.path()).unwrap()),
+            written: Arc::default(),
+        };
+        for (name, cut) in [("whole", None), ("cut", Some(10)), ("emptied", Some(0))] {
+            let mut file = directory.open_write(Path::new(name)).unwrap();
+            file.write_all(&[7; 100]).unwrap();
+            file.flush().unwrap();
+            if let Some(cut) = cut {
+                let path = File::options().write(true).open(folder.path().join(name));
+                path.unwrap().set_len(cut).unwrap();
+            }
+            file.write_all(&[8; 100]).unwrap();
+            assert_eq!(file.terminate().is_ok(), cut.is_none(), "{name}");
+        }
+        let noted = directory.written.take();
+        assert!(noted.into_keys().eq(["whole"]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_state_is_published_once_a_file_was_cut_that_was_read() {
+        const LARGE: usize = 300_000;
+        let state = tempfile::tempdir().unwrap();
+        let folder = state.path().join("index");
+        let directory = Unlocked::new(OpenFolder {
+            folder: Arc::new(Folder::create_of_state(&folder).unwrap()),
+            written: Arc::default(),
+        });
+        std::fs::write(folder.join("one"), vec![7; LARGE]).unwrap();
+        let read = ReadSince {
+            state: state.path().to_owned(),
+            mark: 0,
+        };
+        let directory = directory.publishing_what_is(Some(read));
+        let meta = Path::new(META);
+        let merged = directory.get_file_handle(Path::new("one")).unwrap();
+        directory.atomic_write(meta, b"before").unwrap();
+        let file = File::options().write(true).open(folder.join("one"));
+        file.unwrap().set_len(LARGE as u64 / 2).unwrap();
+        assert_eq!(
+            merged.read_bytes(LARGE - 3..LARGE).unwrap().as_slice(),
+            [0; 3]
+        );
+        // Whoever merged it gives it back and removes it, and the state is written after that.
+        drop(merged);
+        directory.delete(Path::new("one")).unwrap();
+        assert!(directory.atomic_write(meta, b"after").is_err());
+        directory.atomic_write(Path::new("other"), b"").unwrap();
+        assert_eq!(directory.atomic_read(meta).unwrap(), b"before");
+    }
+
     #[test]
     fn what_a_killed_commit_left_does_not_stop_the_next_one() {
         let folder = tempfile::tempdir().unwrap();
-        let directory = OpenFolder(Arc::new(Folder::open(folder.path()).unwrap()));
+        let directory = OpenFolder {
+            folder: Arc::new(Folder::open(folder.path()).unwrap()),
+            written: Arc::default(),
+        };
         let write = |name: &str, text: &[u8]| {
             let mut file = directory.open_write(Path::new(name))?;
             file.write_all(text).unwrap();

@@ -4,18 +4,16 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::SystemTime;
 use std::time::UNIX_EPOCH;
 
 use chrono::DateTime;
 use chrono::Utc;
-use tantivy::directory::Directory;
 use tantivy::directory::RamDirectory;
 
 use super::checks::Checks;
+use super::checks::Written;
 use super::directory::OpenFolder;
 use super::directory::Unlocked;
 use super::failure::failed;
@@ -32,6 +30,7 @@ use super::schema::DocumentBuilder;
 use super::snapshot::EmbeddedSnapshot;
 use crate::beneath::Folder;
 use crate::columns;
+use crate::index::Index as _;
 use crate::index::IndexError;
 use crate::index::Overlay;
 use crate::index::Snapshot;
@@ -45,12 +44,20 @@ pub struct EmbeddedIndex {
     open: Mutex<Option<Opened>>,
     /// `None`: nothing was read of it yet.
     checks: Mutex<Option<Checks>>,
-    /// The view of the last committed state that was looked at.
-    pub(super) newest: Mutex<Option<Arc<EmbeddedSnapshot>>>,
+    newest: Mutex<Newest>,
     layers: Layers,
     pub(super) vectors: Arc<Models>,
-    /// How often it was opened again because files were changed below it.
-    pub(super) reopened: AtomicU64,
+    /// What this process wrote in its last batch.
+    written: Arc<Written>,
+}
+
+/// The view of the last committed state that was looked at.
+#[derive(Default)]
+struct Newest {
+    view: Option<Arc<EmbeddedSnapshot>>,
+    /// Number of times that views were forgotten. Whoever opened files before that keeps no view of
+    /// them here: they may have been changed.
+    forgotten: u64,
 }
 
 /// Maximum number of unverified bytes that are verified on opening: a few milliseconds.
@@ -80,10 +87,10 @@ impl EmbeddedIndex {
             documents: DocumentBuilder::new(languages),
             open: Mutex::new(None),
             checks: Mutex::new(None),
-            newest: Mutex::new(None),
+            newest: Mutex::default(),
             layers: Layers::default(),
             vectors: Arc::new(Models::new(state.map(Path::to_owned))),
-            reopened: AtomicU64::new(0),
+            written: Arc::default(),
         }
     }
 
@@ -96,12 +103,15 @@ impl EmbeddedIndex {
         let mut opened = match open.take() {
             Some(opened) => opened,
             None => {
-                let directory: Box<dyn Directory> = match &self.folder {
-                    None => Box::new(Unlocked(RamDirectory::create())),
+                let directory = match &self.folder {
+                    None => Unlocked::new(RamDirectory::create()),
                     Some(folder) => {
                         let folder = Folder::create_of_state(folder);
                         let folder = folder.map_err(|error| failed("create", error))?;
-                        Box::new(Unlocked(OpenFolder(Arc::new(folder))))
+                        Unlocked::new(OpenFolder {
+                            folder: Arc::new(folder),
+                            written: Arc::clone(&self.written),
+                        })
                     }
                 };
                 Opened::open_or_create(directory, &self.documents.schema)?
@@ -168,7 +178,7 @@ impl EmbeddedIndex {
         work(locked(&self.checks).get_or_insert_with(|| Checks::of(folder)))
     }
 
-    /// Notes that what is committed was written by this process a moment ago.
+    /// Takes for whole what this process wrote for the state that it has just committed.
     pub(super) fn trust_committed(&self, now: i64) -> Result<(), IndexError> {
         let Some(folder) = &self.folder else {
             return Ok(());
@@ -176,10 +186,9 @@ impl EmbeddedIndex {
         let committed = guarded(|| self.with_open(Opened::committed))?;
         let files = committed.files();
         self.with_checks(folder, |checks| {
-            checks.trust(folder, &files, now);
+            checks.trust(self.written.take(), now);
             checks.keep_only(&with_table(files));
         });
-        committed.parts.iter().for_each(|part| part.set_looked_at());
         if kept::is_due(folder, &committed.parts) {
             self.keep_rows(folder, now)?;
         }
@@ -205,19 +214,23 @@ impl EmbeddedIndex {
 
     /// Writes the rows of the newest committed state into a file, for whoever opens the index.
     pub(super) fn keep_rows(&self, folder: &Path, now: i64) -> Result<(), IndexError> {
+        let mark = self.mark();
         let view = self.bare_view()?;
         let state = &view.committed().state;
         let written = kept::write(folder, state, &view.table, view.documents());
-        if let Err(error) = self.check_files() {
-            let _ = columns::remove(&folder.join(kept::NAME));
-            return Err(error);
-        }
-        match written {
+        // What was read of a file that was changed meanwhile is not put in place.
+        self.check_files(mark)?;
+        match written.and_then(columns::Writer::finish) {
             Ok(()) => {
                 let file = [PathBuf::from(kept::NAME)];
-                self.with_checks(folder, |checks| checks.trust(folder, &file, now));
+                // It may have been cut before its head was written.
+                let proved =
+                    self.with_checks(folder, |checks| checks.prove(folder, &file, now, None));
+                if proved.is_err() {
+                    let _ = columns::remove(&folder.join(kept::NAME));
+                }
                 // The next view is made of what all processes share.
-                *locked(&self.newest) = None;
+                self.forget_view();
             }
             // Without it, the rows are read from the segments.
             Err(error) => tracing::debug!("the rows are not kept: {error}"),
@@ -258,50 +271,65 @@ impl EmbeddedIndex {
 
     /// The view of what is committed.
     fn bare_view(&self) -> Result<Arc<EmbeddedSnapshot>, IndexError> {
-        let committed = self.committed()?;
-        let mut newest = locked(&self.newest);
-        if let Some(known) = newest.as_ref().filter(|known| known.is_of(&committed)) {
-            return Ok(Arc::clone(known));
-        }
-        let former = newest.take();
-        let former = former.as_deref().map(EmbeddedSnapshot::flat);
-        let kept = self.kept_rows(former);
-        let tables = kept.iter().chain(former);
-        let of_index = (&self.documents, &self.vectors);
-        let snapshot = Arc::new(EmbeddedSnapshot::of(of_index, &committed, tables)?);
-        Ok(Arc::clone(newest.insert(snapshot)))
-    }
-
-    /// The name of the first of its files that was cut or written since this process opened it.
-    pub(super) fn changed_file(&self) -> Option<String> {
-        let state = self.folder.as_ref()?.parent()?;
-        let path = columns::changed_in(state)?;
-        let name = path.file_name().unwrap_or_default();
-        Some(name.to_string_lossy().into_owned())
-    }
-
-    /// An error if a file was cut or written since this process opened it: what was made of it may
-    /// be wrong.
-    pub(super) fn check_files(&self) -> Result<(), IndexError> {
-        match self.changed_file() {
-            None => Ok(()),
-            Some(name) => Err(changed(&name)),
+        let mut tries = 0;
+        loop {
+            let forgotten = locked(&self.newest).forgotten;
+            let committed = self.committed()?;
+            let mut newest = locked(&self.newest);
+            tries += 1;
+            if newest.forgotten != forgotten && tries < MAX_TRIES {
+                continue;
+            }
+            if let Some(known) = newest.view.as_ref().filter(|known| known.is_of(&committed)) {
+                return Ok(Arc::clone(known));
+            }
+            let former = newest.view.take();
+            let former = former.as_deref().map(EmbeddedSnapshot::flat);
+            let kept = self.kept_rows(former);
+            let tables = kept.iter().chain(former);
+            let of_index = (&self.documents, &self.vectors);
+            let snapshot = Arc::new(EmbeddedSnapshot::of(of_index, &committed, tables)?);
+            return Ok(Arc::clone(newest.view.insert(snapshot)));
         }
     }
 
+    /// The folder of derived things that the index lies in; `None` for one in memory.
+    pub(super) fn state(&self) -> Option<&Path> {
+        self.folder.as_ref()?.parent()
+    }
+
+    /// An error if a file was cut or written that was read since `mark`: what was made of it may be
+    /// wrong.
+    pub(super) fn check_files(&self, mark: u64) -> Result<(), IndexError> {
+        let error = self.state().and_then(|state| changed_since(state, mark));
+        error.map_or(Ok(()), Err)
+    }
+
+    /// Has everything opened anew. Whoever reads what was open goes on with it.
     pub(super) fn close(&self) {
-        // Nobody asks after these maps any more, and other threads may have read them. A close for
-        // another reason, as for an index that is to be made anew, spoils no answer.
-        if self.changed_file().is_some() {
-            self.reopened.fetch_add(1, Ordering::AcqRel);
-        }
-        if let Some(state) = self.folder.as_ref().and_then(|folder| folder.parent()) {
-            columns::forget_in(state);
-        }
         *locked(&self.open) = None;
-        *locked(&self.newest) = None;
+        self.forget_view();
         self.layers.clear();
         *locked(&self.checks) = None;
+    }
+
+    /// Has the next view made anew.
+    pub(super) fn forget_view(&self) {
+        let mut newest = locked(&self.newest);
+        newest.view = None;
+        newest.forgotten += 1;
+    }
+}
+
+/// Why what was read of the files in the folder `state` since `mark` may be wrong, if one of them was
+/// cut or written after it was opened.
+pub(super) fn changed_since(state: &Path, mark: u64) -> Option<IndexError> {
+    match columns::changed_in(state) {
+        Some(path) => {
+            let name = path.file_name().unwrap_or_default();
+            Some(changed(&name.to_string_lossy()))
+        }
+        None => (columns::forgotten_changes(state) != mark).then(|| changed("the index")),
     }
 }
 
@@ -318,8 +346,145 @@ pub(super) fn with_table(mut files: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 /// The file that names the segments of the newest state.
-const META: &str = "meta.json";
+pub(super) const META: &str = "meta.json";
 
 fn read_meta(folder: &Path) -> std::io::Result<Vec<u8>> {
     Folder::of_state(folder)?.read_derived(META)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs::File;
+    use std::io::Write as _;
+    use std::os::unix::fs::FileExt as _;
+
+    use super::*;
+    use crate::index::Document;
+    use crate::index::Indexed;
+    use crate::model::Stamp;
+    use crate::model::Stem;
+
+    fn document(number: u32) -> Document {
+        let name = format!("20260114_091500_c{number:07x}.md");
+        // Words that make a dictionary of more than is read at once.
+        let words: String = (0..40)
+            .map(|word| format!("{:x} ", (number * 40 + word).wrapping_mul(2_654_435_761)))
+            .collect();
+        let stem = Stem::from_file_name(&name[..24]);
+        Document {
+            indexed: Indexed {
+                stamp: Stamp::default(),
+                hash: u128::from(number),
+                racy: false,
+            },
+            memory: crate::format::parse(&stem, words.as_bytes(), DateTime::UNIX_EPOCH),
+            bytes: words.into_bytes(),
+            name,
+        }
+    }
+
+    /// An index of 300 documents in a folder of derived things.
+    fn committed() -> (tempfile::TempDir, EmbeddedIndex) {
+        let state = tempfile::tempdir().unwrap();
+        let index = EmbeddedIndex::new(state.path(), &[Language::default()]);
+        let mut batch = index.batch(300).unwrap();
+        batch.upsert_all((0..300).map(document).collect()).unwrap();
+        batch.commit(1).unwrap();
+        (state, index)
+    }
+
+    /// A file of the index that is mapped, and not read.
+    fn large_file(index: &EmbeddedIndex) -> PathBuf {
+        let files = index.opened().unwrap().files().into_iter();
+        let mut paths = files.map(|name| index.folder.as_ref().unwrap().join(name));
+        let is_large = |path: &PathBuf| path.metadata().is_ok_and(|file| file.len() > 64 << 10);
+        paths.find(is_large).expect("one file is large")
+    }
+
+    fn cut(path: &Path) {
+        let file = File::options().write(true).open(path).unwrap();
+        file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_cut_after_others_opened_everything_anew_is_noticed() {
+        let (_state, index) = committed();
+        let mark = index.mark();
+        let view = index.snapshot(&Overlay::default()).unwrap();
+        let path = large_file(&index);
+        index.close();
+        index.reopen();
+        assert!(index.changed_since(mark).is_none());
+        cut(&path);
+        assert!(index.changed_since(mark).is_some());
+        drop(view);
+        assert!(index.changed_since(mark).is_some());
+    }
+
+    #[test]
+    fn a_view_of_files_that_were_opened_before_is_not_the_newest() {
+        let (_state, index) = committed();
+        let before = index.bare_view().unwrap();
+        let again = index.bare_view().unwrap();
+        assert!(Arc::ptr_eq(&before, &again));
+        // As a thread does that opened the files before they were opened anew.
+        index.close();
+        locked(&index.newest).view = Some(Arc::clone(&before));
+        let view = index.bare_view().unwrap();
+        assert!(!Arc::ptr_eq(&before, &view));
+        assert_eq!(before.committed().state, view.committed().state);
+    }
+
+    #[test]
+    fn what_was_cut_since_it_was_written_is_not_taken_for_whole() {
+        let (state, index) = committed();
+        let files = index.opened().unwrap().files();
+        drop(index);
+        let folder = state.path().join("other");
+        let folder = Folder::create_of_state(&folder).unwrap();
+        let written = Written::default();
+        for (number, path) in files.iter().enumerate() {
+            let name = path.to_str().unwrap();
+            let whole = std::fs::read(state.path().join(folder_of(&state)).join(name)).unwrap();
+            let mut file = folder
+                .open_file(name, crate::beneath::Access::CreateNew)
+                .unwrap();
+            file.write_all(&whole).unwrap();
+            written.note(name, &file, whole.len() as u64).unwrap();
+            if number < 2 {
+                cut(&folder.path().join(name));
+            }
+        }
+        let mut checks = Checks::default();
+        checks.trust(written.take(), 0);
+        for (number, path) in files.iter().enumerate() {
+            let file = std::slice::from_ref(path);
+            let proved = checks.prove(folder.path(), file, 0, None);
+            assert_eq!(proved.is_err(), number < 2, "{path:?}: {proved:?}");
+        }
+    }
+
+    fn folder_of(state: &tempfile::TempDir) -> PathBuf {
+        let mut folders = std::fs::read_dir(state.path()).unwrap();
+        let is_index = |path: &PathBuf| path.join(META).exists();
+        let found = folders.find_map(|entry| Some(entry.ok()?.path()).filter(is_index));
+        found.expect("there is an index")
+    }
+
+    #[test]
+    fn no_state_is_published_that_was_made_of_a_file_that_was_cut() {
+        let (_state, index) = committed();
+        let view = index.snapshot(&Overlay::default()).unwrap();
+        let path = large_file(&index);
+        let meta = index.folder.as_ref().unwrap().join(META);
+        let before = std::fs::read(&meta).unwrap();
+        let mut batch = index.batch(1).unwrap();
+        batch.upsert(document(300)).unwrap();
+        let last = File::options().write(true).open(&path).unwrap();
+        let length = last.metadata().unwrap().len();
+        last.write_at(&[0; 100], length - 100).unwrap();
+        assert!(matches!(batch.commit(2), Err(IndexError::Unusable { .. })));
+        assert_eq!(std::fs::read(&meta).unwrap(), before);
+        drop(view);
+    }
 }

@@ -68,9 +68,9 @@ mod tokenize;
 mod unused_indexes;
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -79,11 +79,12 @@ use chrono::Utc;
 
 pub use embedded_index::EmbeddedIndex;
 
+use self::directory::ReadSince;
 use self::embedded_index::changed;
+use self::embedded_index::changed_since;
 use self::embedded_index::with_table;
 use self::failure::failed;
 use self::failure::guarded;
-use self::failure::locked;
 use self::rows::kept;
 use super::Batch;
 use super::Index;
@@ -100,6 +101,7 @@ impl Index for EmbeddedIndex {
 
     fn batch(&self, expected: usize) -> Result<Box<dyn Batch + '_>, IndexError> {
         guarded(|| {
+            let mark = self.mark();
             // Deleting in a damaged segment, or merging it, could end the whole process.
             let committed = self.committed()?;
             if let Some(folder) = &self.folder {
@@ -109,8 +111,10 @@ impl Index for EmbeddedIndex {
                     checks.prove(folder, &files, 0, None)
                 })?;
             }
-            let tantivy = self.with_open(|opened| opened.for_writing())?;
-            let batch = batch::EmbeddedBatch::begin(self, &tantivy, expected)?;
+            let state = self.state().map(Path::to_owned);
+            let read = state.map(|state| ReadSince { state, mark });
+            let tantivy = self.with_open(|opened| opened.for_writing(read))?;
+            let batch = batch::EmbeddedBatch::begin(self, &tantivy, expected, mark)?;
             Ok(Box::new(batch) as Box<dyn Batch + '_>)
         })
     }
@@ -149,19 +153,21 @@ impl Index for EmbeddedIndex {
     }
 
     fn mark(&self) -> u64 {
-        self.reopened.load(Ordering::Acquire)
+        self.state().map_or(0, columns::forgotten_changes)
     }
 
     fn changed_since(&self, mark: u64) -> Option<IndexError> {
-        match self.changed_file() {
-            Some(name) => Some(changed(&name)),
-            None if self.mark() != mark => Some(changed("the index")),
-            None => None,
+        changed_since(self.state()?, mark)
+    }
+
+    fn reopen(&self) {
+        self.close();
+        if let Some(state) = self.state() {
+            columns::forget_changed_in(state);
         }
     }
 
-    fn is_sound_when_reopened(&self) -> Result<bool, IndexError> {
-        self.close();
+    fn is_sound(&self) -> Result<bool, IndexError> {
         let proved = guarded(|| {
             let committed = self.opened()?;
             let Some(folder) = &self.folder else {
@@ -227,7 +233,7 @@ impl Index for EmbeddedIndex {
                 if is_whole.is_none() && kept.is_some() {
                     // It is damaged: what was made from it, too.
                     let _ = columns::remove(&folder.join(kept::NAME));
-                    *locked(&self.newest) = None;
+                    self.forget_view();
                 }
                 // Without any, each process reads all segments.
                 let is_settled = kept.is_none() || self.is_settled(folder, &committed, moment);

@@ -10,11 +10,13 @@ use tantivy::Index as TantivyIndex;
 use tantivy::IndexMeta;
 use tantivy::SegmentMeta;
 use tantivy::SegmentReader;
-use tantivy::directory::Directory;
+use tantivy::directory::Directory as _;
 use tantivy::index::SegmentComponent;
 use tantivy::schema::Field;
 use tantivy::schema::Schema;
 
+use super::directory::ReadSince;
+use super::directory::Unlocked;
 use super::failure::unusable;
 use super::lexicon::Lexicon;
 use super::schema;
@@ -22,7 +24,7 @@ use crate::index::IndexError;
 
 /// The index in one directory.
 pub(super) struct Opened {
-    directory: Box<dyn Directory>,
+    directory: Unlocked,
     index: TantivyIndex,
     newest: Option<Arc<Committed>>,
 }
@@ -54,10 +56,7 @@ struct Lexicons {
 
 impl Opened {
     /// Opens the index in `directory`, or makes an empty one.
-    pub fn open_or_create(
-        directory: Box<dyn Directory>,
-        schema: &Schema,
-    ) -> Result<Opened, IndexError> {
+    pub fn open_or_create(directory: Unlocked, schema: &Schema) -> Result<Opened, IndexError> {
         let mut index = TantivyIndex::open_or_create(directory.clone(), schema.clone())
             .map_err(|error| unusable(&error))?;
         index.set_tokenizers(schema::tokenizers());
@@ -69,10 +68,10 @@ impl Opened {
     }
 
     /// The index for one batch. What others wrote and removed since is known to it, so that it
-    /// leaves nothing behind.
-    pub fn for_writing(&self) -> Result<TantivyIndex, IndexError> {
-        let mut index =
-            TantivyIndex::open(self.directory.clone()).map_err(|error| unusable(&error))?;
+    /// leaves nothing behind. It publishes nothing once a file was changed that was `read`.
+    pub fn for_writing(&self, read: Option<ReadSince>) -> Result<TantivyIndex, IndexError> {
+        let directory = self.directory.publishing_what_is(read);
+        let mut index = TantivyIndex::open(directory).map_err(|error| unusable(&error))?;
         index.set_tokenizers(schema::tokenizers());
         Ok(index)
     }
@@ -199,6 +198,12 @@ fn files(meta: &SegmentMeta) -> Vec<PathBuf> {
     }
     let paths = components.into_iter();
     paths.map(|part| meta.relative_path(part)).collect()
+}
+
+/// The name of the state that was committed last.
+pub(super) fn state_of(index: &TantivyIndex) -> Result<String, IndexError> {
+    let meta = index.load_metas().map_err(|error| unusable(&error))?;
+    Ok(state_key(&meta))
 }
 
 /// A text that differs between any two committed states.

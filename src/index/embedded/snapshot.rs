@@ -140,9 +140,9 @@ impl EmbeddedSnapshot {
         segments.map(|segment| (&*segment.part, self.table.row_of(&segment.documents)))
     }
 
-    /// Whether this is the view of `committed`, with nothing over it.
-    pub fn is_of(&self, committed: &Committed) -> bool {
-        self.committed.state == committed.state
+    /// Whether this is the view of `committed` as it was opened, with nothing over it.
+    pub fn is_of(&self, committed: &Arc<Committed>) -> bool {
+        Arc::ptr_eq(&self.committed, committed)
     }
 
     pub fn committed(&self) -> &Committed {

@@ -92,18 +92,19 @@ pub(in crate::index::embedded) fn open(folder: &Path) -> Option<MappedTable> {
     (is_of_one_length && next == file.len()).then_some(flat)
 }
 
-/// Writes the rows of a view of a committed state into `folder`, in the place of those that are
-/// there: `segments` are its segments, each with the rows of its documents.
+/// Writes the rows of a view of a committed state into `folder`: `segments` are its segments, each
+/// with the rows of its documents. Whoever finishes the file puts it in the place of the one that is
+/// there.
 ///
 /// # Errors
 ///
-/// Fails if they cannot be written; then those that were there are left.
+/// Fails if they cannot be written.
 pub(in crate::index::embedded) fn write<'a>(
     folder: &Path,
     state: &str,
     table: &Table,
     segments: impl Iterator<Item = (&'a Part, RowOf<'a>)> + Clone,
-) -> std::io::Result<()> {
+) -> std::io::Result<ColumnWriter> {
     let mut file = ColumnWriter::begin(&folder.join(NAME))?;
     let flat = table.flat();
     let named = segments
@@ -138,7 +139,7 @@ pub(in crate::index::embedded) fn write<'a>(
     for (_, row_of) in segments {
         file.add_values(row_of.each())?;
     }
-    file.finish()
+    Ok(file)
 }
 
 /// The state that the file in `folder` is of, if there is one that can be read.
