@@ -32,6 +32,7 @@ use crate::engine::live::store::LiveStore;
 use crate::engine::live::{index_recovery, indexing, leader, reading};
 use crate::engine::texts::{RACY_NANOS, age};
 use crate::files::{Entry, Listing, Place};
+use crate::index::IndexError;
 use crate::index::Snapshot;
 use crate::watch::Watch;
 
@@ -50,7 +51,8 @@ const EVENT_PATIENCE: Duration = Duration::from_millis(20);
 /// Interval at which files in flux are looked at meanwhile.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Looks at the directory before a view is taken that somebody's commit may have overtaken.
+/// Looks at the directory, each overtaken by somebody's commit, before the files are searched without
+/// the index.
 const MAX_LOOKS: usize = 10;
 
 /// A view of the store in which every file is as it is on disk now.
@@ -297,7 +299,9 @@ fn adopt(
     if freshness.overlay.files.is_empty() {
         return Ok(true);
     }
-    let committed = index_recovery::committed(live)?;
+    let Some(committed) = index_recovery::committed_or_avoided(live, freshness) else {
+        return Ok(false);
+    };
     if committed.state() == known.state() {
         return Ok(true);
     }
@@ -570,18 +574,31 @@ fn view(live: &LiveStore, freshness: &mut Freshness) -> Result<Arc<dyn Snapshot>
     let mut tries = 0;
     while freshness.current.is_none() {
         tries += 1;
-        let committed = freshness.committed.clone();
-        let committed = committed.expect("it was looked at");
+        let Some(committed) = freshness.committed.clone() else {
+            // What was committed last is nothing to go on from.
+            look(live, freshness, &BTreeSet::new())?;
+            continue;
+        };
         freshness.current = if freshness.overlay.files.is_empty() {
             Some(committed)
         } else {
-            let current = live.index.snapshot(&freshness.overlay)?;
+            let current = match live.index.snapshot(&freshness.overlay) {
+                Err(error @ IndexError::Failed { .. }) => {
+                    index_recovery::avoid_index(freshness, &error);
+                    look(live, freshness, &BTreeSet::new())?;
+                    continue;
+                }
+                current => current?,
+            };
             // The overlay says what differs from one committed state. Over another one, which
             // somebody committed in between, it would hide or double files.
-            (current.state() == committed.state() || tries == MAX_LOOKS).then_some(current)
+            (current.state() == committed.state()).then_some(current)
         };
-        if freshness.current.is_none() {
+        if freshness.current.is_none() && tries < MAX_LOOKS {
             look(live, freshness, &BTreeSet::new())?;
+        } else if freshness.current.is_none() {
+            let listing = list_cleared(live, live.watch().as_deref())?;
+            answer_by_scan(live, freshness, &listing, listing.entries.len());
         }
     }
     let current = freshness.current.clone().expect("it was just made");

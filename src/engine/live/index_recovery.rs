@@ -27,6 +27,21 @@ pub(in crate::engine) fn committed(live: &LiveStore) -> Result<Arc<dyn Snapshot>
     }
 }
 
+/// As [`committed`]; `None` if it cannot be had now, and the files are searched without it for a while.
+pub(in crate::engine) fn committed_or_avoided(
+    live: &LiveStore,
+    freshness: &mut Freshness,
+) -> Option<Arc<dyn Snapshot>> {
+    let committed = committed(live).inspect_err(|error| avoid_index(freshness, error));
+    committed.ok()
+}
+
+/// Has the files searched without the index for a while, because of `error`.
+pub(in crate::engine) fn avoid_index(freshness: &mut Freshness, error: &dyn std::error::Error) {
+    tracing::warn!("{error}; the files are searched without it");
+    freshness.avoid_index();
+}
+
 /// Maximum number of times one question reopens the index; then it searches the files without it.
 const MOST_CHANGES: usize = 3;
 
@@ -84,8 +99,7 @@ fn reopen_index(live: &LiveStore, error: &IndexError) {
             }
         }
         Err(error) => {
-            tracing::warn!("{error}; the files are searched without it");
-            freshness.avoid_index();
+            avoid_index(&mut freshness, &error);
         }
     }
 }
@@ -108,8 +122,7 @@ fn is_mended(live: &LiveStore, error: &IndexError) -> bool {
         let was_read = matches!(error, IndexError::Failed { action: "read", .. });
         if was_read {
             // For want of descriptors or memory: the files can be searched without it.
-            tracing::warn!("{error}; the files are searched without it");
-            live.freshness().avoid_index();
+            avoid_index(&mut live.freshness(), error);
         }
         return was_read;
     }

@@ -258,46 +258,45 @@ fn settle_once(live: &LiveStore, all: bool) -> Result<(), EngineError> {
     let Some(lock) = live.try_lock_index()? else {
         return Ok(());
     };
-    if live.index.snapshot(&Overlay::default())?.state() != base.state() {
+    let mut batch = live.index.batch(overlay.files.len())?;
+    if batch.base() != base.state() {
         // Somebody was faster; what still differs is known after the next look.
+        drop(batch);
         drop(lock);
         live.freshness().committed = None;
         return Ok(());
     }
-    let mut batch = live.index.batch(overlay.files.len())?;
     for (name, document) in &overlay.files {
         match document {
             Some(document) => batch.upsert(Document::clone(document))?,
             None => batch.delete(name),
         }
     }
-    batch.commit(verified)?;
+    let state = batch.commit(verified)?;
     let committed = live.index.snapshot(&Overlay::default())?;
     drop(lock);
-    let new = |(name, document): (&String, &Option<_>)| {
-        i64::from(document.is_some()) - i64::from(base.indexed(name).is_some())
-    };
-    let len = base.len() as i64 + overlay.files.iter().map(new).sum::<i64>();
-    let is_whole = committed.verified() == verified && committed.len() as i64 == len;
-    settled_as(&mut live.freshness(), base.as_ref(), committed, is_whole);
+    let mut freshness = live.freshness();
+    settled_as(&mut freshness, base.as_ref(), &overlay, committed, &state);
     Ok(())
 }
 
-/// Goes on from the state `committed`, which was found after a commit of the overlay over `base`, if
-/// it is that and `is_whole`.
+/// Goes on from the state `committed`, which was found after `overlay` was committed over `base`, if
+/// it is the `state` that this made, and if everything that was committed still differs from `base`.
 fn settled_as(
     freshness: &mut Freshness,
     base: &dyn Snapshot,
+    overlay: &Overlay,
     committed: Arc<dyn Snapshot>,
-    is_whole: bool,
+    state: &str,
 ) {
     let known = freshness.committed.as_ref();
     if known.is_none_or(|known| known.state() != base.state()) {
         return;
     }
-    // Where the index was deleted meanwhile, a new one is found or was written to, which says
-    // nothing of what was in `base`.
-    match is_whole {
+    // Where the index was deleted meanwhile, a new one is found, which says nothing of what was in
+    // `base`. A file that left the overlay is as in `base` again, and not as it was committed.
+    let is_covered = |name: &String| freshness.overlay.files.contains_key(name);
+    match committed.state() == state && overlay.files.keys().all(is_covered) {
         true => freshness.committed_now(committed),
         false => freshness.committed = None,
     }
@@ -327,12 +326,45 @@ mod tests {
         std::fs::remove_dir_all(live.state()).unwrap();
         let found = live.index.snapshot(&Overlay::default()).unwrap();
         assert!(found.is_empty());
-        settled_as(&mut live.freshness(), base.as_ref(), found, false);
-        let names: Vec<String> = snapshot(live)
-            .unwrap()
-            .files()
-            .map(|(name, _)| name.to_owned())
-            .collect();
-        assert_eq!(names, [ONE]);
+        let none = Overlay::default();
+        let state = base.state().to_owned() + "and more";
+        settled_as(&mut live.freshness(), base.as_ref(), &none, found, &state);
+        assert_eq!(names(live), [ONE]);
+    }
+
+    /// The files that a search sees.
+    fn names(live: &LiveStore) -> Vec<String> {
+        let view = snapshot(live).unwrap();
+        view.files().map(|(name, _)| name.to_owned()).collect()
+    }
+
+    #[test]
+    fn a_file_that_comes_back_while_its_absence_is_committed_is_not_missed() {
+        const ONE: &str = "20260101_000000_aaaaaaaa.md";
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("files").join(ONE);
+        std::fs::create_dir(root.path().join("files")).unwrap();
+        std::fs::write(&file, "a heron").unwrap();
+        let engine = Engine::open(Options::new(root.path()), Box::new(SystemClock)).unwrap();
+        let live = &engine.live;
+        snapshot(live).unwrap();
+        settle(live, true).unwrap();
+        let base = snapshot(live).unwrap();
+        let overlay = Overlay {
+            files: [(ONE.to_owned(), None)].into(),
+        };
+        let mut batch = live.index.batch(1).unwrap();
+        batch.delete(ONE);
+        let state = batch.commit(0).unwrap();
+        // It was found gone when that was begun, and is there again.
+        let committed = live.index.snapshot(&Overlay::default()).unwrap();
+        settled_as(
+            &mut live.freshness(),
+            base.as_ref(),
+            &overlay,
+            committed,
+            &state,
+        );
+        assert_eq!(names(live), [ONE]);
     }
 }

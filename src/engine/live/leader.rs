@@ -110,7 +110,9 @@ pub(in crate::engine) fn trust(
     if live.store.folders_changed(Place::Files, &complete.folders) {
         return Ok(false);
     }
-    let committed = index_recovery::committed(live)?;
+    let Some(committed) = index_recovery::committed_or_avoided(live, freshness) else {
+        return Ok(false);
+    };
     if digest(committed.state()) != complete.state {
         return Ok(false);
     }

@@ -220,7 +220,7 @@ impl EmbeddedIndex {
         let written = kept::write(folder, state, &view.table, view.documents());
         // What was read of a file that was changed meanwhile is not put in place.
         self.check_files(mark)?;
-        match written.and_then(columns::Writer::finish) {
+        match written.and_then(columns::ColumnWriter::finish) {
             Ok(()) => {
                 let file = [PathBuf::from(kept::NAME)];
                 // It may have been cut before its head was written.
