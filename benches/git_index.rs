@@ -14,7 +14,7 @@ use git2::IndexTime;
 use git2::Oid;
 
 #[allow(dead_code, reason = "the bench needs only a part of it")]
-#[path = "../src/git/index_file.rs"]
+#[path = "../src/git/committing/index_file.rs"]
 mod index_file;
 
 use index_file::Edit;

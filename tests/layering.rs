@@ -194,12 +194,11 @@ const FOLDERS: &[(&str, &[&str])] = &[
         "secrets/published",
         &["mark", "placeholder", "randomness", "secret", "value"],
     ),
-    ("git/reading", &["id", "paths", "repository", "staging"]),
-    ("git/upkeep", &["id", "reading", "repository", "wire"]),
-    (
-        "git/wire",
-        &["address", "job", "network_settings", "upkeep"],
-    ),
+    ("git/repository", &["author", "id", "settings"]),
+    ("git/reading", &["id", "repository"]),
+    ("git/committing", &["author", "id", "reading", "repository"]),
+    ("git/upkeep", &["committing", "id", "reading", "repository"]),
+    ("git/network", &["repository", "settings"]),
     (
         "index/embedded",
         &["facts", "filter", "passage", "query", "text"],

@@ -139,12 +139,12 @@ fn objects_are_read_from_repositories_that_check_them() {
 /// The reader, the repository and the quarantine have loose objects checked; the others look at
 /// settings and paths only.
 const OPENS_REPOSITORIES: [&str; 6] = [
-    "src/git/libgit2.rs",
-    "src/git/reading/loose_objects.rs",
-    "src/git/repository.rs",
+    "src/git/network/libgit2.rs",
+    "src/git/network/program.rs",
+    "src/git/network/quarantine.rs",
+    "src/git/repository/loose_objects.rs",
+    "src/git/repository/opening.rs",
     "src/git/settings.rs",
-    "src/git/upkeep/quarantine.rs",
-    "src/git/wire/program.rs",
 ];
 
 /// One call of git2 that registers a transport, a source of objects for libgit2, files that are
@@ -153,7 +153,7 @@ const OPENS_REPOSITORIES: [&str; 6] = [
 const UNSAFE: [&str; 5] = [
     "src/columns/mapped.rs",
     "src/embed/memory.rs",
-    "src/git/reading/loose_objects.rs",
-    "src/git/wire/transport.rs",
+    "src/git/network/transport.rs",
+    "src/git/repository/loose_objects.rs",
     "src/vectors/dot.rs",
 ];

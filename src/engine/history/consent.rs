@@ -8,7 +8,7 @@
 //! `Repository::find` first reads the repository's configuration without obeying it
 //! (`git/settings`) and refuses one that would have a file elsewhere read; a remote is reached only
 //! if the record or the environment names its address. The git program never gets the store's
-//! repository: it works in an empty one of our own with the same objects (`git/upkeep/quarantine`),
+//! repository: it works in an empty one of our own with the same objects (`git/network/quarantine`),
 //! and settings that the record holds are given to it beside that.
 
 use crate::engine::error::EngineError;

@@ -8,12 +8,12 @@ use git2::DiffOptions;
 use git2::FileMode;
 use git2::Sort;
 
-use super::path_change::PathChange;
 use crate::git::GitError;
 use crate::git::Id;
 use crate::git::Repository;
 use crate::git::STORE_PARTS;
 use crate::git::To;
+use crate::git::repository::path_change::PathChange;
 
 /// One commit.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,9 +16,9 @@ use crate::git::Id;
 use crate::git::Owner;
 use crate::git::Repository;
 use crate::git::To;
-use crate::git::paths::MOST_DEPTH;
-use crate::git::paths::PathRejection;
-use crate::git::paths::is_gits_own;
+use crate::git::repository::paths::MOST_DEPTH;
+use crate::git::repository::paths::PathRejection;
+use crate::git::repository::paths::is_gits_own;
 
 /// More entries are no collection of memories, or made to hurt.
 const MOST_ENTRIES: usize = 1_000_000;

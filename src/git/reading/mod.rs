@@ -1,10 +1,7 @@
 //! Reads commits, trees and objects.
 
-pub(in crate::git) mod foreign_files;
 pub(in crate::git) mod history;
 pub(in crate::git) mod inspect;
 pub(in crate::git) mod last_changes;
-pub(in crate::git) mod loose_objects;
-pub(super) mod path_change;
 pub(in crate::git) mod revisions;
 pub(in crate::git) mod trees;

@@ -1,8 +1,6 @@
-//! Keeps a repository sound: locks, packs, damage, and rewriting a history on request.
+//! Keeps a repository sound: packs, damage, and rewriting a history on request.
 
-pub(in crate::git) mod locks;
 pub(in crate::git) mod packing;
-pub(in crate::git) mod quarantine;
 pub(in crate::git) mod repair;
 pub(in crate::git) mod repair_packs;
 pub(in crate::git) mod repair_references;

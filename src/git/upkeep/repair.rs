@@ -15,7 +15,7 @@ use crate::git::GitError;
 use crate::git::Id;
 use crate::git::Repository;
 use crate::git::To;
-use crate::git::repository::replace;
+use crate::git::repository::opening::replace;
 
 /// What was found, and done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

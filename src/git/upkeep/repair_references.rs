@@ -11,7 +11,7 @@ use git2::Reference;
 use crate::git::GitError;
 use crate::git::Id;
 use crate::git::Repository;
-use crate::git::repository::replace;
+use crate::git::repository::opening::replace;
 
 const BRANCHES: &str = "refs/heads/";
 const OWN: &str = "refs/memdir/";

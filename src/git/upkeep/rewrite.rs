@@ -18,7 +18,7 @@ use crate::git::GitError;
 use crate::git::Id;
 use crate::git::Repository;
 use crate::git::To;
-use crate::git::repository::replace;
+use crate::git::repository::opening::replace;
 
 /// What became of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

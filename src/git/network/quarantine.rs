@@ -15,8 +15,8 @@ use git2::Oid;
 use git2::Repository;
 use tempfile::TempDir;
 
-use crate::git::reading::loose_objects::check_loose_objects;
-use crate::git::wire::failure::Failure;
+use crate::git::network::failure::Failure;
+use crate::git::repository::loose_objects::check_loose_objects;
 
 const PREFIX: &str = "memdir-quarantine-";
 

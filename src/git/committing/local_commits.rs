@@ -6,10 +6,10 @@
 
 use std::path::PathBuf;
 
-use super::GitError;
-use super::Id;
-use super::Owner;
-use super::Repository;
+use crate::git::GitError;
+use crate::git::Id;
+use crate::git::Owner;
+use crate::git::Repository;
 
 impl Repository {
     /// Whether the program made `commit`, and it was not sent when that was looked at last.
@@ -23,7 +23,7 @@ impl Repository {
     /// # Errors
     ///
     /// Fails if it cannot be written.
-    pub(super) fn note_made(&self, commit: Id) -> Result<(), GitError> {
+    pub(in crate::git) fn note_made(&self, commit: Id) -> Result<(), GitError> {
         if self.owner() != Owner::Asked {
             return Ok(());
         }

@@ -28,25 +28,25 @@ use git2::RemoteCallbacks;
 use git2::RemoteRedirect;
 use git2::Repository;
 
-use super::job::Job;
-use super::job::Pushed;
-use super::job::RemoteBranches;
-use crate::git::reading::loose_objects;
-use crate::git::wire::child::Cut;
-use crate::git::wire::child::TICK;
-use crate::git::wire::connection::Connection;
-use crate::git::wire::failure::Failure;
-use crate::git::wire::failure::Kind;
-use crate::git::wire::failure::classify;
-use crate::git::wire::program::is_overtaken;
-use crate::git::wire::transport;
+use crate::git::network::child::Cut;
+use crate::git::network::child::TICK;
+use crate::git::network::connection::Connection;
+use crate::git::network::failure::Failure;
+use crate::git::network::failure::Kind;
+use crate::git::network::failure::classify;
+use crate::git::network::job::Job;
+use crate::git::network::job::Pushed;
+use crate::git::network::job::RemoteBranches;
+use crate::git::network::program::is_overtaken;
+use crate::git::network::transport;
+use crate::git::repository::loose_objects;
 
 /// For a connection that was shut, until libgit2 has noticed. After that its thread is left to
 /// end by itself: when a name is found or a connection made, which has limits of its own.
 const FAREWELL: Duration = Duration::from_millis(600);
 
 /// Whether the remote has the branch; if so, `to_ref` stands for it.
-pub(super) fn fetch(job: &Job<'_>, branch: &str, to_ref: &str) -> Result<bool, Failure> {
+pub(in crate::git) fn fetch(job: &Job<'_>, branch: &str, to_ref: &str) -> Result<bool, Failure> {
     let folder = folder_of(job);
     let (branch, spec) = (branch.to_owned(), format!("+{branch}:{to_ref}"));
     let found = run(job, move |connection, url| {
@@ -85,7 +85,7 @@ pub(super) fn fetch(job: &Job<'_>, branch: &str, to_ref: &str) -> Result<bool, F
     Ok(true)
 }
 
-pub(super) fn push(job: &Job<'_>, from: &str, branch: &str) -> Result<Pushed, Failure> {
+pub(in crate::git) fn push(job: &Job<'_>, from: &str, branch: &str) -> Result<Pushed, Failure> {
     let folder = folder_of(job);
     let spec = format!("{from}:{branch}");
     let pushed = run(job, move |connection, url| {
@@ -122,7 +122,7 @@ pub(super) fn push(job: &Job<'_>, from: &str, branch: &str) -> Result<Pushed, Fa
     }
 }
 
-pub(super) fn look(job: &Job<'_>) -> Result<RemoteBranches, Failure> {
+pub(in crate::git) fn look(job: &Job<'_>) -> Result<RemoteBranches, Failure> {
     run(job, |connection, url| {
         let mut remote = Remote::create_detached(url)?;
         let callbacks = callbacks(connection);

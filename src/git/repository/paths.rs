@@ -5,10 +5,10 @@
 //! merge: a merge carries its tree entries along as they are, and a commit takes none of them for
 //! deleted.
 
-use super::GitError;
-use super::Id;
-use super::PathChange;
-use super::Repository;
+use crate::git::GitError;
+use crate::git::Id;
+use crate::git::PathChange;
+use crate::git::Repository;
 
 /// What of a store is in its history, by name below the store's folder. Whatever else lies in the
 /// repository is somebody's own.
@@ -26,12 +26,12 @@ const LOCAL: &str = ".memdir";
 /// The folder of a store whose memories are the notes around it, as the rest of the program calls it.
 const IN_PLACE: &str = ".memdir-store";
 
-pub(super) const MOST_DEPTH: usize = 12;
+pub(in crate::git) const MOST_DEPTH: usize = 12;
 /// Every file system in use holds names of so many bytes, and hardly one longer ones.
 const LONGEST_PART: usize = 255;
 /// With the store's folder before it, a longer path is refused by some systems (1,024 bytes).
 const LONGEST_PATH: usize = 800;
-pub(super) const LARGEST_TEXT: u64 = 10 << 20;
+pub(in crate::git) const LARGEST_TEXT: u64 = 10 << 20;
 /// What several copies of a store wrote into one journal, each no more than a text may have, is
 /// still taken when it is united.
 const LARGEST_JOURNAL: u64 = 64 << 20;
@@ -90,7 +90,7 @@ impl Repository {
     }
 
     /// As [`Repository::left_out`], of a text with so many bytes.
-    pub(super) fn left_out_of_size(&self, path: &str, bytes: u64) -> Option<PathRejection> {
+    pub(in crate::git) fn left_out_of_size(&self, path: &str, bytes: u64) -> Option<PathRejection> {
         // A journal may be larger than other texts.
         let most = match path.split_once('/') {
             Some((JOURNALS, _)) => LARGEST_JOURNAL,
@@ -137,7 +137,7 @@ impl Repository {
 
     /// The path below the store of what lies at `path` below the work folder, if it is the
     /// store's.
-    pub(super) fn below_store<'a>(&self, path: &'a str) -> Option<&'a str> {
+    pub(in crate::git) fn below_store<'a>(&self, path: &'a str) -> Option<&'a str> {
         let below = path.strip_prefix(&self.prefix)?;
         let is_in = |part: &&str| match below.strip_prefix(*part) {
             Some("") => **part == *SETTINGS,
@@ -148,14 +148,14 @@ impl Repository {
     }
 
     /// Whether the entry at `path` below the work folder is one of [`STORE_PARTS`], whatever it is.
-    pub(super) fn is_store_part(&self, path: &str) -> bool {
+    pub(in crate::git) fn is_store_part(&self, path: &str) -> bool {
         path.strip_prefix(&self.prefix)
             .is_some_and(|below| STORE_PARTS.contains(&below))
     }
 
     /// Whether what lies at `path` below the work folder has, or lies below, the name of one of
     /// [`STORE_PARTS`], and is none of the store's all the same: that is no file here.
-    pub(super) fn stands_for_part(&self, path: &str) -> bool {
+    pub(in crate::git) fn stands_for_part(&self, path: &str) -> bool {
         let below = path.strip_prefix(&self.prefix).unwrap_or_default();
         let first = below.split('/').next().unwrap_or_default();
         STORE_PARTS.contains(&first) && self.below_store(path).is_none()
@@ -163,7 +163,7 @@ impl Repository {
 
     /// What is wrong with an entry at `path` below the work folder, if it stands where the store has
     /// something else.
-    pub(super) fn out_of_place(&self, path: &str, is_folder: bool) -> Option<&'static str> {
+    pub(in crate::git) fn out_of_place(&self, path: &str, is_folder: bool) -> Option<&'static str> {
         let below = path.strip_prefix(&self.prefix)?;
         let first = below.split('/').next().unwrap_or_default();
         if first.eq_ignore_ascii_case(LOCAL) {
@@ -177,7 +177,7 @@ impl Repository {
     }
 
     /// Whether the entry at `path` below the work folder is the store's, or a folder above it.
-    pub(super) fn leads_to_store(&self, path: &str) -> bool {
+    pub(in crate::git) fn leads_to_store(&self, path: &str) -> bool {
         let is_above = self
             .prefix
             .strip_prefix(path)
@@ -252,7 +252,7 @@ fn is_called_as_memory(folder: &str) -> bool {
 }
 
 /// Names that mean something to git on some system: `.git` in every spelling, and `.gitmodules`.
-pub(super) fn is_gits_own(name: &[u8]) -> bool {
+pub(in crate::git) fn is_gits_own(name: &[u8]) -> bool {
     // Some file systems pass over these.
     let text: String = String::from_utf8_lossy(name)
         .chars()

@@ -18,13 +18,13 @@ use std::time::Duration;
 
 use git2::transport::Service;
 
-use crate::git::wire::child::Group;
-use crate::git::wire::child::OutputExcerpt;
-use crate::git::wire::connection::Connection;
-use crate::git::wire::failure::Failure;
-use crate::git::wire::failure::Kind;
-use crate::git::wire::failure::classify;
-use crate::git::wire::program;
+use crate::git::network::child::Group;
+use crate::git::network::child::OutputExcerpt;
+use crate::git::network::connection::Connection;
+use crate::git::network::failure::Failure;
+use crate::git::network::failure::Kind;
+use crate::git::network::failure::classify;
+use crate::git::network::program;
 
 /// A running ssh.
 pub(in crate::git) struct Channel {

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::address::Address;
-use super::network_settings::NetworkSettings;
-use crate::git::upkeep::quarantine::Quarantine;
-use crate::git::wire::failure::Failure;
+use crate::git::network::address::Address;
+use crate::git::network::failure::Failure;
+use crate::git::network::network_settings::NetworkSettings;
+use crate::git::network::quarantine::Quarantine;
 
 /// How a push ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,17 +25,17 @@ pub struct RemoteBranches {
 }
 
 /// One operation, as both means see it.
-pub(super) struct Job<'a> {
-    pub(super) settings: &'a NetworkSettings,
-    pub(super) address: &'a Address,
+pub(in crate::git) struct Job<'a> {
+    pub(in crate::git) settings: &'a NetworkSettings,
+    pub(in crate::git) address: &'a Address,
     /// The folder that git itself works in, not the one above it.
-    pub(super) repository: Option<&'a Path>,
-    pub(super) stop: &'a dyn Fn() -> bool,
+    pub(in crate::git) repository: Option<&'a Path>,
+    pub(in crate::git) stop: &'a dyn Fn() -> bool,
 }
 
 impl Job<'_> {
     /// What the git program works in; `None` without a repository.
-    pub(super) fn quarantine(&self) -> Result<Option<Quarantine>, Failure> {
+    pub(in crate::git) fn quarantine(&self) -> Result<Option<Quarantine>, Failure> {
         self.repository.map(Quarantine::of).transpose()
     }
 }

@@ -9,15 +9,15 @@ use std::path::Path;
 
 use git2::IndexTime;
 
-use super::GitError;
-use super::Id;
-use super::Repository;
-use super::To;
-use super::index_file;
-use super::index_file::Edit;
-use super::index_file::Entry;
-use super::index_file::Unsupported;
-use super::repository::replace;
+use crate::git::GitError;
+use crate::git::Id;
+use crate::git::Repository;
+use crate::git::To;
+use crate::git::committing::index_file;
+use crate::git::committing::index_file::Edit;
+use crate::git::committing::index_file::Entry;
+use crate::git::committing::index_file::Unsupported;
+use crate::git::repository::opening::replace;
 
 /// What the system says of a file, and what it held then.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Repository {
         known
     }
 
-    pub(super) fn edit(&self, path: &str, told: &Staged, to: Id) -> Edit {
+    pub(in crate::git) fn edit(&self, path: &str, told: &Staged, to: Id) -> Edit {
         let after = told.after.map(|id| {
             let file = self.work_folder().join(path);
             let mode = match path[self.prefix.len()..].split_once('/') {
@@ -122,7 +122,7 @@ impl Repository {
 
     /// The index with `edits`, as bytes; `written` as for [`index_file::edited`]. One that is damaged is kept aside, and made anew
     /// of the commit `head`.
-    pub(super) fn edited_index(
+    pub(in crate::git) fn edited_index(
         &self,
         head: Option<Id>,
         written: Range<u32>,
@@ -164,13 +164,13 @@ impl Repository {
     }
 
     /// Whether git's index is there and is not what was written.
-    pub(super) fn is_index_damaged(&self) -> bool {
+    pub(in crate::git) fn is_index_damaged(&self) -> bool {
         let bytes = std::fs::read(self.inner.path().join("index"));
         bytes.is_ok_and(|bytes| !index_file::has_own_sum(&bytes))
     }
 
     /// Keeps a damaged index aside, and makes it anew of the commit `head`.
-    pub(super) fn make_index_anew(&self, head: Id) -> Result<(), GitError> {
+    pub(in crate::git) fn make_index_anew(&self, head: Id) -> Result<(), GitError> {
         let failed = |error: std::io::Error| GitError::new(TELL, error.to_string());
         let path = self.inner.path().join("index");
         let bytes = self.index_by_library(None, Some(head))?;
@@ -201,7 +201,7 @@ impl Repository {
     }
 }
 
-pub(super) const TELL: &str = "bring git's index up to date";
+pub(in crate::git) const TELL: &str = "bring git's index up to date";
 const REGULAR: u32 = 0o100_644;
 
 fn nanos(time: IndexTime) -> i64 {
@@ -209,7 +209,7 @@ fn nanos(time: IndexTime) -> i64 {
 }
 
 /// In nanoseconds since 1970.
-pub(super) fn modified(path: &Path) -> std::io::Result<i64> {
+pub(in crate::git) fn modified(path: &Path) -> std::io::Result<i64> {
     let modified = std::fs::metadata(path)?.modified()?;
     let since = modified
         .duration_since(std::time::UNIX_EPOCH)

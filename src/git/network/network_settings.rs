@@ -5,8 +5,8 @@ use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::settings::Honoured;
-use crate::git::wire::child::Limits;
+use crate::git::network::child::Limits;
+use crate::git::settings::Honoured;
 
 /// Which `git` is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,12 +51,12 @@ impl NetworkSettings {
     }
 
     /// The value of a variable, if it is text.
-    pub(super) fn variable(&self, name: &str) -> Option<String> {
+    pub(in crate::git) fn variable(&self, name: &str) -> Option<String> {
         let value = self.variable_os(name)?;
         value.to_str().map(str::to_owned)
     }
 
-    pub(super) fn variable_os(&self, name: &str) -> Option<&OsStr> {
+    pub(in crate::git) fn variable_os(&self, name: &str) -> Option<&OsStr> {
         let is_named = |key: &OsStr| {
             if cfg!(windows) {
                 key.eq_ignore_ascii_case(name)

@@ -13,21 +13,21 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::git::address::Address;
-use crate::git::address::Scheme;
-use crate::git::job::Job;
-use crate::git::job::Pushed;
-use crate::git::job::RemoteBranches;
-use crate::git::network_settings::GitProgram;
-use crate::git::network_settings::NetworkSettings;
-use crate::git::upkeep::quarantine::Quarantine;
-use crate::git::wire::child;
-use crate::git::wire::child::Ended;
-use crate::git::wire::child::Limits;
-use crate::git::wire::credentials;
-use crate::git::wire::failure::Failure;
-use crate::git::wire::failure::Kind;
-use crate::git::wire::failure::classify;
+use crate::git::network::address::Address;
+use crate::git::network::address::Scheme;
+use crate::git::network::child;
+use crate::git::network::child::Ended;
+use crate::git::network::child::Limits;
+use crate::git::network::credentials;
+use crate::git::network::failure::Failure;
+use crate::git::network::failure::Kind;
+use crate::git::network::failure::classify;
+use crate::git::network::job::Job;
+use crate::git::network::job::Pushed;
+use crate::git::network::job::RemoteBranches;
+use crate::git::network::network_settings::GitProgram;
+use crate::git::network::network_settings::NetworkSettings;
+use crate::git::network::quarantine::Quarantine;
 
 /// The first with all the flags that are used here.
 const OLDEST: (u32, u32) = (2, 30);

@@ -13,12 +13,12 @@ use std::time::Instant;
 
 use git2::Error;
 
-use crate::git::address::Address;
-use crate::git::network_settings::NetworkSettings;
-use crate::git::wire::child::Group;
-use crate::git::wire::credentials;
-use crate::git::wire::failure::Failure;
-use crate::git::wire::failure::Kind;
+use crate::git::network::address::Address;
+use crate::git::network::child::Group;
+use crate::git::network::credentials;
+use crate::git::network::failure::Failure;
+use crate::git::network::failure::Kind;
+use crate::git::network::network_settings::NetworkSettings;
 
 /// For an ssh whose remote has said everything, to end by itself.
 const FAREWELL: Duration = Duration::from_secs(1);

@@ -5,14 +5,14 @@ use git2::Oid;
 use git2::Signature;
 use git2::Time;
 
-use super::GitError;
-use super::Repository;
-use super::To;
-use super::Trees;
-use super::author::Author;
-use super::id::Id;
-use crate::git::reading::loose_objects;
+use crate::git::GitError;
+use crate::git::Repository;
+use crate::git::To;
+use crate::git::Trees;
+use crate::git::author::Author;
+use crate::git::id::Id;
 use crate::git::reading::trees::Step;
+use crate::git::repository::loose_objects;
 
 /// The text of a file that is to be committed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,13 +11,13 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use super::GitError;
-use super::Id;
-use super::Repository;
-use super::Staged;
-use super::index_file::Edit;
-use super::staging::TELL;
-use super::staging::modified;
+use crate::git::GitError;
+use crate::git::Id;
+use crate::git::Repository;
+use crate::git::Staged;
+use crate::git::committing::index_file::Edit;
+use crate::git::committing::staging::TELL;
+use crate::git::committing::staging::modified;
 
 /// Begins the name of a file beside the index that holds its next version, and ends with the commit
 /// that it is told of.

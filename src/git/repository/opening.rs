@@ -8,20 +8,20 @@ use git2::ErrorCode;
 use git2::RepositoryInitOptions;
 use git2::RepositoryState;
 
-use super::Author;
-use super::GitError;
-use super::Honoured;
-use super::To;
-use super::settings;
-use crate::git::reading::loose_objects;
-use crate::git::reading::loose_objects::check_loose_objects;
-use crate::git::wire::umask::Shared;
+use crate::git::Author;
+use crate::git::GitError;
+use crate::git::Honoured;
+use crate::git::To;
+use crate::git::repository::loose_objects;
+use crate::git::repository::loose_objects::check_loose_objects;
+use crate::git::repository::umask::Shared;
+use crate::git::settings;
 
 /// The repository that holds a store.
 pub struct Repository {
-    pub(super) inner: git2::Repository,
+    pub(in crate::git) inner: git2::Repository,
     /// The store's folder below the work folder, with a slash at its end; empty if it is the same.
-    pub(super) prefix: String,
+    pub(in crate::git) prefix: String,
     /// Somebody's repository stays theirs to use.
     _shared: Option<Shared>,
 }
@@ -165,7 +165,7 @@ impl Repository {
     }
 
     /// The repository once more: the library keeps open what was there when it was opened first.
-    pub(super) fn reopened(&self) -> Result<Repository, GitError> {
+    pub(in crate::git) fn reopened(&self) -> Result<Repository, GitError> {
         let inner = loose_objects::open(self.inner.path()).to("open the repository")?;
         apply_settings(&inner)?;
         Ok(Repository {
@@ -212,7 +212,7 @@ impl Repository {
     }
 
     /// What a repository of the store's own is set to.
-    pub(super) fn set_own_options(&self) -> Result<(), GitError> {
+    pub(in crate::git) fn set_own_options(&self) -> Result<(), GitError> {
         let action = "set up the repository";
         let mut config = self.local_config()?;
         let mut set = |key: &str, value: &str| config.set_str(key, value).to(action);
@@ -331,7 +331,7 @@ impl Repository {
         format!("memdir.{store}.{key}")
     }
 
-    pub(super) fn local_config(&self) -> Result<git2::Config, GitError> {
+    pub(in crate::git) fn local_config(&self) -> Result<git2::Config, GitError> {
         let action = "read the repository's configuration";
         let config = self.inner.config().to(action)?;
         config.open_level(git2::ConfigLevel::Local).to(action)
@@ -473,7 +473,7 @@ fn apply_settings(repository: &git2::Repository) -> Result<(), GitError> {
 }
 
 /// Another process reads either the old text or the new one.
-pub(super) fn replace(path: &Path, text: &[u8]) -> std::io::Result<()> {
+pub(in crate::git) fn replace(path: &Path, text: &[u8]) -> std::io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(path))?;
     file.write_all(text)?;
     file.persist(path)?;

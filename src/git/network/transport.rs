@@ -17,9 +17,9 @@ use git2::transport::SmartSubtransport;
 use git2::transport::SmartSubtransportStream;
 use git2::transport::Transport;
 
-use crate::git::wire::connection::Connection;
-use crate::git::wire::http;
-use crate::git::wire::ssh;
+use crate::git::network::connection::Connection;
+use crate::git::network::http;
+use crate::git::network::ssh;
 
 /// The address that libgit2 is given for every remote that is not a folder.
 pub(in crate::git) const URL: &str = "memdir://remote";

@@ -15,23 +15,23 @@ use git2::Oid;
 use git2::Reference;
 use git2::Repository;
 
-use super::address::Address;
-use super::address::Scheme;
-use super::job::Job;
-use super::job::Pushed;
-use super::job::RemoteBranches;
-use super::libgit2;
-use super::network_settings::NetworkSettings;
-use crate::git::reading::loose_objects;
-use crate::git::wire::child::Cut;
-use crate::git::wire::child::Limits;
-use crate::git::wire::credentials;
-use crate::git::wire::failure::Failure;
-use crate::git::wire::failure::Kind;
-use crate::git::wire::failure::NetworkError;
-use crate::git::wire::failure::one_line;
-use crate::git::wire::program::Program;
-use crate::git::wire::redact::Secrets;
+use crate::git::network::address::Address;
+use crate::git::network::address::Scheme;
+use crate::git::network::child::Cut;
+use crate::git::network::child::Limits;
+use crate::git::network::credentials;
+use crate::git::network::failure::Failure;
+use crate::git::network::failure::Kind;
+use crate::git::network::failure::NetworkError;
+use crate::git::network::failure::one_line;
+use crate::git::network::job::Job;
+use crate::git::network::job::Pushed;
+use crate::git::network::job::RemoteBranches;
+use crate::git::network::libgit2;
+use crate::git::network::network_settings::NetworkSettings;
+use crate::git::network::program::Program;
+use crate::git::network::redact::Secrets;
+use crate::git::repository::loose_objects;
 
 /// By what remotes are reached.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -22,10 +22,10 @@ use ureq::tls::RootCerts;
 use ureq::tls::TlsConfig;
 use ureq::tls::parse_pem;
 
-use crate::git::wire::connection::Connection;
-use crate::git::wire::failure::Failure;
-use crate::git::wire::failure::Kind;
-use crate::git::wire::failure::classify;
+use crate::git::network::connection::Connection;
+use crate::git::network::failure::Failure;
+use crate::git::network::failure::Kind;
+use crate::git::network::failure::classify;
 
 /// What is sent is collected before, because a server may ask for a password first. Texts of
 /// memories are far smaller.

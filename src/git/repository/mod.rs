@@ -1,0 +1,9 @@
+//! Opens a repository: its configuration, its references, which paths of it are the store's, and the
+//! locks and packs on its disk.
+
+pub(in crate::git) mod locks;
+pub(in crate::git) mod loose_objects;
+pub(in crate::git) mod opening;
+pub(in crate::git) mod path_change;
+pub(in crate::git) mod paths;
+pub(in crate::git) mod umask;
