@@ -6,6 +6,7 @@
 
 mod author;
 mod committing;
+mod error;
 mod id;
 mod network;
 mod project;
@@ -15,12 +16,25 @@ mod settings;
 mod upkeep;
 
 pub use author::Author;
+pub use committing::branch_update::advance_reference;
+pub use committing::branch_update::finish_branch_move;
+pub use committing::branch_update::move_branch;
+pub use committing::commit::NewText;
+pub use committing::commit::TextOf;
+pub use committing::commit::write_commit;
 pub use committing::foreign_files::OtherChange;
-pub use committing::objects::NewText;
-pub use committing::objects::TextOf;
+pub use committing::foreign_files::foreign_changes;
+pub use committing::foreign_files::foreign_files_differ;
+pub use committing::foreign_files::merge_foreign_files;
+pub use committing::foreign_files::stage_foreign_changes;
+pub use committing::local_commits::forget_local_commits;
+pub use committing::local_commits::is_local_commit;
 pub use committing::staging::KnownFiles;
 pub use committing::staging::Staged;
 pub use committing::staging::Stamped;
+pub use committing::staging::known_files;
+pub use error::GitError;
+use error::To;
 pub use id::Id;
 pub use network::address::Address;
 pub use network::address::AddressError;
@@ -40,15 +54,32 @@ pub use network::remote::Means;
 pub use network::remote::Network;
 pub use project::project_name;
 pub use reading::history::CommitInfo;
+pub use reading::history::commit_info;
+pub use reading::history::commits;
+pub use reading::history::descends_from;
+pub use reading::history::diff;
+pub use reading::history::last_commit_time;
+pub use reading::history::merge_base;
+pub use reading::history::reflog_commits;
 pub use reading::inspect::LeftOut;
+pub use reading::inspect::inspect;
 pub use reading::last_changes::LastChanges;
+pub use reading::last_changes::last_changes;
 pub use reading::revisions::ComparedLine;
 pub use reading::revisions::LineKind;
 pub use reading::revisions::Named;
 pub use reading::revisions::Places;
+pub use reading::revisions::commit_ids;
 pub use reading::revisions::compare_texts;
+pub use reading::revisions::entries_at;
+pub use reading::revisions::parents;
+pub use reading::revisions::places;
+pub use reading::revisions::resolve_revision;
 pub use reading::trees::Trees;
+pub use reading::trees::trees;
 pub use repository::locks::Taken;
+pub use repository::locks::clear_locks;
+
 pub use repository::opening::Obstacle;
 pub use repository::opening::Owner;
 pub use repository::opening::Repository;
@@ -56,48 +87,19 @@ pub use repository::path_change::PathChange;
 pub use repository::paths::PathRejection;
 pub use repository::paths::STORE_PARTS;
 pub use repository::paths::untaken;
+pub use repository::processes::is_git_committing;
 pub use repository::umask::make_private;
 pub use settings::GitSetting;
 pub use settings::Honoured;
 pub use settings::foreign_settings;
+pub use upkeep::packing::join_packs;
+pub use upkeep::packing::pack_loose_objects;
 pub use upkeep::repair::RESUME;
 pub use upkeep::repair::Repaired;
+pub use upkeep::repair::repair;
+pub use upkeep::repair::replace_repository;
+pub use upkeep::repair::repository_faults;
 pub use upkeep::rewrite::IsGone;
 pub use upkeep::rewrite::Rewritten;
-
-/// What could not be done in a repository, and why.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {action}: {reason}")]
-pub struct GitError {
-    action: String,
-    reason: String,
-    /// Somebody else is at work on it; to be tried again in a moment.
-    pub is_busy: bool,
-}
-
-impl GitError {
-    fn new(action: &str, reason: impl Into<String>) -> GitError {
-        GitError {
-            action: action.to_owned(),
-            reason: reason.into(),
-            is_busy: false,
-        }
-    }
-}
-
-/// Attaches what was being done to an error of the library.
-trait To<T> {
-    fn to(self, action: &str) -> Result<T, GitError>;
-}
-
-impl<T> To<T> for Result<T, git2::Error> {
-    fn to(self, action: &str) -> Result<T, GitError> {
-        self.map_err(|error| GitError {
-            is_busy: matches!(
-                error.code(),
-                git2::ErrorCode::Locked | git2::ErrorCode::Modified
-            ),
-            ..GitError::new(action, error.message())
-        })
-    }
-}
+pub use upkeep::rewrite::rewrite_obstacle;
+pub use upkeep::rewrite::rewrite_without;

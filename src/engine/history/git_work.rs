@@ -6,6 +6,7 @@ use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::locked::locked;
 use crate::files::{CrashMarker, Lock};
+use crate::git;
 use crate::git::{Id, Repository};
 
 /// The right to work in the repository, as one of all processes on the store; waits two seconds for
@@ -32,8 +33,8 @@ pub(in crate::engine) fn begin_git_work(
     repository: &Repository,
 ) -> Result<Option<CrashMarker>, EngineError> {
     let at_work = CrashMarker::begin(&history.live.state().join("git-at-work"))?;
-    repository.end_moving()?;
-    let taken = repository.clear_locks(&repository.branch(), at_work.was_interrupted);
+    git::finish_branch_move(repository)?;
+    let taken = git::clear_locks(repository, &repository.branch(), at_work.was_interrupted);
     for path in &taken.set_aside {
         tracing::info!("set aside {}, whose maker is gone", path.display());
     }

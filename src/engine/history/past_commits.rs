@@ -8,6 +8,7 @@ use crate::engine::error::{EngineError, PastError};
 use crate::engine::history::{History, consent};
 use crate::engine::texts::FOLDERS;
 use crate::files::JOURNALS;
+use crate::git;
 use crate::git::{CommitInfo, Id, Named, Owner, Places, Repository, STORE_PARTS};
 use crate::model::Stem;
 
@@ -65,19 +66,19 @@ impl PastCommits {
         // Uses of memories change none.
         let parts = STORE_PARTS.into_iter().filter(|part| *part != JOURNALS);
         let parts: Vec<&str> = parts.collect();
-        for id in self.repository.newest_first(self.head)? {
+        for id in git::commit_ids(&self.repository, self.head)? {
             let id = id?;
-            let parents = self.repository.parents(id)?;
-            let here = self.repository.entries_at(id, &parts)?;
+            let parents = git::parents(&self.repository, id)?;
+            let here = git::entries_at(&self.repository, id, &parts)?;
             let mut is_touched = parents.is_empty() && here.iter().any(Option::is_some);
             if !parents.is_empty() {
                 is_touched = true;
                 for parent in parents {
                     // What a merge took over as it was, happened elsewhere.
-                    is_touched &= self.repository.entries_at(parent, &parts)? != here;
+                    is_touched &= git::entries_at(&self.repository, parent, &parts)? != here;
                 }
             }
-            if is_touched && !take(self.repository.moment(id)?)? {
+            if is_touched && !take(git::commit_info(&self.repository, id)?)? {
                 break;
             }
         }
@@ -92,15 +93,15 @@ impl PastCommits {
         mut take: impl FnMut(CommitInfo, BTreeMap<String, Id>) -> Result<bool, EngineError>,
     ) -> Result<(), EngineError> {
         let mut places = self.places_of(stem)?;
-        for id in self.repository.newest_first(self.head)? {
+        for id in git::commit_ids(&self.repository, self.head)? {
             let id = id?;
-            let parents = self.repository.parents(id)?;
+            let parents = git::parents(&self.repository, id)?;
             let here = places.at(id)?;
             let mut is_touched = !parents.is_empty() || !here.is_empty();
             for parent in parents {
                 is_touched &= places.at(parent)? != here;
             }
-            if is_touched && !take(self.repository.moment(id)?, here)? {
+            if is_touched && !take(git::commit_info(&self.repository, id)?, here)? {
                 break;
             }
         }
@@ -110,7 +111,7 @@ impl PastCommits {
     fn places_of(&self, stem: &Stem) -> Result<Places<'_>, EngineError> {
         let name = format!("{stem}.md").into_bytes();
         let is_it = move |other: &[u8]| other == name;
-        Ok(self.repository.places(&FOLDERS, is_it)?)
+        Ok(git::places(&self.repository, &FOLDERS, is_it)?)
     }
 
     /// The file names, without folders, that ever were there and that `id` could mean.
@@ -124,9 +125,9 @@ impl PastCommits {
             let is_canonical = name.len() == 27 && name.ends_with(b".md");
             begins(name) || (is_canonical && begins(&name[16..]))
         };
-        let mut places = self.repository.places(&FOLDERS, is_like)?;
+        let mut places = git::places(&self.repository, &FOLDERS, is_like)?;
         let mut names = BTreeSet::new();
-        for commit in self.repository.newest_first(self.head)? {
+        for commit in git::commit_ids(&self.repository, self.head)? {
             for path in places.at(commit?)?.into_keys() {
                 let name = path.rsplit('/').next().unwrap_or_default();
                 names.insert(name.to_owned());
@@ -138,7 +139,7 @@ impl PastCommits {
     /// The commit that `revision` means.
     pub fn find(&self, revision: &Revision) -> Result<Id, EngineError> {
         let text = &revision.text;
-        match self.repository.named(text, self.head)? {
+        match git::resolve_revision(&self.repository, text, self.head)? {
             Named::One(id) => return Ok(id),
             Named::Several if revision.at.is_none() => {
                 return Err(PastError::AmbiguousRevision(text.clone()).into());
@@ -149,8 +150,8 @@ impl PastCommits {
             return Err(PastError::UnknownRevision(text.clone()).into());
         };
         let mut begin = at;
-        for id in self.repository.newest_first(self.head)? {
-            let moment = self.repository.moment(id?)?;
+        for id in git::commit_ids(&self.repository, self.head)? {
+            let moment = git::commit_info(&self.repository, id?)?;
             begin = time_of(&moment);
             if begin <= at {
                 return Ok(moment.id);

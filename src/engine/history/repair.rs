@@ -3,6 +3,7 @@
 use crate::engine::error::EngineError;
 use crate::engine::history::consent::Remote;
 use crate::engine::history::{History, consent, git_work};
+use crate::git;
 use crate::git::{Id, Owner, RESUME, Repaired};
 
 /// Repairs the repository if it is damaged and the store's own; whether anything was done. The
@@ -17,7 +18,7 @@ pub(in crate::engine) fn repair_repository(history: &History) -> Result<bool, En
     let Some(_at_work) = git_work::begin_git_work(history, &repository)? else {
         return Ok(false);
     };
-    match repository.repair()? {
+    match git::repair(&repository)? {
         Repaired::NothingWrong => Ok(false),
         Repaired::GoesOnFrom(id) => {
             tracing::warn!(
@@ -30,7 +31,7 @@ pub(in crate::engine) fn repair_repository(history: &History) -> Result<bool, En
         Repaired::Lost => {
             let at = history.live.clock.now().format("%Y%m%dT%H%M%S%3f");
             let to = history.live.state().join(format!("broken-git/{at}"));
-            repository.begin_anew(history.live.root(), &to)?;
+            git::replace_repository(repository, history.live.root(), &to)?;
             tracing::warn!(
                 "the store's repository was damaged beyond repair, and is begun anew; the old one lies in {}",
                 to.display()
@@ -51,7 +52,9 @@ pub(in crate::engine) fn repair_now(history: &History) -> Result<(), EngineError
 /// The faults of the store's own repository, a sentence each.
 pub(in crate::engine) fn git_faults(history: &History) -> Result<Vec<String>, EngineError> {
     match consent::repository(history) {
-        Ok(Some(repository)) if repository.owner() == Owner::Store => Ok(repository.faults()?),
+        Ok(Some(repository)) if repository.owner() == Owner::Store => {
+            Ok(git::repository_faults(&repository)?)
+        }
         Ok(Some(repository)) if repository.is_forgotten() => Ok(vec![format!(
             "{} was cut: it no longer says that memdir commits here, which `memdir sync --setup` says again",
             repository.path().join("config").display()
@@ -88,13 +91,13 @@ pub(in crate::engine) fn resume(
     };
     let known = Id::parse(&noted).zip(tip).filter(|(known, tip)| {
         // Where the remote's history is another one by now, both are put together.
-        repository.rests_on(*tip, *known).unwrap_or(false)
+        git::descends_from(&repository, *tip, *known).unwrap_or(false)
     });
     if let Some((known, _)) = known
         && repository.head()?.is_none()
     {
         let branch = format!("refs/heads/{}", repository.branch());
-        repository.advance(&branch, None, known, "memdir: resume")?;
+        git::advance_reference(&repository, &branch, None, known, "memdir: resume")?;
         repository.set_reference(&remote.seen_ref(), known)?;
     }
     history.live.note_all_pending();

@@ -2,6 +2,7 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::{History, consent, git_work};
+use crate::git;
 use crate::git::Owner;
 
 /// Commands leave packing to servers until there is so many times as much to pack.
@@ -38,7 +39,7 @@ fn tidy(history: &History, patience: u32) -> Result<(), EngineError> {
     let Some(_at_work) = git_work::begin_git_work(history, &repository)? else {
         return Ok(());
     };
-    repository.pack(patience)?;
-    repository.join_packs()?;
+    git::pack_loose_objects(&repository, patience)?;
+    git::join_packs(&repository)?;
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::engine::texts::{FOLDERS, name_of};
 use crate::engine::write::writer::Writer;
 use crate::files::tombstone_of;
 use crate::format::Tombstone;
+use crate::git;
 use crate::git::{Id, Repository};
 use crate::model::Stem;
 
@@ -97,11 +98,11 @@ pub(in crate::engine) fn all_texts_since_added(
     from: Id,
     is_wanted: impl Fn(&[u8]) -> bool,
 ) -> Result<HashMap<String, BTreeSet<Id>>, EngineError> {
-    let mut places = repository.places(&FOLDERS, is_wanted)?;
+    let mut places = git::places(repository, &FOLDERS, is_wanted)?;
     let mut texts: HashMap<String, BTreeSet<Id>> = HashMap::new();
     // The files that were there in each commit that was made since they were added.
     let mut since: HashMap<Id, HashSet<String>> = HashMap::new();
-    for moment in repository.moments(from, None)? {
+    for moment in git::commits(repository, from, None)? {
         let moment = moment?;
         let known = since.remove(&moment.id);
         if known.is_none() && moment.id != from {

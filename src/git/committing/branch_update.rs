@@ -15,9 +15,14 @@ use crate::git::GitError;
 use crate::git::Id;
 use crate::git::Repository;
 use crate::git::Staged;
+use crate::git::To;
 use crate::git::committing::index_file::Edit;
+use crate::git::committing::local_commits::note_local_commit;
 use crate::git::committing::staging::TELL;
+use crate::git::committing::staging::edited_index;
+use crate::git::committing::staging::index_edit;
 use crate::git::committing::staging::modified;
+use crate::git::repository::processes::is_git_committing;
 
 /// Begins the name of a file beside the index that holds its next version, and ends with the commit
 /// that it is told of.
@@ -29,141 +34,169 @@ const TURN: &str = "memdir-moving";
 const TRIES: usize = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 
-impl Repository {
-    /// Moves the checked out branch from `from` to `to`, and tells the index of what differs, as one
-    /// step: somebody who commits with git in the next moment commits what is there and not what
-    /// was there before. `Ok(false)` if the branch is elsewhere by now, or git is at work.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the index is of a kind that is not understood, or if something cannot be written.
-    pub fn move_branch(
-        &self,
-        from: Option<Id>,
-        to: Id,
-        why: &str,
-        told: &BTreeMap<String, Staged>,
-    ) -> Result<bool, GitError> {
-        let Some(_turn) = self.take_turn().map_err(failed)? else {
-            return Ok(false);
-        };
-        let prepared = self.inner.path().join(format!("{PREPARED}{to}"));
-        let moved = self.move_prepared(&prepared, (from, to), why, told);
-        let _ = std::fs::remove_file(&prepared); // It is found and removed later.
-        moved
-    }
+/// Moves the checked out branch from `from` to `to`, and tells the index of what differs, as one
+/// step: somebody who commits with git in the next moment commits what is there and not what
+/// was there before. `Ok(false)` if the branch is elsewhere by now, or git is at work.
+///
+/// # Errors
+///
+/// Fails if the index is of a kind that is not understood, or if something cannot be written.
+pub fn move_branch(
+    repository: &Repository,
+    from: Option<Id>,
+    to: Id,
+    why: &str,
+    told: &BTreeMap<String, Staged>,
+) -> Result<bool, GitError> {
+    let Some(_turn) = take_turn(repository).to(TELL)? else {
+        return Ok(false);
+    };
+    let prepared = repository.inner.path().join(format!("{PREPARED}{to}"));
+    let moved = move_prepared(repository, &prepared, (from, to), why, told);
+    let _ = std::fs::remove_file(&prepared); // It is found and removed later.
+    moved
+}
 
-    /// Moves the branch by way of the file `prepared`, which may stay.
-    fn move_prepared(
-        &self,
-        prepared: &Path,
-        (from, to): (Option<Id>, Id),
-        why: &str,
-        told: &BTreeMap<String, Staged>,
-    ) -> Result<bool, GitError> {
-        let branch = format!("refs/heads/{}", self.branch());
-        let index = self.inner.path().join("index");
-        let seen = stamp_of(&index);
-        let mut file = File::create(prepared).map_err(failed)?;
-        let began = file.metadata().and_then(|data| data.modified());
-        let began = began.map_err(failed)?;
-        let now = seconds(modified(prepared).map_err(failed)?);
-        let edits: BTreeMap<Vec<u8>, Edit> = told
-            .iter()
-            .map(|(path, told)| {
-                let path = format!("{}{path}", self.prefix);
-                let edit = self.edit(&path, told, to);
-                (path.into_bytes(), edit)
-            })
-            .collect();
-        let written = seen.map_or(0, |(_, modified, _)| seconds(modified));
-        let new = self.edited_index(from, written..now, &edits)?;
-        // Files were looked at from then on: one that was modified since counts as uncertain.
-        let done = file
-            .write_all(&new)
-            .and_then(|()| file.set_modified(began))
-            .and_then(|()| file.sync_all());
-        done.map_err(failed)?;
-        drop(file);
-        // As whoever made it wants it to be seen.
-        if let Ok(data) = std::fs::metadata(&index) {
-            let _ = std::fs::set_permissions(prepared, data.permissions());
+/// Has the reference `name` point to `to`; `Ok(false)` if it does not point to `from` any
+/// more, or exists where `from` is `None`, or if somebody is about to change it.
+///
+/// # Errors
+///
+/// Fails if it cannot be written.
+pub fn advance_reference(
+    repository: &Repository,
+    name: &str,
+    from: Option<Id>,
+    to: Id,
+    why: &str,
+) -> Result<bool, GitError> {
+    note_local_commit(repository, to)?;
+    let moved = match from {
+        Some(from) => repository
+            .inner
+            .reference_matching(name, to.0, true, from.0, why),
+        None => repository.inner.reference(name, to.0, false, why),
+    };
+    match moved {
+        Ok(_) => Ok(true),
+        Err(error)
+            if matches!(
+                error.code(),
+                git2::ErrorCode::Modified | git2::ErrorCode::Exists | git2::ErrorCode::Locked
+            ) =>
+        {
+            Ok(false)
         }
-        let lock = self.inner.path().join("index.lock");
-        if !take_lock(prepared, &lock).map_err(failed)? {
-            return Ok(false);
-        }
-        // Somebody's git may have written it since it was read. One that merges takes what was not
-        // committed off the disk for a moment, and fails to put it back if the index is locked.
-        let is_in_the_way = stamp_of(&index) != seen || self.is_git_committing();
-        let moved = match is_in_the_way {
-            true => Ok(false),
-            false => self.advance(&branch, from, to, why),
-        };
-        match moved {
-            Ok(true) => std::fs::rename(&lock, &index).map_err(failed)?,
-            _ => std::fs::remove_file(&lock).map_err(failed)?,
-        }
-        moved
-    }
-
-    /// Ends what a process began that was killed while it moved the branch.
-    ///
-    /// # Errors
-    ///
-    /// Fails if something cannot be read or written.
-    pub fn end_moving(&self) -> Result<(), GitError> {
-        let folder = self.inner.path();
-        let mut prepared = Vec::new();
-        for file in std::fs::read_dir(folder).map_err(failed)?.flatten() {
-            let name = file.file_name();
-            if let Some(to) = name.to_str().and_then(|name| name.strip_prefix(PREPARED)) {
-                prepared.push((file.path(), Id::parse(to)));
-            }
-        }
-        if prepared.is_empty() {
-            return Ok(());
-        }
-        // Whoever has it is alive, and ends it.
-        let Some(_turn) = self.take_turn().map_err(failed)? else {
-            return Ok(());
-        };
-        for (path, to) in prepared {
-            let Ok(text) = std::fs::read(&path) else {
-                continue; // It was ended meanwhile.
-            };
-            let lock = folder.join("index.lock");
-            // A lock that holds what was prepared was made of it. One that was killed earlier had
-            // taken none, and a git that has just begun holds an empty one.
-            let is_ours = !text.is_empty() && std::fs::read(&lock).is_ok_and(|lock| lock == text);
-            let branch = self.reference(&format!("refs/heads/{}", self.branch()));
-            let is_moved = branch.is_ok_and(|tip| tip.is_some() && tip == to);
-            match (is_ours, is_moved) {
-                (true, true) => std::fs::rename(&lock, folder.join("index")).map_err(failed)?,
-                (true, false) => std::fs::remove_file(&lock).map_err(failed)?,
-                (false, _) => {}
-            }
-            std::fs::remove_file(&path).map_err(failed)?;
-        }
-        Ok(())
-    }
-
-    /// The right to move the branch, while the file is open; `None` if somebody keeps it.
-    fn take_turn(&self) -> std::io::Result<Option<File>> {
-        let file = File::create(self.inner.commondir().join(TURN))?;
-        for _ in 0..TRIES {
-            match file.try_lock() {
-                Ok(()) => return Ok(Some(file)),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-                Err(TryLockError::Error(error)) => return Err(error),
-            }
-        }
-        Ok(None)
+        Err(error) => Err(error).to("move the branch"),
     }
 }
 
-fn failed(error: std::io::Error) -> GitError {
-    GitError::new(TELL, error.to_string())
+/// Moves the branch by way of the file `prepared`, which may stay.
+fn move_prepared(
+    repository: &Repository,
+    prepared: &Path,
+    (from, to): (Option<Id>, Id),
+    why: &str,
+    told: &BTreeMap<String, Staged>,
+) -> Result<bool, GitError> {
+    let branch = format!("refs/heads/{}", repository.branch());
+    let index = repository.inner.path().join("index");
+    let seen = stamp_of(&index);
+    let mut file = File::create(prepared).to(TELL)?;
+    let began = file.metadata().and_then(|data| data.modified());
+    let began = began.to(TELL)?;
+    let now = seconds(modified(prepared).to(TELL)?);
+    let edits: BTreeMap<Vec<u8>, Edit> = told
+        .iter()
+        .map(|(path, told)| {
+            let path = format!("{}{path}", repository.prefix);
+            let edit = index_edit(repository, &path, told, to);
+            (path.into_bytes(), edit)
+        })
+        .collect();
+    let written = seen.map_or(0, |(_, modified, _)| seconds(modified));
+    let new = edited_index(repository, from, written..now, &edits)?;
+    // Files were looked at from then on: one that was modified since counts as uncertain.
+    let done = file
+        .write_all(&new)
+        .and_then(|()| file.set_modified(began))
+        .and_then(|()| file.sync_all());
+    done.to(TELL)?;
+    drop(file);
+    // As whoever made it wants it to be seen.
+    if let Ok(data) = std::fs::metadata(&index) {
+        let _ = std::fs::set_permissions(prepared, data.permissions());
+    }
+    let lock = repository.inner.path().join("index.lock");
+    if !take_lock(prepared, &lock).to(TELL)? {
+        return Ok(false);
+    }
+    // Somebody's git may have written it since it was read. One that merges takes what was not
+    // committed off the disk for a moment, and fails to put it back if the index is locked.
+    let is_in_the_way = stamp_of(&index) != seen || is_git_committing(repository);
+    let moved = match is_in_the_way {
+        true => Ok(false),
+        false => advance_reference(repository, &branch, from, to, why),
+    };
+    match moved {
+        Ok(true) => std::fs::rename(&lock, &index).to(TELL)?,
+        _ => std::fs::remove_file(&lock).to(TELL)?,
+    }
+    moved
+}
+
+/// Ends what a process began that was killed while it moved the branch.
+///
+/// # Errors
+///
+/// Fails if something cannot be read or written.
+pub fn finish_branch_move(repository: &Repository) -> Result<(), GitError> {
+    let folder = repository.inner.path();
+    let mut prepared = Vec::new();
+    for file in std::fs::read_dir(folder).to(TELL)?.flatten() {
+        let name = file.file_name();
+        if let Some(to) = name.to_str().and_then(|name| name.strip_prefix(PREPARED)) {
+            prepared.push((file.path(), Id::parse(to)));
+        }
+    }
+    if prepared.is_empty() {
+        return Ok(());
+    }
+    // Whoever has it is alive, and ends it.
+    let Some(_turn) = take_turn(repository).to(TELL)? else {
+        return Ok(());
+    };
+    for (path, to) in prepared {
+        let Ok(text) = std::fs::read(&path) else {
+            continue; // It was ended meanwhile.
+        };
+        let lock = folder.join("index.lock");
+        // A lock that holds what was prepared was made of it. One that was killed earlier had
+        // taken none, and a git that has just begun holds an empty one.
+        let is_ours = !text.is_empty() && std::fs::read(&lock).is_ok_and(|lock| lock == text);
+        let branch = repository.reference(&format!("refs/heads/{}", repository.branch()));
+        let is_moved = branch.is_ok_and(|tip| tip.is_some() && tip == to);
+        match (is_ours, is_moved) {
+            (true, true) => std::fs::rename(&lock, folder.join("index")).to(TELL)?,
+            (true, false) => std::fs::remove_file(&lock).to(TELL)?,
+            (false, _) => {}
+        }
+        std::fs::remove_file(&path).to(TELL)?;
+    }
+    Ok(())
+}
+
+/// The right to move the branch, while the file is open; `None` if somebody keeps it.
+fn take_turn(repository: &Repository) -> std::io::Result<Option<File>> {
+    let file = File::create(repository.inner.commondir().join(TURN))?;
+    for _ in 0..TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Ok(None)
 }
 
 fn seconds(nanos: i64) -> u32 {

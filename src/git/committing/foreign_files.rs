@@ -32,211 +32,232 @@ pub struct OtherChange {
 /// What an entry of a folder points to, and as what.
 type Pointed = (Oid, i32);
 
-impl Repository {
-    /// Whether anything but the store differs between two commits.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the repository is damaged.
-    pub fn differs_elsewhere(&self, before: Option<Id>, after: Id) -> Result<bool, GitError> {
-        let mut is_found = false;
-        self.each_elsewhere(before, after, |_, _| is_found = true)?;
-        Ok(is_found)
-    }
+/// Whether anything but the store differs between two commits.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged.
+pub fn foreign_files_differ(
+    repository: &Repository,
+    before: Option<Id>,
+    after: Id,
+) -> Result<bool, GitError> {
+    let mut is_found = false;
+    each_foreign_change(repository, before, after, |_, _| is_found = true)?;
+    Ok(is_found)
+}
 
-    /// The regular files that are not the store's and differ between two commits. A name that is
-    /// no text is left out.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the repository is damaged.
-    pub fn changes_elsewhere(
-        &self,
-        before: Option<Id>,
-        after: Id,
-    ) -> Result<Vec<OtherChange>, GitError> {
-        let mut changes = Vec::new();
-        let regular = |file: &git2::DiffFile<'_>| {
-            let is_regular = matches!(
-                file.mode(),
-                FileMode::Blob | FileMode::BlobExecutable | FileMode::BlobGroupWritable
-            );
-            (is_regular && !file.id().is_zero()).then(|| Id(file.id()))
-        };
-        self.each_elsewhere(before, after, |path, delta| {
-            if let Ok(path) = std::str::from_utf8(path) {
-                changes.push(OtherChange {
-                    path: path.to_owned(),
-                    before: regular(&delta.old_file()),
-                    after: regular(&delta.new_file()),
-                    is_executable: delta.new_file().mode() == FileMode::BlobExecutable,
-                });
-            }
-        })?;
-        Ok(changes)
-    }
-
-    fn each_elsewhere(
-        &self,
-        before: Option<Id>,
-        after: Id,
-        mut found: impl FnMut(&[u8], &git2::DiffDelta<'_>),
-    ) -> Result<(), GitError> {
-        let action = "compare two commits";
-        let tree = |id: Id| self.inner.find_commit(id.0)?.tree();
-        let before = before.map(tree).transpose().to(action)?;
-        let after = tree(after).to(action)?;
-        let mut options = DiffOptions::new();
-        options.skip_binary_check(true).include_typechange(true);
-        let diff = self
-            .inner
-            .diff_tree_to_tree(before.as_ref(), Some(&after), Some(&mut options))
-            .to(action)?;
-        for delta in diff.deltas() {
-            let path = delta.new_file().path_bytes().unwrap_or_default();
-            let text = std::str::from_utf8(path);
-            if text.map_or(true, |path| self.below_store(path).is_none()) {
-                found(path, &delta);
-            }
+/// The regular files that are not the store's and differ between two commits. A name that is
+/// no text is left out.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged.
+pub fn foreign_changes(
+    repository: &Repository,
+    before: Option<Id>,
+    after: Id,
+) -> Result<Vec<OtherChange>, GitError> {
+    let mut changes = Vec::new();
+    let regular = |file: &git2::DiffFile<'_>| {
+        let is_regular = matches!(
+            file.mode(),
+            FileMode::Blob | FileMode::BlobExecutable | FileMode::BlobGroupWritable
+        );
+        (is_regular && !file.id().is_zero()).then(|| Id(file.id()))
+    };
+    each_foreign_change(repository, before, after, |path, delta| {
+        if let Ok(path) = std::str::from_utf8(path) {
+            changes.push(OtherChange {
+                path: path.to_owned(),
+                before: regular(&delta.old_file()),
+                after: regular(&delta.new_file()),
+                is_executable: delta.new_file().mode() == FileMode::BlobExecutable,
+            });
         }
-        Ok(())
-    }
+    })?;
+    Ok(changes)
+}
 
-    /// What git's index is to be told of these files, links and submodules when the branch moves from
-    /// `before` to `after`, by path.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the repository is damaged.
-    pub fn staged_elsewhere(
-        &self,
-        before: Option<Id>,
-        after: Id,
-    ) -> Result<BTreeMap<String, Staged>, GitError> {
-        let mut staged = BTreeMap::new();
-        let there = |file: git2::DiffFile<'_>| (!file.id().is_zero()).then(|| Id(file.id()));
-        self.each_elsewhere(before, after, |path, delta| {
-            if let Ok(path) = std::str::from_utf8(path)
-                && !self.stands_for_part(path)
-            {
-                let one = Staged {
-                    before: there(delta.old_file()),
-                    after: there(delta.new_file()),
-                    stamped: None,
-                };
-                staged.insert(path.to_owned(), one);
-            }
-        })?;
-        Ok(staged)
+fn each_foreign_change(
+    repository: &Repository,
+    before: Option<Id>,
+    after: Id,
+    mut found: impl FnMut(&[u8], &git2::DiffDelta<'_>),
+) -> Result<(), GitError> {
+    let action = "compare two commits";
+    let tree = |id: Id| repository.inner.find_commit(id.0)?.tree();
+    let before = before.map(tree).transpose().to(action)?;
+    let after = tree(after).to(action)?;
+    let mut options = DiffOptions::new();
+    options.skip_binary_check(true).include_typechange(true);
+    let diff = repository
+        .inner
+        .diff_tree_to_tree(before.as_ref(), Some(&after), Some(&mut options))
+        .to(action)?;
+    for delta in diff.deltas() {
+        let path = delta.new_file().path_bytes().unwrap_or_default();
+        let text = std::str::from_utf8(path);
+        if text.map_or(true, |path| repository.below_store(path).is_none()) {
+            found(path, &delta);
+        }
     }
+    Ok(())
+}
 
-    /// The folders of `head`, with what `tip` changed since `base` in files that are not the
-    /// store's; and the paths of those that both changed, which stay as `head` has them.
-    ///
-    /// # Errors
-    ///
-    /// Fails if something cannot be read or written.
-    pub fn trees_with_others(
-        &self,
-        base: Option<Id>,
-        head: Id,
-        tip: Id,
-    ) -> Result<(Trees<'_>, Vec<String>), GitError> {
-        let action = "put two histories together";
-        let tree = |id: Id| self.inner.find_commit(id.0)?.tree();
-        let base = base.map(tree).transpose().to(action)?;
-        let (head, tip) = (tree(head).to(action)?, tree(tip).to(action)?);
-        let mut kept = Vec::new();
-        let root = self
-            .united(base.as_ref(), [Some(&head), Some(&tip)], "", &mut kept)
-            .to(action)?;
-        Ok((Trees::of(self, root)?, kept))
-    }
-
-    /// The folder at `path` with what either side changed; `None` if nothing is left of it. Of what is
-    /// the store's, only what no machine takes is put together: the rest is as `ours`, and the
-    /// business of others.
-    fn united(
-        &self,
-        base: Option<&Tree<'_>>,
-        [ours, theirs]: [Option<&Tree<'_>>; 2],
-        path: &str,
-        kept: &mut Vec<String>,
-    ) -> Result<Option<Oid>, git2::Error> {
-        let mut entries = BTreeMap::new();
-        for name in names([ours, theirs]) {
-            let at = |tree: Option<&Tree<'_>>| pointed(tree, &name);
-            let (before, here, there) = (at(base), at(ours), at(theirs));
-            let full = format!("{path}{}", String::from_utf8_lossy(&name));
-            let is_ours = self.is_store_part(&full) || self.below_store(&full).is_some();
-            let are_folders = is_folder_or_nothing(here) && is_folder_or_nothing(there);
-            let new = if here == there || there == before {
-                here
-            } else if is_ours && !are_folders {
-                let is_theirs =
-                    here == before && !self.is_followed(&name, &full, there.or(before))?;
-                if is_theirs { there } else { here }
-            } else if here == before && !is_ours {
-                there
-            } else if are_folders {
-                let folder = |pointed: Option<Pointed>| {
-                    let pointed = pointed.filter(|pointed| is_folder_or_nothing(Some(*pointed)));
-                    pointed.map(|(id, _)| self.inner.find_tree(id)).transpose()
-                };
-                let (before, here, there) = (folder(before)?, folder(here)?, folder(there)?);
-                let sides = [here.as_ref(), there.as_ref()];
-                self.united(before.as_ref(), sides, &format!("{full}/"), kept)?
-                    .map(|id| (id, i32::from(FileMode::Tree)))
-            } else {
-                if here.is_some() && there.is_some() {
-                    kept.push(full);
-                }
-                here.or(there) // A change wins over a deletion.
+/// What git's index is to be told of these files, links and submodules when the branch moves from
+/// `before` to `after`, by path.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged.
+pub fn stage_foreign_changes(
+    repository: &Repository,
+    before: Option<Id>,
+    after: Id,
+) -> Result<BTreeMap<String, Staged>, GitError> {
+    let mut staged = BTreeMap::new();
+    let there = |file: git2::DiffFile<'_>| (!file.id().is_zero()).then(|| Id(file.id()));
+    each_foreign_change(repository, before, after, |path, delta| {
+        if let Ok(path) = std::str::from_utf8(path)
+            && !repository.stands_for_part(path)
+        {
+            let one = Staged {
+                before: there(delta.old_file()),
+                after: there(delta.new_file()),
+                stamped: None,
             };
-            if let Some((id, mode)) = new {
-                let is_folder = mode == i32::from(FileMode::Tree);
-                let entry = (format!("{mode:o}"), id);
-                entries.insert(trees::order(&name, is_folder), (name, entry));
-            }
+            staged.insert(path.to_owned(), one);
         }
-        if entries.is_empty() {
-            return Ok(None);
-        }
-        // Not by a builder of the library, which refuses the names that we only pass on.
-        let mut bytes = Vec::new();
-        for (name, (mode, id)) in entries.into_values() {
-            bytes.extend(trees::entry_bytes(&mode, &name, id));
-        }
-        self.inner.odb()?.write(ObjectType::Tree, &bytes).map(Some)
-    }
+    })?;
+    Ok(staged)
+}
 
-    /// Whether a store takes what lies at `path` below the work folder as a file of its own.
-    fn is_followed(
-        &self,
-        name: &[u8],
-        path: &str,
-        pointed: Option<Pointed>,
-    ) -> Result<bool, git2::Error> {
-        let is_text = |mode: i32| {
-            [
-                FileMode::Blob,
-                FileMode::BlobExecutable,
-                FileMode::BlobGroupWritable,
-            ]
-            .iter()
-            .any(|regular| mode == i32::from(*regular))
+/// The folders of `head`, with what `tip` changed since `base` in files that are not the
+/// store's; and the paths of those that both changed, which stay as `head` has them.
+///
+/// # Errors
+///
+/// Fails if something cannot be read or written.
+pub fn merge_foreign_files(
+    repository: &Repository,
+    base: Option<Id>,
+    head: Id,
+    tip: Id,
+) -> Result<(Trees<'_>, Vec<String>), GitError> {
+    let action = "put two histories together";
+    let tree = |id: Id| repository.inner.find_commit(id.0)?.tree();
+    let base = base.map(tree).transpose().to(action)?;
+    let (head, tip) = (tree(head).to(action)?, tree(tip).to(action)?);
+    let mut kept = Vec::new();
+    let root = merge_folder(
+        repository,
+        base.as_ref(),
+        [Some(&head), Some(&tip)],
+        "",
+        &mut kept,
+    )
+    .to(action)?;
+    Ok((Trees::of(repository, root)?, kept))
+}
+
+/// The folder at `path` with what either side changed; `None` if nothing is left of it. Of what is
+/// the store's, only what no machine takes is put together: the rest is as `ours`, and the
+/// business of others.
+fn merge_folder(
+    repository: &Repository,
+    base: Option<&Tree<'_>>,
+    [ours, theirs]: [Option<&Tree<'_>>; 2],
+    path: &str,
+    kept: &mut Vec<String>,
+) -> Result<Option<Oid>, git2::Error> {
+    let mut entries = BTreeMap::new();
+    for name in names([ours, theirs]) {
+        let at = |tree: Option<&Tree<'_>>| pointed(tree, &name);
+        let (before, here, there) = (at(base), at(ours), at(theirs));
+        let full = format!("{path}{}", String::from_utf8_lossy(&name));
+        let is_ours = repository.is_store_part(&full) || repository.below_store(&full).is_some();
+        let are_folders = is_folder_or_nothing(here) && is_folder_or_nothing(there);
+        let new = if here == there || there == before {
+            here
+        } else if is_ours && !are_folders {
+            let is_theirs =
+                here == before && !is_followed(repository, &name, &full, there.or(before))?;
+            if is_theirs { there } else { here }
+        } else if here == before && !is_ours {
+            there
+        } else if are_folders {
+            let folder = |pointed: Option<Pointed>| {
+                let pointed = pointed.filter(|pointed| is_folder_or_nothing(Some(*pointed)));
+                pointed
+                    .map(|(id, _)| repository.inner.find_tree(id))
+                    .transpose()
+            };
+            let (before, here, there) = (folder(before)?, folder(here)?, folder(there)?);
+            let sides = [here.as_ref(), there.as_ref()];
+            merge_folder(
+                repository,
+                before.as_ref(),
+                sides,
+                &format!("{full}/"),
+                kept,
+            )?
+            .map(|id| (id, i32::from(FileMode::Tree)))
+        } else {
+            if here.is_some() && there.is_some() {
+                kept.push(full);
+            }
+            here.or(there) // A change wins over a deletion.
         };
-        let (Some((id, mode)), Some(below), Ok(_)) =
-            (pointed, self.below_store(path), std::str::from_utf8(name))
-        else {
-            return Ok(false);
-        };
-        let left_out = || {
-            let why = self.left_out(below, Id(id));
-            why.map_err(|error| git2::Error::from_str(&error.to_string()))
-        };
-        Ok(is_text(mode) && left_out()?.is_none())
+        if let Some((id, mode)) = new {
+            let is_folder = mode == i32::from(FileMode::Tree);
+            let entry = (format!("{mode:o}"), id);
+            entries.insert(trees::order(&name, is_folder), (name, entry));
+        }
     }
+    if entries.is_empty() {
+        return Ok(None);
+    }
+    // Not by a builder of the library, which refuses the names that we only pass on.
+    let mut bytes = Vec::new();
+    for (name, (mode, id)) in entries.into_values() {
+        bytes.extend(trees::entry_bytes(&mode, &name, id));
+    }
+    repository
+        .inner
+        .odb()?
+        .write(ObjectType::Tree, &bytes)
+        .map(Some)
+}
+
+/// Whether a store takes what lies at `path` below the work folder as a file of its own.
+fn is_followed(
+    repository: &Repository,
+    name: &[u8],
+    path: &str,
+    pointed: Option<Pointed>,
+) -> Result<bool, git2::Error> {
+    let is_text = |mode: i32| {
+        [
+            FileMode::Blob,
+            FileMode::BlobExecutable,
+            FileMode::BlobGroupWritable,
+        ]
+        .iter()
+        .any(|regular| mode == i32::from(*regular))
+    };
+    let (Some((id, mode)), Some(below), Ok(_)) = (
+        pointed,
+        repository.below_store(path),
+        std::str::from_utf8(name),
+    ) else {
+        return Ok(false);
+    };
+    let left_out = || {
+        let why = repository.left_out(below, Id(id));
+        why.map_err(|error| git2::Error::from_str(&error.to_string()))
+    };
+    Ok(is_text(mode) && left_out()?.is_none())
 }
 
 fn names(trees: [Option<&Tree<'_>>; 2]) -> BTreeSet<Vec<u8>> {

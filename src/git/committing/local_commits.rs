@@ -10,50 +10,53 @@ use crate::git::GitError;
 use crate::git::Id;
 use crate::git::Owner;
 use crate::git::Repository;
+use crate::git::To;
+use crate::git::reading::history::descends_from;
 
-impl Repository {
-    /// Whether the program made `commit`, and it was not sent when that was looked at last.
-    pub fn is_made_here(&self, commit: Id) -> bool {
-        self.made().join(commit.to_string()).exists()
+/// Whether the program made `commit`, and it was not sent when that was looked at last.
+pub fn is_local_commit(repository: &Repository, commit: Id) -> bool {
+    notes_folder(repository).join(commit.to_string()).exists()
+}
+
+/// Notes that the program made `commit`, before a branch stands for it. In a store's own
+/// repository nobody asks.
+///
+/// # Errors
+///
+/// Fails if it cannot be written.
+pub(in crate::git) fn note_local_commit(
+    repository: &Repository,
+    commit: Id,
+) -> Result<(), GitError> {
+    if repository.owner() != Owner::Asked {
+        return Ok(());
     }
+    let folder = notes_folder(repository);
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(folder.join(commit.to_string()), ""))
+        .to("note a commit")
+}
 
-    /// Notes that the program made `commit`, before a branch stands for it. In a store's own
-    /// repository nobody asks.
-    ///
-    /// # Errors
-    ///
-    /// Fails if it cannot be written.
-    pub(in crate::git) fn note_made(&self, commit: Id) -> Result<(), GitError> {
-        if self.owner() != Owner::Asked {
-            return Ok(());
-        }
-        let folder = self.made();
-        std::fs::create_dir_all(&folder)
-            .and_then(|()| std::fs::write(folder.join(commit.to_string()), ""))
-            .map_err(|error| GitError::new("note a commit", error.to_string()))
-    }
-
-    /// Takes back the notes of commits that `sent` rests on.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the repository is damaged.
-    pub fn forget_made(&self, sent: Id) -> Result<(), GitError> {
-        let Ok(notes) = std::fs::read_dir(self.made()) else {
-            return Ok(()); // Nothing was noted.
+/// Takes back the notes of commits that `sent` rests on.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged.
+pub fn forget_local_commits(repository: &Repository, sent: Id) -> Result<(), GitError> {
+    let Ok(notes) = std::fs::read_dir(notes_folder(repository)) else {
+        return Ok(()); // Nothing was noted.
+    };
+    for note in notes.flatten() {
+        let Some(commit) = note.file_name().to_str().and_then(Id::parse) else {
+            continue;
         };
-        for note in notes.flatten() {
-            let Some(commit) = note.file_name().to_str().and_then(Id::parse) else {
-                continue;
-            };
-            if self.rests_on(sent, commit)? {
-                let _ = std::fs::remove_file(note.path()); // The next one does it.
-            }
+        if descends_from(repository, sent, commit)? {
+            let _ = std::fs::remove_file(note.path()); // The next one does it.
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    fn made(&self) -> PathBuf {
-        self.inner.commondir().join("memdir-made")
-    }
+fn notes_folder(repository: &Repository) -> PathBuf {
+    repository.inner.commondir().join("memdir-made")
 }

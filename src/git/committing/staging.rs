@@ -17,6 +17,7 @@ use crate::git::committing::index_file;
 use crate::git::committing::index_file::Edit;
 use crate::git::committing::index_file::Entry;
 use crate::git::committing::index_file::Unsupported;
+use crate::git::repository::locks::set_aside;
 use crate::git::repository::opening::replace;
 
 /// What the system says of a file, and what it held then.
@@ -63,142 +64,147 @@ impl KnownFiles {
     }
 }
 
-impl Repository {
-    /// What the index knows of the files below the store; nothing if it cannot be read.
-    pub fn known_files(&self) -> KnownFiles {
-        let mut known = KnownFiles {
-            by_path: HashMap::new(),
-            certain_before: i64::MIN,
+/// What the index knows of the files below the store; nothing if it cannot be read.
+pub fn known_files(repository: &Repository) -> KnownFiles {
+    let mut known = KnownFiles {
+        by_path: HashMap::new(),
+        certain_before: i64::MIN,
+    };
+    let Ok(mut index) = repository.inner.index() else {
+        return known;
+    };
+    let written = index.path().and_then(|path| modified(path).ok());
+    let (Some(written), Ok(())) = (written, index.read(false)) else {
+        return known;
+    };
+    // The coarsest clock that file systems keep: two seconds.
+    known.certain_before = written.saturating_sub(2_000_000_000);
+    for entry in index.iter() {
+        let Ok(path) = String::from_utf8(entry.path) else {
+            continue;
         };
-        let Ok(mut index) = self.inner.index() else {
-            return known;
+        let Some(path) = path.strip_prefix(&repository.prefix) else {
+            continue;
         };
-        let written = index.path().and_then(|path| modified(path).ok());
-        let (Some(written), Ok(())) = (written, index.read(false)) else {
-            return known;
+        let stamped = Stamped {
+            path: path.to_owned(),
+            size: u64::from(entry.file_size),
+            modified: nanos(entry.mtime),
+            inode: u64::from(entry.ino),
+            changed: nanos(entry.ctime),
         };
-        // The coarsest clock that file systems keep: two seconds.
-        known.certain_before = written.saturating_sub(2_000_000_000);
-        for entry in index.iter() {
-            let Ok(path) = String::from_utf8(entry.path) else {
-                continue;
-            };
-            let Some(path) = path.strip_prefix(&self.prefix) else {
-                continue;
-            };
-            let stamped = Stamped {
-                path: path.to_owned(),
-                size: u64::from(entry.file_size),
-                modified: nanos(entry.mtime),
-                inode: u64::from(entry.ino),
-                changed: nanos(entry.ctime),
-            };
-            let known_as = (Id(entry.id), stamped);
-            known.by_path.insert(path.to_owned(), known_as);
+        let known_as = (Id(entry.id), stamped);
+        known.by_path.insert(path.to_owned(), known_as);
+    }
+    known
+}
+
+pub(in crate::git) fn index_edit(
+    repository: &Repository,
+    path: &str,
+    told: &Staged,
+    to: Id,
+) -> Edit {
+    let after = told.after.map(|id| {
+        let file = repository.work_folder().join(path);
+        let mode = match path[repository.prefix.len()..].split_once('/') {
+            Some(("files" | "archive" | "tombstones" | "journal", _)) => REGULAR,
+            _ => mode_in(repository, to, path).unwrap_or(REGULAR),
+        };
+        entry(id, mode, &file, told.stamped.as_ref())
+    });
+    Edit {
+        before: told.before.map(|id| id.0),
+        after,
+    }
+}
+
+fn mode_in(repository: &Repository, commit: Id, path: &str) -> Option<u32> {
+    let tree = repository.inner.find_commit(commit.0).ok()?.tree().ok()?;
+    let entry = tree.get_path(Path::new(path)).ok()?;
+    u32::try_from(entry.filemode()).ok()
+}
+
+/// The index with `edits`, as bytes; `written` as for [`index_file::edited`]. One that is damaged is kept aside, and made anew
+/// of the commit `head`.
+pub(in crate::git) fn edited_index(
+    repository: &Repository,
+    head: Option<Id>,
+    written: Range<u32>,
+    edits: &BTreeMap<Vec<u8>, Edit>,
+) -> Result<Vec<u8>, GitError> {
+    let path = repository.inner.path().join("index");
+    let (bytes, is_missing) = match std::fs::read(&path) {
+        Ok(bytes) => (bytes, false),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => (Vec::new(), true),
+        Err(error) => return Err(error).to(TELL),
+    };
+    let edited = match (is_missing, head) {
+        (true, None) => index_file::edited(&index_file::empty(), &written, edits),
+        (true, Some(_)) => Err(Unsupported::Damaged),
+        (false, _) => index_file::edited(&bytes, &written, edits),
+    };
+    let again = match edited {
+        Ok(bytes) => return Ok(bytes),
+        Err(Unsupported::Extension) => {
+            return Err(GitError::new(
+                TELL,
+                "it is split or sparse: `git update-index --no-split-index`, `git sparse-checkout disable`",
+            ));
         }
-        known
-    }
-
-    pub(in crate::git) fn edit(&self, path: &str, told: &Staged, to: Id) -> Edit {
-        let after = told.after.map(|id| {
-            let file = self.work_folder().join(path);
-            let mode = match path[self.prefix.len()..].split_once('/') {
-                Some(("files" | "archive" | "tombstones" | "journal", _)) => REGULAR,
-                _ => self.mode_in(to, path).unwrap_or(REGULAR),
-            };
-            entry(id, mode, &file, told.stamped.as_ref())
-        });
-        Edit {
-            before: told.before.map(|id| id.0),
-            after,
-        }
-    }
-
-    fn mode_in(&self, commit: Id, path: &str) -> Option<u32> {
-        let tree = self.inner.find_commit(commit.0).ok()?.tree().ok()?;
-        let entry = tree.get_path(Path::new(path)).ok()?;
-        u32::try_from(entry.filemode()).ok()
-    }
-
-    /// The index with `edits`, as bytes; `written` as for [`index_file::edited`]. One that is damaged is kept aside, and made anew
-    /// of the commit `head`.
-    pub(in crate::git) fn edited_index(
-        &self,
-        head: Option<Id>,
-        written: Range<u32>,
-        edits: &BTreeMap<Vec<u8>, Edit>,
-    ) -> Result<Vec<u8>, GitError> {
-        let failed = |error: std::io::Error| GitError::new(TELL, error.to_string());
-        let path = self.inner.path().join("index");
-        let (bytes, is_missing) = match std::fs::read(&path) {
-            Ok(bytes) => (bytes, false),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => (Vec::new(), true),
-            Err(error) => return Err(failed(error)),
-        };
-        let edited = match (is_missing, head) {
-            (true, None) => index_file::edited(&index_file::empty(), &written, edits),
-            (true, Some(_)) => Err(Unsupported::Damaged),
-            (false, _) => index_file::edited(&bytes, &written, edits),
-        };
-        let again = match edited {
-            Ok(bytes) => return Ok(bytes),
-            Err(Unsupported::Extension) => {
-                return Err(GitError::new(
-                    TELL,
-                    "it is split or sparse: `git update-index --no-split-index`, `git sparse-checkout disable`",
-                ));
+        Err(Unsupported::Version) => index_by_library(repository, Some(&bytes), None)?,
+        Err(Unsupported::Damaged) => {
+            if !is_missing {
+                let folder = repository.inner.path().join("memdir-stale");
+                let kept = std::fs::create_dir_all(&folder)
+                    .and_then(|()| std::fs::write(folder.join("index"), &bytes));
+                kept.to(TELL)?;
             }
-            Err(Unsupported::Version) => self.index_by_library(Some(&bytes), None)?,
-            Err(Unsupported::Damaged) => {
-                if !is_missing {
-                    let folder = self.inner.path().join("memdir-stale");
-                    let kept = std::fs::create_dir_all(&folder)
-                        .and_then(|()| std::fs::write(folder.join("index"), &bytes));
-                    kept.map_err(failed)?;
-                }
-                self.index_by_library(None, head)?
-            }
-        };
-        index_file::edited(&again, &written, edits)
-            .map_err(|_| GitError::new(TELL, "it is not understood"))
-    }
-
-    /// Whether git's index is there and is not what was written.
-    pub(in crate::git) fn is_index_damaged(&self) -> bool {
-        let bytes = std::fs::read(self.inner.path().join("index"));
-        bytes.is_ok_and(|bytes| !index_file::has_own_sum(&bytes))
-    }
-
-    /// Keeps a damaged index aside, and makes it anew of the commit `head`.
-    pub(in crate::git) fn make_index_anew(&self, head: Id) -> Result<(), GitError> {
-        let failed = |error: std::io::Error| GitError::new(TELL, error.to_string());
-        let path = self.inner.path().join("index");
-        let bytes = self.index_by_library(None, Some(head))?;
-        self.set_aside(&path).map_err(failed)?;
-        replace(&path, &bytes).map_err(failed)
-    }
-
-    /// An index of the simplest version: as `bytes` say, or with the files of `head`.
-    fn index_by_library(
-        &self,
-        bytes: Option<&[u8]>,
-        head: Option<Id>,
-    ) -> Result<Vec<u8>, GitError> {
-        let failed = |error: std::io::Error| GitError::new(TELL, error.to_string());
-        let folder = tempfile::tempdir_in(self.inner.path()).map_err(failed)?;
-        let path = folder.path().join("index");
-        if let Some(bytes) = bytes {
-            std::fs::write(&path, bytes).map_err(failed)?;
+            index_by_library(repository, None, head)?
         }
-        let mut index = git2::Index::open(&path).to(TELL)?;
-        if let Some(head) = head {
-            let tree = self.inner.find_commit(head.0).to(TELL)?.tree().to(TELL)?;
-            index.read_tree(&tree).to(TELL)?;
-        }
-        index.set_version(2).to(TELL)?;
-        index.write().to(TELL)?;
-        std::fs::read(&path).map_err(failed)
+    };
+    index_file::edited(&again, &written, edits)
+        .map_err(|_| GitError::new(TELL, "it is not understood"))
+}
+
+/// Whether git's index is there and is not what was written.
+pub(in crate::git) fn is_index_damaged(repository: &Repository) -> bool {
+    let bytes = std::fs::read(repository.inner.path().join("index"));
+    bytes.is_ok_and(|bytes| !index_file::has_own_sum(&bytes))
+}
+
+/// Keeps a damaged index aside, and makes it anew of the commit `head`.
+pub(in crate::git) fn make_index_anew(repository: &Repository, head: Id) -> Result<(), GitError> {
+    let path = repository.inner.path().join("index");
+    let bytes = index_by_library(repository, None, Some(head))?;
+    set_aside(repository, &path).to(TELL)?;
+    replace(&path, &bytes).to(TELL)
+}
+
+/// An index of the simplest version: as `bytes` say, or with the files of `head`.
+fn index_by_library(
+    repository: &Repository,
+    bytes: Option<&[u8]>,
+    head: Option<Id>,
+) -> Result<Vec<u8>, GitError> {
+    let folder = tempfile::tempdir_in(repository.inner.path()).to(TELL)?;
+    let path = folder.path().join("index");
+    if let Some(bytes) = bytes {
+        std::fs::write(&path, bytes).to(TELL)?;
     }
+    let mut index = git2::Index::open(&path).to(TELL)?;
+    if let Some(head) = head {
+        let tree = repository
+            .inner
+            .find_commit(head.0)
+            .to(TELL)?
+            .tree()
+            .to(TELL)?;
+        index.read_tree(&tree).to(TELL)?;
+    }
+    index.set_version(2).to(TELL)?;
+    index.write().to(TELL)?;
+    std::fs::read(&path).to(TELL)
 }
 
 pub(in crate::git) const TELL: &str = "bring git's index up to date";

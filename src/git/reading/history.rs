@@ -27,182 +27,184 @@ pub struct CommitInfo {
     pub parents: Vec<Id>,
 }
 
-impl Repository {
-    /// Every commit that `from` rests on, itself included, newest first; without those that
-    /// `without` rests on.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the repository is damaged.
-    pub fn moments(
-        &self,
-        from: Id,
-        without: Option<Id>,
-    ) -> Result<impl Iterator<Item = Result<CommitInfo, GitError>> + '_, GitError> {
-        let action = "read the history";
-        let mut walk = self.inner.revwalk().to(action)?;
-        walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)
-            .to(action)?;
-        walk.push(from.0).to(action)?;
-        if let Some(without) = without {
-            walk.hide(without.0).to(action)?;
-        }
-        Ok(walk.map(move |id| self.moment(Id(id.to(action)?))))
+/// Every commit that `from` rests on, itself included, newest first; without those that
+/// `without` rests on.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged.
+pub fn commits(
+    repository: &Repository,
+    from: Id,
+    without: Option<Id>,
+) -> Result<impl Iterator<Item = Result<CommitInfo, GitError>> + '_, GitError> {
+    let action = "read the history";
+    let mut walk = repository.inner.revwalk().to(action)?;
+    walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)
+        .to(action)?;
+    walk.push(from.0).to(action)?;
+    if let Some(without) = without {
+        walk.hide(without.0).to(action)?;
     }
+    Ok(walk.map(move |id| commit_info(repository, Id(id.to(action)?))))
+}
 
-    /// One commit.
-    ///
-    /// # Errors
-    ///
-    /// Fails if there is no such commit.
-    pub fn moment(&self, id: Id) -> Result<CommitInfo, GitError> {
-        let commit = self.inner.find_commit(id.0).to("read a commit")?;
-        let author = commit.author();
-        Ok(CommitInfo {
-            id,
-            author: String::from_utf8_lossy(author.name_bytes()).into_owned(),
-            at: author.when().seconds(),
-            message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
-            parents: commit.parent_ids().map(Id).collect(),
-        })
+/// One commit.
+///
+/// # Errors
+///
+/// Fails if there is no such commit.
+pub fn commit_info(repository: &Repository, id: Id) -> Result<CommitInfo, GitError> {
+    let commit = repository.inner.find_commit(id.0).to("read a commit")?;
+    let author = commit.author();
+    Ok(CommitInfo {
+        id,
+        author: String::from_utf8_lossy(author.name_bytes()).into_owned(),
+        at: author.when().seconds(),
+        message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
+        parents: commit.parent_ids().map(Id).collect(),
+    })
+}
+
+/// The newest commit that both rest on; `None` if they have nothing in common.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged.
+pub fn merge_base(repository: &Repository, one: Id, other: Id) -> Result<Option<Id>, GitError> {
+    match repository.inner.merge_base(one.0, other.0) {
+        Ok(id) => Ok(Some(Id(id))),
+        Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+        Err(error) => Err(error).to("compare two histories"),
     }
+}
 
-    /// The newest commit that both rest on; `None` if they have nothing in common.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the repository is damaged.
-    pub fn common(&self, one: Id, other: Id) -> Result<Option<Id>, GitError> {
-        match self.inner.merge_base(one.0, other.0) {
-            Ok(id) => Ok(Some(Id(id))),
-            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(error).to("compare two histories"),
-        }
+/// Whether `later` rests on `earlier`, or is it.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged.
+pub fn descends_from(repository: &Repository, later: Id, earlier: Id) -> Result<bool, GitError> {
+    if later == earlier {
+        return Ok(true);
     }
-
-    /// Whether `later` rests on `earlier`, or is it.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the repository is damaged.
-    pub fn rests_on(&self, later: Id, earlier: Id) -> Result<bool, GitError> {
-        if later == earlier {
-            return Ok(true);
-        }
-        // One that is not here is nobody's ancestor.
-        if self.inner.find_commit(earlier.0).is_err() {
-            return Ok(false);
-        }
-        self.inner
-            .graph_descendant_of(later.0, earlier.0)
-            .to("compare two histories")
+    // One that is not here is nobody's ancestor.
+    if repository.inner.find_commit(earlier.0).is_err() {
+        return Ok(false);
     }
+    repository
+        .inner
+        .graph_descendant_of(later.0, earlier.0)
+        .to("compare two histories")
+}
 
-    /// The commits to which the branch was moved for the reason `why`, by its log; `None` if there
-    /// is none that can be read.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the branch cannot be told.
-    pub fn made_here(&self, why: &str) -> Result<Option<HashSet<Id>>, GitError> {
-        let name = format!("refs/heads/{}", self.branch());
-        let Ok(log) = self.inner.reflog(&name) else {
-            return Ok(None);
-        };
-        if log.is_empty() {
-            return Ok(None);
-        }
-        let is_it = |entry: &git2::ReflogEntry<'_>| {
-            let said = entry.message_bytes().unwrap_or_default();
-            said == why.as_bytes()
-        };
-        let made = log.iter().filter(is_it).map(|entry| Id(entry.id_new()));
-        Ok(Some(made.collect()))
+/// The commits to which the branch was moved for the reason `why`, by its log; `None` if there
+/// is none that can be read.
+///
+/// # Errors
+///
+/// Fails if the branch cannot be told.
+pub fn reflog_commits(repository: &Repository, why: &str) -> Result<Option<HashSet<Id>>, GitError> {
+    let name = format!("refs/heads/{}", repository.branch());
+    let Ok(log) = repository.inner.reflog(&name) else {
+        return Ok(None);
+    };
+    if log.is_empty() {
+        return Ok(None);
     }
+    let is_it = |entry: &git2::ReflogEntry<'_>| {
+        let said = entry.message_bytes().unwrap_or_default();
+        said == why.as_bytes()
+    };
+    let made = log.iter().filter(is_it).map(|entry| Id(entry.id_new()));
+    Ok(Some(made.collect()))
+}
 
-    /// When the newest commit was made to which the branch was moved for the reason `why`, in
-    /// seconds since 1970; by the branch's log, or of the newest commit at all where that says
-    /// nothing. `None` if there is no commit.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the branch or a commit cannot be read.
-    pub fn last_made(&self, why: &str) -> Result<Option<i64>, GitError> {
-        let name = format!("refs/heads/{}", self.branch());
-        let newest = self.inner.reflog(&name).ok().and_then(|log| {
-            let is_it =
-                |entry: &git2::ReflogEntry<'_>| entry.message_bytes() == Some(why.as_bytes());
-            log.iter().find(is_it).map(|entry| Id(entry.id_new()))
-        });
-        // One that was made and rewritten may be gone.
-        let moment = newest.and_then(|id| self.moment(id).ok());
-        match (moment, self.head()?) {
-            (Some(moment), _) => Ok(Some(moment.at)),
-            (None, Some(head)) => Ok(Some(self.moment(head)?.at)),
-            (None, None) => Ok(None),
-        }
+/// When the newest commit was made to which the branch was moved for the reason `why`, in
+/// seconds since 1970; by the branch's log, or of the newest commit at all where that says
+/// nothing. `None` if there is no commit.
+///
+/// # Errors
+///
+/// Fails if the branch or a commit cannot be read.
+pub fn last_commit_time(repository: &Repository, why: &str) -> Result<Option<i64>, GitError> {
+    let name = format!("refs/heads/{}", repository.branch());
+    let newest = repository.inner.reflog(&name).ok().and_then(|log| {
+        let is_it = |entry: &git2::ReflogEntry<'_>| entry.message_bytes() == Some(why.as_bytes());
+        log.iter().find(is_it).map(|entry| Id(entry.id_new()))
+    });
+    // One that was made and rewritten may be gone.
+    let moment = newest.and_then(|id| commit_info(repository, id).ok());
+    match (moment, repository.head()?) {
+        (Some(moment), _) => Ok(Some(moment.at)),
+        (None, Some(head)) => Ok(Some(commit_info(repository, head)?.at)),
+        (None, None) => Ok(None),
     }
+}
 
-    /// How the store's files differ between two commits, by path.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the repository is damaged.
-    pub fn changes(&self, before: Option<Id>, after: Id) -> Result<Vec<PathChange>, GitError> {
-        let action = "compare two commits";
-        let tree = |id: Id| self.inner.find_commit(id.0)?.tree();
-        let before = before.map(tree).transpose().to(action)?;
-        let after = tree(after).to(action)?;
-        let mut options = DiffOptions::new();
-        options.skip_binary_check(true).include_typechange(true);
-        options.disable_pathspec_match(true);
-        for part in STORE_PARTS {
-            options.pathspec(format!("{}{part}", self.prefix));
-        }
-        let diff = self
-            .inner
-            .diff_tree_to_tree(before.as_ref(), Some(&after), Some(&mut options))
-            .to(action)?;
-        let mut changes: BTreeMap<String, PathChange> = BTreeMap::new();
-        // A link or a repository of its own is no text, whatever its id is.
-        let some = |file: &git2::DiffFile<'_>| {
-            let is_regular = matches!(
-                file.mode(),
-                FileMode::Blob | FileMode::BlobExecutable | FileMode::BlobGroupWritable
-            );
-            (is_regular && !file.id().is_zero()).then(|| Id(file.id()))
-        };
-        for delta in diff.deltas() {
-            for (file, is_after) in [(delta.old_file(), false), (delta.new_file(), true)] {
-                let is_there = match delta.status() {
-                    Delta::Added => is_after,
-                    Delta::Deleted => !is_after,
-                    _ => true,
-                };
-                let path = file.path().and_then(|path| path.to_str());
-                let (Some(path), true) = (path, is_there) else {
-                    continue;
-                };
-                let Some(path) = self.below_store(path) else {
-                    continue;
-                };
-                let change = changes
-                    .entry(path.to_owned())
-                    .or_insert_with(|| PathChange {
-                        path: path.to_owned(),
-                        before: None,
-                        after: None,
-                    });
-                if is_after {
-                    change.after = some(&file);
-                } else {
-                    change.before = some(&file);
-                }
+/// How the store's files differ between two commits, by path.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged.
+pub fn diff(
+    repository: &Repository,
+    before: Option<Id>,
+    after: Id,
+) -> Result<Vec<PathChange>, GitError> {
+    let action = "compare two commits";
+    let tree = |id: Id| repository.inner.find_commit(id.0)?.tree();
+    let before = before.map(tree).transpose().to(action)?;
+    let after = tree(after).to(action)?;
+    let mut options = DiffOptions::new();
+    options.skip_binary_check(true).include_typechange(true);
+    options.disable_pathspec_match(true);
+    for part in STORE_PARTS {
+        options.pathspec(format!("{}{part}", repository.prefix));
+    }
+    let diff = repository
+        .inner
+        .diff_tree_to_tree(before.as_ref(), Some(&after), Some(&mut options))
+        .to(action)?;
+    let mut changes: BTreeMap<String, PathChange> = BTreeMap::new();
+    // A link or a repository of its own is no text, whatever its id is.
+    let some = |file: &git2::DiffFile<'_>| {
+        let is_regular = matches!(
+            file.mode(),
+            FileMode::Blob | FileMode::BlobExecutable | FileMode::BlobGroupWritable
+        );
+        (is_regular && !file.id().is_zero()).then(|| Id(file.id()))
+    };
+    for delta in diff.deltas() {
+        for (file, is_after) in [(delta.old_file(), false), (delta.new_file(), true)] {
+            let is_there = match delta.status() {
+                Delta::Added => is_after,
+                Delta::Deleted => !is_after,
+                _ => true,
+            };
+            let path = file.path().and_then(|path| path.to_str());
+            let (Some(path), true) = (path, is_there) else {
+                continue;
+            };
+            let Some(path) = repository.below_store(path) else {
+                continue;
+            };
+            let change = changes
+                .entry(path.to_owned())
+                .or_insert_with(|| PathChange {
+                    path: path.to_owned(),
+                    before: None,
+                    after: None,
+                });
+            if is_after {
+                change.after = some(&file);
+            } else {
+                change.before = some(&file);
             }
         }
-        let changes = changes.into_values();
-        Ok(changes
-            .filter(|change| change.before != change.after)
-            .collect())
     }
+    let changes = changes.into_values();
+    Ok(changes
+        .filter(|change| change.before != change.after)
+        .collect())
 }

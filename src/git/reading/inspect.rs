@@ -47,27 +47,29 @@ pub struct Inspected {
     pub unnamed: usize,
 }
 
-impl Repository {
-    /// What is wrong with the files of `commit`. What the commit `known` holds was looked at before.
-    ///
-    /// # Errors
-    ///
-    /// Fails if something is missing from the repository.
-    pub fn inspect(&self, commit: Id, known: Option<Id>) -> Result<Inspected, GitError> {
-        let action = "look at what the remote sent";
-        let tree = |id: Id| self.inner.find_commit(id.0)?.tree();
-        let known = known.map(tree).transpose().to(action)?;
-        let mut look = Look {
-            repository: self,
-            entries: 0,
-            sizes: HashMap::new(),
-            found: Inspected::default(),
-        };
-        let tree = tree(commit).to(action)?;
-        let refused = look.find_in(&tree, known.as_ref(), "", 0, false);
-        look.found.refused = refused.to(action)?;
-        Ok(look.found)
-    }
+/// What is wrong with the files of `commit`. What the commit `known` holds was looked at before.
+///
+/// # Errors
+///
+/// Fails if something is missing from the repository.
+pub fn inspect(
+    repository: &Repository,
+    commit: Id,
+    known: Option<Id>,
+) -> Result<Inspected, GitError> {
+    let action = "look at what the remote sent";
+    let tree = |id: Id| repository.inner.find_commit(id.0)?.tree();
+    let known = known.map(tree).transpose().to(action)?;
+    let mut look = Look {
+        repository,
+        entries: 0,
+        sizes: HashMap::new(),
+        found: Inspected::default(),
+    };
+    let tree = tree(commit).to(action)?;
+    let refused = look.find_in(&tree, known.as_ref(), "", 0, false);
+    look.found.refused = refused.to(action)?;
+    Ok(look.found)
 }
 
 struct Look<'a> {

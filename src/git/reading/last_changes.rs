@@ -19,6 +19,9 @@ use crate::git::Id;
 use crate::git::Repository;
 use crate::git::STORE_PARTS;
 use crate::git::To;
+use crate::git::reading::history::commit_info;
+use crate::git::reading::history::commits;
+use crate::git::reading::revisions::entries_at;
 
 const ACTION: &str = "read the history";
 /// A commit's folders are the next older commit's other side: so many are kept for it.
@@ -61,34 +64,32 @@ struct TextChange {
     after: Option<Oid>,
 }
 
-impl Repository {
-    /// Looks at the commits that `from` rests on, itself included, without those that
-    /// `without` rests on. Merges are passed over: they hold what others wrote. `name_of` is what
-    /// paths below the store are asked for by.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the repository is damaged.
-    pub fn last_changes(
-        &self,
-        from: Id,
-        without: Option<Id>,
-        name_of: fn(&str) -> &str,
-    ) -> Result<LastChanges<'_>, GitError> {
-        Ok(LastChanges {
-            repository: self,
-            odb: self.inner.odb().to(ACTION)?,
-            older: Box::new(self.moments(from, without)?),
-            name_of,
-            found: HashMap::new(),
-            changes: HashMap::new(),
-            removed: HashMap::new(),
-            commits: Vec::new(),
-            newest: self.moment(from)?.at,
-            folders: VecDeque::new(),
-            compared: 0,
-        })
-    }
+/// Looks at the commits that `from` rests on, itself included, without those that
+/// `without` rests on. Merges are passed over: they hold what others wrote. `name_of` is what
+/// paths below the store are asked for by.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged.
+pub fn last_changes(
+    repository: &Repository,
+    from: Id,
+    without: Option<Id>,
+    name_of: fn(&str) -> &str,
+) -> Result<LastChanges<'_>, GitError> {
+    Ok(LastChanges {
+        repository,
+        odb: repository.inner.odb().to(ACTION)?,
+        older: Box::new(commits(repository, from, without)?),
+        name_of,
+        found: HashMap::new(),
+        changes: HashMap::new(),
+        removed: HashMap::new(),
+        commits: Vec::new(),
+        newest: commit_info(repository, from)?.at,
+        folders: VecDeque::new(),
+        compared: 0,
+    })
 }
 
 impl LastChanges<'_> {
@@ -133,7 +134,9 @@ impl LastChanges<'_> {
             let old = old.and_then(|text| self.removed.get(&(change.commit, text)));
             if let Some(old) = old {
                 path.clone_from(old);
-            } else if !brings_back(&self.repository.moment(self.commits[change.commit])?.message) {
+            } else if !brings_back(
+                &commit_info(self.repository, self.commits[change.commit])?.message,
+            ) {
                 return Ok(change.at);
             }
             brought = Some(change.at);
@@ -160,9 +163,9 @@ impl LastChanges<'_> {
 
     fn compare(&mut self, moment: &CommitInfo) -> Result<(), GitError> {
         self.compared += 1;
-        let after = self.repository.entries_at(moment.id, &STORE_PARTS)?;
+        let after = entries_at(self.repository, moment.id, &STORE_PARTS)?;
         let before = match moment.parents.first() {
-            Some(parent) => self.repository.entries_at(*parent, &STORE_PARTS)?,
+            Some(parent) => entries_at(self.repository, *parent, &STORE_PARTS)?,
             None => vec![None; STORE_PARTS.len()],
         };
         let mut changed = Vec::new();
@@ -339,6 +342,8 @@ mod tests {
     use super::*;
     use crate::git::Author;
     use crate::git::NewText;
+    use crate::git::trees;
+    use crate::git::write_commit;
 
     /// A repository, and how to commit files into it: each with its text, `None` where it goes.
     struct Scene {
@@ -382,19 +387,25 @@ mod tests {
                 })
             };
             let repository = &self.repository;
-            let mut trees = repository.trees(parents.first().copied()).unwrap();
-            repository
-                .commit(&mut trees, parents, &changes, &mut text_of, "c", &author)
-                .unwrap()
-                .unwrap()
+            let mut trees = trees(repository, parents.first().copied()).unwrap();
+            write_commit(
+                repository,
+                &mut trees,
+                parents,
+                &changes,
+                &mut text_of,
+                "c",
+                &author,
+            )
+            .unwrap()
+            .unwrap()
         }
 
         fn looked(&self, from: Id, without: Option<Id>) -> LastChanges<'_> {
-            self.repository
-                .last_changes(from, without, |path| {
-                    path.rsplit('/').next().unwrap_or(path)
-                })
-                .unwrap()
+            last_changes(&self.repository, from, without, |path| {
+                path.rsplit('/').next().unwrap_or(path)
+            })
+            .unwrap()
         }
     }
 

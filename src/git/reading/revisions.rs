@@ -49,109 +49,113 @@ const ACTION: &str = "read the history";
 /// The least that names a commit: git's own.
 const LEAST_DIGITS: usize = 4;
 
-impl Repository {
-    /// The commits that `from` rests on, itself first, newest first. Each is read when it is asked
-    /// for, so that whoever wants a few pays for a few.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the repository is damaged.
-    pub fn newest_first(
-        &self,
-        from: Id,
-    ) -> Result<impl Iterator<Item = Result<Id, GitError>> + '_, GitError> {
-        let mut walk = self.inner.revwalk().to(ACTION)?;
-        walk.push(from.0).to(ACTION)?;
-        Ok(walk.map(|id| Ok(Id(id.to(ACTION)?))))
-    }
+/// The commits that `from` rests on, itself first, newest first. Each is read when it is asked
+/// for, so that whoever wants a few pays for a few.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged.
+pub fn commit_ids(
+    repository: &Repository,
+    from: Id,
+) -> Result<impl Iterator<Item = Result<Id, GitError>> + '_, GitError> {
+    let mut walk = repository.inner.revwalk().to(ACTION)?;
+    walk.push(from.0).to(ACTION)?;
+    Ok(walk.map(|id| Ok(Id(id.to(ACTION)?))))
+}
 
-    /// The commits that `commit` was made from; the first is the one it continued.
-    ///
-    /// # Errors
-    ///
-    /// Fails if there is no such commit.
-    pub fn parents(&self, commit: Id) -> Result<Vec<Id>, GitError> {
-        let commit = self.inner.find_commit(commit.0).to(ACTION)?;
-        Ok(commit.parent_ids().map(Id).collect())
-    }
+/// The commits that `commit` was made from; the first is the one it continued.
+///
+/// # Errors
+///
+/// Fails if there is no such commit.
+pub fn parents(repository: &Repository, commit: Id) -> Result<Vec<Id>, GitError> {
+    let commit = repository.inner.find_commit(commit.0).to(ACTION)?;
+    Ok(commit.parent_ids().map(Id).collect())
+}
 
-    /// The commit that `text` names: a beginning of its id, a branch, `HEAD~3`. Of several things
-    /// whose ids begin with `text`, the one commit that `head` rests on is meant.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the repository is damaged.
-    pub fn named(&self, text: &str, head: Id) -> Result<Named, GitError> {
-        match self.inner.revparse_single(text) {
-            Ok(object) => Ok(object
-                .peel_to_commit()
-                .map_or(Named::Nothing, |commit| Named::One(Id(commit.id())))),
-            Err(error) if error.code() == ErrorCode::Ambiguous => self.begins_with(text, head),
-            // What libgit2 cannot read as a name is none; it has no code of its own for that.
-            Err(_) => Ok(Named::Nothing),
+/// The commit that `text` names: a beginning of its id, a branch, `HEAD~3`. Of several things
+/// whose ids begin with `text`, the one commit that `head` rests on is meant.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged.
+pub fn resolve_revision(repository: &Repository, text: &str, head: Id) -> Result<Named, GitError> {
+    match repository.inner.revparse_single(text) {
+        Ok(object) => Ok(object
+            .peel_to_commit()
+            .map_or(Named::Nothing, |commit| Named::One(Id(commit.id())))),
+        Err(error) if error.code() == ErrorCode::Ambiguous => {
+            commit_with_prefix(repository, text, head)
         }
+        // What libgit2 cannot read as a name is none; it has no code of its own for that.
+        Err(_) => Ok(Named::Nothing),
     }
+}
 
-    fn begins_with(&self, digits: &str, head: Id) -> Result<Named, GitError> {
-        let digits = digits.to_ascii_lowercase();
-        if digits.len() < LEAST_DIGITS {
-            return Ok(Named::Several);
-        }
-        let mut found = Named::Nothing;
-        for id in self.newest_first(head)? {
-            let id = id?;
-            if id.to_string().starts_with(&digits) {
-                match found {
-                    Named::Nothing => found = Named::One(id),
-                    _ => return Ok(Named::Several),
-                }
+fn commit_with_prefix(repository: &Repository, digits: &str, head: Id) -> Result<Named, GitError> {
+    let digits = digits.to_ascii_lowercase();
+    if digits.len() < LEAST_DIGITS {
+        return Ok(Named::Several);
+    }
+    let mut found = Named::Nothing;
+    for id in commit_ids(repository, head)? {
+        let id = id?;
+        if id.to_string().starts_with(&digits) {
+            match found {
+                Named::Nothing => found = Named::One(id),
+                _ => return Ok(Named::Several),
             }
         }
-        Ok(match found {
-            Named::Nothing => Named::Several,
-            found => found,
-        })
     }
+    Ok(match found {
+        Named::Nothing => Named::Several,
+        found => found,
+    })
+}
 
-    /// What the commit holds under each of `names` in the store's folder, whole folders by one
-    /// id: equal ids are equal files below.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a folder is missing from the repository.
-    pub fn entries_at(&self, commit: Id, names: &[&str]) -> Result<Vec<Option<Id>>, GitError> {
-        let commit = self.inner.find_commit(commit.0).to(ACTION)?;
-        let mut tree = commit.tree().to(ACTION)?;
-        for part in self.prefix.split_terminator('/') {
-            let below = tree.get_name(part).map(|entry| entry.id());
-            tree = match below.map(|id| self.inner.find_tree(id)) {
-                Some(Ok(tree)) => tree,
-                _ => return Ok(vec![None; names.len()]), // The store was not there yet.
-            };
-        }
-        let id = |name: &&str| tree.get_name(name).map(|entry| Id(entry.id()));
-        Ok(names.iter().map(id).collect())
+/// What the commit holds under each of `names` in the store's folder, whole folders by one
+/// id: equal ids are equal files below.
+///
+/// # Errors
+///
+/// Fails if a folder is missing from the repository.
+pub fn entries_at(
+    repository: &Repository,
+    commit: Id,
+    names: &[&str],
+) -> Result<Vec<Option<Id>>, GitError> {
+    let commit = repository.inner.find_commit(commit.0).to(ACTION)?;
+    let mut tree = commit.tree().to(ACTION)?;
+    for part in repository.prefix.split_terminator('/') {
+        let below = tree.get_name(part).map(|entry| entry.id());
+        tree = match below.map(|id| repository.inner.find_tree(id)) {
+            Some(Ok(tree)) => tree,
+            _ => return Ok(vec![None; names.len()]), // The store was not there yet.
+        };
     }
+    let id = |name: &&str| tree.get_name(name).map(|entry| Id(entry.id()));
+    Ok(names.iter().map(id).collect())
+}
 
-    /// Finds files by their names, without folders, in whatever folder below `folders` of the
-    /// store; those that begin with a dot are passed over.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the repository cannot be read.
-    pub fn places<'a>(
-        &'a self,
-        folders: &'a [&'a str],
-        is_wanted: impl Fn(&[u8]) -> bool + 'a,
-    ) -> Result<Places<'a>, GitError> {
-        Ok(Places {
-            repository: self,
-            odb: self.inner.odb().to(ACTION)?,
-            folders,
-            is_wanted: Box::new(is_wanted),
-            known: HashMap::new(),
-        })
-    }
+/// Finds files by their names, without folders, in whatever folder below `folders` of the
+/// store; those that begin with a dot are passed over.
+///
+/// # Errors
+///
+/// Fails if the repository cannot be read.
+pub fn places<'a>(
+    repository: &'a Repository,
+    folders: &'a [&'a str],
+    is_wanted: impl Fn(&[u8]) -> bool + 'a,
+) -> Result<Places<'a>, GitError> {
+    Ok(Places {
+        repository,
+        odb: repository.inner.odb().to(ACTION)?,
+        folders,
+        is_wanted: Box::new(is_wanted),
+        known: HashMap::new(),
+    })
 }
 
 /// Says of a file's name whether it is looked for.
@@ -178,7 +182,7 @@ impl Places<'_> {
     /// Fails if a folder is missing from the repository.
     pub fn at(&mut self, commit: Id) -> Result<BTreeMap<String, Id>, GitError> {
         let mut found = BTreeMap::new();
-        let ids = self.repository.entries_at(commit, self.folders)?;
+        let ids = entries_at(self.repository, commit, self.folders)?;
         for (folder, id) in self.folders.iter().zip(ids) {
             let Some(id) = id else { continue };
             for (path, text) in self.below(id.0)?.iter() {

@@ -116,6 +116,23 @@ impl Folder {
     }
 }
 
+/// The files of a commit.
+///
+/// # Errors
+///
+/// Fails if the commit or its tree is missing.
+pub fn trees(repository: &Repository, commit: Option<Id>) -> Result<Trees<'_>, GitError> {
+    let action = "read the files of a commit";
+    let root = match commit {
+        None => None,
+        Some(commit) => {
+            let commit = repository.inner.find_commit(commit.0).to(action)?;
+            Some(commit.tree_id())
+        }
+    };
+    Trees::of(repository, root)
+}
+
 /// What git orders the entries of a folder by: a folder's name as if a slash followed.
 pub(in crate::git) fn order(name: &[u8], is_folder: bool) -> Vec<u8> {
     let mut key = name.to_vec();

@@ -232,7 +232,7 @@ impl Repository {
         let written = std::fs::create_dir_all(&info)
             .and_then(|()| std::fs::write(info.join("attributes"), OWN_ATTRIBUTES))
             .and_then(|()| std::fs::write(info.join("exclude"), OWN_EXCLUDES));
-        written.map_err(|error| GitError::new(action, error.to_string()))
+        written.to(action)
     }
 
     /// Who commits: whom git's configuration names, else `user` at this machine.

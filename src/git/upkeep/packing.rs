@@ -5,17 +5,19 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::io::Write;
-use std::path::PathBuf;
 
 use git2::Oid;
-use git2::PackBuilder;
 use sha1::Digest;
 use sha1::Sha1;
 
 use crate::git::GitError;
-use crate::git::Id;
 use crate::git::Repository;
 use crate::git::To;
+use crate::git::repository::packs::Pack;
+use crate::git::repository::packs::loose_objects;
+use crate::git::repository::packs::pack_folder;
+use crate::git::repository::packs::packs;
+use crate::git::repository::packs::write_pack;
 
 /// What is worth packing.
 const MANY_OBJECTS: usize = 2_000;
@@ -25,241 +27,136 @@ const SHARE_OF_PACKED: u64 = 2;
 /// Number of packs from which they become one: each lookup of an object asks all packs.
 const MANY_PACKS: usize = 16;
 
-impl Repository {
-    /// Packs what lies in files of its own, if there is much of it, or `patience` times as much;
-    /// returns how many objects. Safe to be killed at any moment: a file is removed only when its
-    /// object is in a pack.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the repository cannot be read or written.
-    pub fn pack(&self, patience: u32) -> Result<usize, GitError> {
-        let action = "pack the repository";
-        let loose = self.loose_objects();
-        let bytes: u64 = loose.iter().map(|(_, _, size)| size).sum();
-        let packed: u64 = self.packs().iter().map(|pack| pack.size).sum();
-        let much = MANY_BYTES.max(packed / SHARE_OF_PACKED) * u64::from(patience);
-        if loose.len() < MANY_OBJECTS * patience as usize && bytes < much {
-            return Ok(0);
+/// Packs what lies in files of its own, if there is much of it, or `patience` times as much;
+/// returns how many objects. Safe to be killed at any moment: a file is removed only when its
+/// object is in a pack.
+///
+/// # Errors
+///
+/// Fails if the repository cannot be read or written.
+pub fn pack_loose_objects(repository: &Repository, patience: u32) -> Result<usize, GitError> {
+    let action = "pack the repository";
+    let loose = loose_objects(repository);
+    let bytes: u64 = loose.iter().map(|(_, _, size)| size).sum();
+    let packed: u64 = packs(repository).iter().map(|pack| pack.size).sum();
+    let much = MANY_BYTES.max(packed / SHARE_OF_PACKED) * u64::from(patience);
+    if loose.len() < MANY_OBJECTS * patience as usize && bytes < much {
+        return Ok(0);
+    }
+    let mut builder = repository.inner.packbuilder().to(action)?;
+    builder.set_threads(1);
+    let mut inserted = Vec::new();
+    // Versions of one folder become neighbours, each written as its difference to the next.
+    for (id, path, _) in &loose {
+        if builder.insert_object(*id, None).is_ok() {
+            inserted.push(path);
         }
-        let mut builder = self.inner.packbuilder().to(action)?;
+    }
+    write_pack(repository, &mut builder, action)?;
+    let mut count = 0;
+    for path in inserted {
+        if std::fs::remove_file(path).is_ok() {
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+/// Makes one pack of the smallest if there are many; returns of how many. What they hold is
+/// copied as it is, and proved by the library before they are removed.
+///
+/// # Errors
+///
+/// Fails if one of them cannot be read, or the new one written.
+pub fn join_packs(repository: &Repository) -> Result<usize, GitError> {
+    let action = "join packs";
+    let folder = pack_folder(repository);
+    // Git finds objects by its list of all packs where there is one.
+    if folder.join("multi-pack-index").exists() {
+        return Ok(0);
+    }
+    let mut packs = packs(repository);
+    packs.retain(|pack| pack.is_plain());
+    if packs.len() < MANY_PACKS {
+        return Ok(0);
+    }
+    packs.sort_by_key(|pack| pack.size);
+    packs.truncate(MANY_PACKS);
+    let (joined, header) = without_overlap(packs).to(action)?;
+    if joined.len() < 2 {
+        return Ok(0);
+    }
+    let odb = repository.inner.odb().to(action)?;
+    let mut whole = odb.packwriter().to(action)?;
+    copy_packs(&header, &joined, &mut whole).to(action)?;
+    whole.commit().to(action)?;
+    for pack in &joined {
+        pack.remove();
+    }
+    Ok(joined.len())
+}
+
+/// Whether somebody said of a pack that it has to stay as it is.
+pub(in crate::git) fn has_kept_packs(repository: &Repository) -> bool {
+    packs(repository).iter().any(|pack| !pack.is_plain())
+}
+
+/// Removes objects, wherever they lie: of a pack that holds one, a new one is made of the others
+/// before it is removed.
+///
+/// # Errors
+///
+/// Fails if something cannot be read or written; some may be gone then.
+pub(in crate::git) fn remove_objects(
+    repository: &Repository,
+    gone: &HashSet<Oid>,
+) -> Result<(), GitError> {
+    let action = "remove objects";
+    let mut packs = packs(repository);
+    let mut held = Vec::new();
+    for pack in packs.drain(..) {
+        let ids = pack.ids().to(action)?;
+        let ids = ids.iter().map(|id| Oid::from_bytes(id));
+        let ids: Vec<Oid> = ids.collect::<Result<_, _>>().to(action)?;
+        if ids.iter().any(|id| gone.contains(id)) {
+            held.push((pack, ids));
+        }
+    }
+    let objects = repository.inner.commondir().join("objects");
+    // Lists across packs and commits would name what is gone; git makes them anew.
+    let _ = std::fs::remove_file(pack_folder(repository).join("multi-pack-index"));
+    let _ = std::fs::remove_file(objects.join("info/commit-graph"));
+    let graphs = objects.join("info/commit-graphs");
+    for graph in std::fs::read_dir(graphs).into_iter().flatten().flatten() {
+        std::fs::remove_file(graph.path()).to(action)?;
+    }
+    if !held.is_empty() {
+        let mut builder = repository.inner.packbuilder().to(action)?;
         builder.set_threads(1);
-        let mut inserted = Vec::new();
-        // Versions of one folder become neighbours, each written as its difference to the next.
-        for (id, path, _) in &loose {
-            if builder.insert_object(*id, None).is_ok() {
-                inserted.push(path);
-            }
-        }
-        self.write_pack(&mut builder, action)?;
         let mut count = 0;
-        for path in inserted {
-            if std::fs::remove_file(path).is_ok() {
+        for id in held.iter().flat_map(|(_, ids)| ids) {
+            if !gone.contains(id) {
+                builder.insert_object(*id, None).to(action)?;
                 count += 1;
             }
         }
-        Ok(count)
+        if count > 0 {
+            write_pack(repository, &mut builder, action)?;
+        }
+        held.iter().for_each(|(pack, _)| pack.remove());
     }
-
-    /// Makes one pack of the smallest if there are many; returns of how many. What they hold is
-    /// copied as it is, and proved by the library before they are removed.
-    ///
-    /// # Errors
-    ///
-    /// Fails if one of them cannot be read, or the new one written.
-    pub fn join_packs(&self) -> Result<usize, GitError> {
-        let action = "join packs";
-        let folder = self.pack_folder();
-        // Git finds objects by its list of all packs where there is one.
-        if folder.join("multi-pack-index").exists() {
-            return Ok(0);
+    for (id, path, _) in loose_objects(repository) {
+        if gone.contains(&id) {
+            std::fs::remove_file(path).to(action)?;
         }
-        let mut packs = self.packs();
-        packs.retain(|pack| pack.is_plain());
-        if packs.len() < MANY_PACKS {
-            return Ok(0);
-        }
-        packs.sort_by_key(|pack| pack.size);
-        packs.truncate(MANY_PACKS);
-        let failed = |error: std::io::Error| GitError::new(action, error.to_string());
-        let (joined, header) = without_overlap(packs).map_err(failed)?;
-        if joined.len() < 2 {
-            return Ok(0);
-        }
-        let odb = self.inner.odb().to(action)?;
-        let mut whole = odb.packwriter().to(action)?;
-        copy_packs(&header, &joined, &mut whole).map_err(failed)?;
-        whole.commit().to(action)?;
-        for pack in &joined {
-            pack.remove();
-        }
-        Ok(joined.len())
     }
-
-    /// Whether somebody said of a pack that it has to stay as it is.
-    pub(in crate::git) fn has_kept_packs(&self) -> bool {
-        self.packs().iter().any(|pack| !pack.is_plain())
-    }
-
-    /// Removes objects, wherever they lie: of a pack that holds one, a new one is made of the others
-    /// before it is removed.
-    ///
-    /// # Errors
-    ///
-    /// Fails if something cannot be read or written; some may be gone then.
-    pub(in crate::git) fn remove_objects(&self, gone: &HashSet<Oid>) -> Result<(), GitError> {
-        let action = "remove objects";
-        let failed = |error: std::io::Error| GitError::new(action, error.to_string());
-        let mut packs = self.packs();
-        let mut held = Vec::new();
-        for pack in packs.drain(..) {
-            let ids = pack.ids().map_err(failed)?;
-            let ids = ids.iter().map(|id| Oid::from_bytes(id));
-            let ids: Vec<Oid> = ids.collect::<Result<_, _>>().to(action)?;
-            if ids.iter().any(|id| gone.contains(id)) {
-                held.push((pack, ids));
-            }
-        }
-        let objects = self.inner.commondir().join("objects");
-        // Lists across packs and commits would name what is gone; git makes them anew.
-        let _ = std::fs::remove_file(self.pack_folder().join("multi-pack-index"));
-        let _ = std::fs::remove_file(objects.join("info/commit-graph"));
-        let graphs = objects.join("info/commit-graphs");
-        for graph in std::fs::read_dir(graphs).into_iter().flatten().flatten() {
-            std::fs::remove_file(graph.path()).map_err(failed)?;
-        }
-        if !held.is_empty() {
-            let mut builder = self.inner.packbuilder().to(action)?;
-            builder.set_threads(1);
-            let mut count = 0;
-            for id in held.iter().flat_map(|(_, ids)| ids) {
-                if !gone.contains(id) {
-                    builder.insert_object(*id, None).to(action)?;
-                    count += 1;
-                }
-            }
-            if count > 0 {
-                self.write_pack(&mut builder, action)?;
-            }
-            held.iter().for_each(|(pack, _)| pack.remove());
-        }
-        for (id, path, _) in self.loose_objects() {
-            if gone.contains(&id) {
-                std::fs::remove_file(path).map_err(failed)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes what `builder` holds as a pack of this repository, for `action`.
-    pub(in crate::git) fn write_pack(
-        &self,
-        builder: &mut PackBuilder<'_>,
-        action: &str,
-    ) -> Result<(), GitError> {
-        let odb = self.inner.odb().to(action)?;
-        let mut pack = odb.packwriter().to(action)?;
-        let mut failed = None;
-        builder
-            .foreach(|bytes| {
-                failed = pack.write_all(bytes).err();
-                failed.is_none()
-            })
-            .to(action)?;
-        if let Some(error) = failed {
-            return Err(GitError::new(action, error.to_string()));
-        }
-        // The library proves what it wrote before it gives the pack its name.
-        pack.commit().to(action)?;
-        Ok(())
-    }
-
-    pub(in crate::git) fn loose_objects(&self) -> Vec<(Oid, PathBuf, u64)> {
-        let folder = self.inner.commondir().join("objects");
-        let mut loose = Vec::new();
-        for byte in 0..=u8::MAX {
-            let start = format!("{byte:02x}");
-            let Ok(files) = std::fs::read_dir(folder.join(&start)) else {
-                continue;
-            };
-            for file in files.flatten() {
-                let name = file.file_name();
-                let id = name.to_str().map(|rest| format!("{start}{rest}"));
-                let Some(Id(id)) = id.as_deref().and_then(Id::parse) else {
-                    continue;
-                };
-                let size = file.metadata().map_or(0, |data| data.len());
-                loose.push((id, file.path(), size));
-            }
-        }
-        loose
-    }
-
-    pub(in crate::git) fn pack_folder(&self) -> PathBuf {
-        self.inner.commondir().join("objects/pack")
-    }
-
-    pub(in crate::git) fn packs(&self) -> Vec<Pack> {
-        let mut packs = Vec::new();
-        let Ok(files) = std::fs::read_dir(self.pack_folder()) else {
-            return packs;
-        };
-        for file in files.flatten() {
-            let path = file.path();
-            if path.extension().is_some_and(|word| word == "pack")
-                && path.with_extension("idx").exists()
-                && let Ok(data) = file.metadata()
-            {
-                let size = data.len();
-                packs.push(Pack { path, size });
-            }
-        }
-        packs
-    }
-}
-
-/// A pack that has a list of what it holds beside it.
-pub(in crate::git) struct Pack {
-    pub path: PathBuf,
-    size: u64,
+    Ok(())
 }
 
 /// A pack begins with these: a word, its version and the count of its objects.
 const PACK_HEADER: [u8; 8] = *b"PACK\0\0\0\x02";
 const HEADER: u64 = 12;
 const SUM: u64 = 20;
-/// The list of a pack begins with these, and counts of ids by their first byte.
-const LIST_HEADER: [u8; 8] = *b"\xfftOc\0\0\0\x02";
-const COUNTS: usize = 256 * 4;
-
-impl Pack {
-    /// Whether nobody said that it has to stay as it is.
-    fn is_plain(&self) -> bool {
-        let marks = ["keep", "promisor", "mtimes"];
-        !marks
-            .iter()
-            .any(|mark| self.path.with_extension(mark).exists())
-    }
-
-    /// The ids of its objects.
-    pub fn ids(&self) -> std::io::Result<Vec<[u8; 20]>> {
-        let list = std::fs::read(self.path.with_extension("idx"))?;
-        let unknown = || std::io::Error::other("the list of a pack is of an unknown kind");
-        let rest = list.strip_prefix(&LIST_HEADER).ok_or_else(unknown)?;
-        let (counts, rest) = rest.split_at_checked(COUNTS).ok_or_else(unknown)?;
-        let (_, count) = counts.split_at(COUNTS - 4);
-        let count = u32::from_be_bytes(count.try_into().map_err(|_| unknown())?) as usize;
-        let ids = rest.get(..count * 20).ok_or_else(unknown)?;
-        Ok(ids.as_chunks::<20>().0.to_vec())
-    }
-
-    /// The list goes last: one without its pack is passed over, a pack without its list is rubbish.
-    fn remove(&self) {
-        for part in ["pack", "rev", "bitmap", "idx"] {
-            let _ = std::fs::remove_file(self.path.with_extension(part)); // Tried again later.
-        }
-    }
-}
 
 /// Those of `packs` that share no object, as one pack may not hold it twice; and the header of a
 /// pack of all their objects.

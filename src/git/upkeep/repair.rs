@@ -15,7 +15,25 @@ use crate::git::GitError;
 use crate::git::Id;
 use crate::git::Repository;
 use crate::git::To;
+use crate::git::committing::staging::is_index_damaged;
+use crate::git::committing::staging::make_index_anew;
+use crate::git::reading::history::commits;
+use crate::git::reading::history::descends_from;
+use crate::git::reading::trees::trees;
+use crate::git::repository::locks::keep_aside;
 use crate::git::repository::opening::replace;
+use crate::git::repository::packs::loose_objects;
+use crate::git::repository::packs::pack_folder;
+use crate::git::upkeep::repair_packs::packs_with_wrong_sum;
+use crate::git::upkeep::repair_packs::repair_packs;
+use crate::git::upkeep::repair_references::damaged_references;
+use crate::git::upkeep::repair_references::drop_packed_references;
+use crate::git::upkeep::repair_references::is_head_sound;
+use crate::git::upkeep::repair_references::own_references;
+use crate::git::upkeep::repair_references::packed_own_references;
+use crate::git::upkeep::repair_references::references_to_nothing;
+use crate::git::upkeep::repair_references::repair_logs;
+use crate::git::upkeep::repair_references::repair_packed_references;
 
 /// What was found, and done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,443 +53,412 @@ pub const RESUME: &str = "resume";
 /// What is kept of the settings of a repository that is set aside.
 const KEPT_SETTINGS: [&str; 3] = ["user.name", "user.email", "user.signingkey"];
 
-impl Repository {
-    /// Looks at everything that the next commit needs, and repairs it as far as possible. The
-    /// caller keeps everybody else from writing.
-    ///
-    /// # Errors
-    ///
-    /// Fails if something could not be read or written, other than damaged: nothing is known then.
-    pub fn repair(&self) -> Result<Repaired, GitError> {
-        if self.inner.is_shallow() {
-            return Ok(Repaired::NothingWrong); // What is missing was left away.
-        }
-        self.check_readable()?;
-        let is_changed = self.repair_packs()? | self.repair_packed_references()?;
-        match is_changed {
-            true => self.reopened()?.repair_branch(true),
-            false => self.repair_branch(false),
-        }
+/// Looks at everything that the next commit needs, and repairs it as far as possible. The
+/// caller keeps everybody else from writing.
+///
+/// # Errors
+///
+/// Fails if something could not be read or written, other than damaged: nothing is known then.
+pub fn repair(repository: &Repository) -> Result<Repaired, GitError> {
+    if repository.inner.is_shallow() {
+        return Ok(Repaired::NothingWrong); // What is missing was left away.
     }
-
-    /// As [`Repository::repair`], of loose objects, references and git's index; `is_changed` says
-    /// that something was repaired before.
-    fn repair_branch(&self, mut is_changed: bool) -> Result<Repaired, GitError> {
-        let action = "look at the repository";
-        is_changed |= self.set_aside_unreadable()?;
-        let branch = self.branch();
-        let name = format!("refs/heads/{branch}");
-        let target = self.inner.refname_to_id(&name).ok();
-        if target.is_none() && self.is_on_another_branch(&branch) {
-            return Ok(Repaired::NothingWrong); // Somebody renamed it, or merged and deleted it.
-        }
-        let head = self.inner.path().join("HEAD");
-        if !self.is_head_sound() {
-            self.keep_aside(&head)?;
-            replace(&head, format!("ref: {name}\n").as_bytes())
-                .map_err(|error| failed(action, &error))?;
-            is_changed = true;
-        }
-        let logs = self.inner.commondir().join("logs");
-        let mut abandoned = Vec::new();
-        for id in self.candidates(&branch)? {
-            if !self.is_whole(id)? {
-                let digits = id.to_string();
-                let (start, rest) = digits.split_at(2);
-                let objects = self.inner.commondir().join("objects");
-                abandoned.push(objects.join(start).join(rest));
-                continue;
-            }
-            if (is_changed || !abandoned.is_empty()) && self.is_sent_history_broken(id)? {
-                return Ok(Repaired::Lost);
-            }
-            if !abandoned.is_empty() {
-                // Nothing names any more what is not all there.
-                abandoned.extend([logs.join(&name), logs.join("HEAD")]);
-            }
-            for path in &abandoned {
-                self.keep_aside(path)?;
-            }
-            is_changed |= self.set_aside_references()? | self.repair_logs()?;
-            if self.is_index_damaged() {
-                self.make_index_anew(Id(id))?;
-                is_changed = true;
-            }
-            if target == Some(id) {
-                return Ok(match is_changed {
-                    true => Repaired::GoesOnFrom(Id(id)),
-                    false => Repaired::NothingWrong,
-                });
-            }
-            // Else its log would name what it was before.
-            self.keep_aside(&self.inner.commondir().join(&name))?;
-            self.drop_packed_references(std::slice::from_ref(&name))?;
-            self.inner
-                .reference(&name, id, true, "memdir: repair")
-                .to("repair the branch")?;
-            return Ok(Repaired::GoesOnFrom(Id(id)));
-        }
-        let is_empty = target.is_none() && !self.inner.commondir().join(&name).exists();
-        Ok(match is_empty && !is_changed {
-            true => Repaired::NothingWrong, // Nothing was ever committed.
-            false => Repaired::Lost,
-        })
-    }
-
-    /// Whether a branch other than `branch` is checked out, and can be read.
-    fn is_on_another_branch(&self, branch: &str) -> bool {
-        self.checked_out().is_some_and(|out| {
-            let name = format!("refs/heads/{out}");
-            out != branch && self.inner.refname_to_id(&name).is_ok()
-        })
-    }
-
-    /// Moves the repository to the folder `to`, and makes a new one in its place, with the same
-    /// branch and remote. It remembers, as [`RESUME`], which of the remote's commits it had.
-    ///
-    /// # Errors
-    ///
-    /// Fails if it cannot be moved, or the new one cannot be made.
-    pub fn begin_anew(self, root: &Path, to: &Path) -> Result<Repository, GitError> {
-        let branch = self.branch();
-        let noted: Vec<(&str, String)> = ["remote", "local"]
-            .into_iter()
-            .filter_map(|key| Some((key, self.get(key)?)))
-            .collect();
-        let address = self.get("remote").and_then(|name| self.remote(&name));
-        let old = self.local_config()?;
-        let settings: Vec<(&str, String)> = KEPT_SETTINGS
-            .into_iter()
-            .filter_map(|key| Some((key, old.get_string(key).ok()?)))
-            .collect();
-        let resume = self.raw_target(&format!("refs/memdir/seen/{branch}"));
-        let from = self.inner.path().to_owned();
-        drop((self, old));
-        let action = "set the damaged repository aside";
-        let moved = std::fs::create_dir_all(to.parent().unwrap_or(to))
-            .and_then(|()| std::fs::rename(&from, to));
-        moved.map_err(|error| failed(action, &error))?;
-        let new = Repository::create(root, &branch)?;
-        let mut config = new.local_config()?;
-        for (key, value) in settings {
-            config.set_str(key, &value).to("set up the repository")?;
-        }
-        if let Some(address) = address {
-            new.set_remote("origin", &address)?;
-            for (key, value) in noted {
-                new.set(key, &value)?;
-            }
-            if let Some(resume) = resume {
-                new.set(RESUME, &resume.to_string())?;
-            }
-        }
-        Ok(new)
-    }
-
-    /// What the branch may go on from, the likeliest first.
-    fn candidates(&self, branch: &str) -> Result<Vec<Oid>, GitError> {
-        let name = format!("refs/heads/{branch}");
-        let mut found: Vec<Oid> = self.inner.refname_to_id(&name).into_iter().collect();
-        let log = self.inner.commondir().join("logs").join(&name);
-        let lines = std::fs::read(log).unwrap_or_default();
-        let lines = String::from_utf8_lossy(&lines);
-        // Each line says what it was before, and after.
-        let after = |line: &str| Id::parse(line.split(' ').nth(1)?);
-        found.extend(lines.lines().rev().filter_map(after).map(|id| id.0));
-        for kind in ["seen", "remote"] {
-            found.extend(self.raw_target(&format!("refs/memdir/{kind}/{branch}")));
-        }
-        let mut known = HashSet::new();
-        found.retain(|id| known.insert(*id));
-        Ok(found)
-    }
-
-    /// What a reference says, whether that is there or not.
-    pub(in crate::git) fn raw_target(&self, name: &str) -> Option<Oid> {
-        let reference = self.inner.find_reference(name).ok()?;
-        reference.target()
-    }
-
-    /// Whether a commit, those before it and all its files can be read. A text that is missing,
-    /// and that the work folder has, is written anew.
-    ///
-    /// Where there is a remote, a history that is begun anew goes on from the remote's: there every
-    /// commit has to be there, and the files of each that the remote may not have. Without one,
-    /// what happened after a commit that is missing is worth more than an end without a gap.
-    fn is_whole(&self, id: Oid) -> Result<bool, GitError> {
-        let Ok(commit) = self.inner.find_commit(id) else {
-            return Ok(false);
-        };
-        if commit.parents().count() != commit.parent_count() {
-            return Ok(false);
-        }
-        let mut known = HashSet::new();
-        if !self.has_files(&commit, &mut known)? {
-            return Ok(false);
-        }
-        if self.get("remote").is_none() {
-            return Ok(true);
-        }
-        let seen = self.raw_target(&format!("refs/memdir/seen/{}", self.branch()));
-        let Ok(all) = self.commits_before(id, None) else {
-            return Ok(false);
-        };
-        let unsent = match seen {
-            Some(seen) if all.contains(&seen) => self.commits_before(id, Some(seen)),
-            _ => Ok(all),
-        };
-        for id in unsent.to("look at the repository")? {
-            let Ok(commit) = self.inner.find_commit(id) else {
-                return Ok(false);
-            };
-            if !self.has_files(&commit, &mut known)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Whether something is missing of what the remote has too, so that it is better had from there,
-    /// or whether `id`, which the branch would go on from, is older than that: what was forgotten
-    /// since then would come back.
-    fn is_sent_history_broken(&self, id: Oid) -> Result<bool, GitError> {
-        if self.get("remote").is_none() {
-            return Ok(false);
-        }
-        let branch = self.branch();
-        let seen = self.raw_target(&format!("refs/memdir/seen/{branch}"));
-        let fetched = self.raw_target(&format!("refs/memdir/remote/{branch}"));
-        let is_there = |id: &Oid| self.inner.find_commit(*id).is_ok();
-        let Some(sent) = seen.filter(is_there).or(fetched) else {
-            return Ok(false); // Nothing was sent yet.
-        };
-        if !is_there(&sent) {
-            return Ok(true);
-        }
-        // An error is a gap between them.
-        if seen == Some(sent) && !self.rests_on(Id(id), Id(sent)).unwrap_or(false) {
-            return Ok(true);
-        }
-        let Ok(all) = self.commits_before(sent, None) else {
-            return Ok(true);
-        };
-        let mut known = HashSet::new();
-        for id in all {
-            let commit = self.inner.find_commit(id);
-            if !commit.map_or(Ok(false), |commit| self.has_files(&commit, &mut known))? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// `id` and every commit that it rests on, but for those that `without` rests on.
-    fn commits_before(&self, id: Oid, without: Option<Oid>) -> Result<Vec<Oid>, git2::Error> {
-        let mut walk = self.inner.revwalk()?;
-        walk.push(id)?;
-        if let Some(without) = without {
-            walk.hide(without)?;
-        }
-        walk.collect()
-    }
-
-    /// Whether all files of a commit are there; what is in `known` is. A text that is missing, and
-    /// that the work folder has, is written anew.
-    fn has_files(
-        &self,
-        commit: &git2::Commit<'_>,
-        known: &mut HashSet<Oid>,
-    ) -> Result<bool, GitError> {
-        let odb = self.inner.odb().to("look at the repository")?;
-        let mut folders = match known.insert(commit.tree_id()) {
-            true => vec![(PathBuf::new(), commit.tree_id())],
-            false => Vec::new(),
-        };
-        while let Some((path, id)) = folders.pop() {
-            let Ok(tree) = self.inner.find_tree(id) else {
-                return Ok(false);
-            };
-            for entry in &tree {
-                let Ok(name) = entry.name() else { continue };
-                match entry.kind() {
-                    Some(ObjectType::Tree) if known.insert(entry.id()) => {
-                        folders.push((path.join(name), entry.id()));
-                    }
-                    Some(ObjectType::Blob)
-                        if known.insert(entry.id()) && !odb.exists(entry.id()) =>
-                    {
-                        let file = self.work_folder().join(path.join(name));
-                        let text = std::fs::read(file).unwrap_or_default();
-                        if Id::of_text(&text).0 != entry.id() {
-                            return Ok(false);
-                        }
-                        self.inner.blob(&text).to("repair the repository")?;
-                    }
-                    _ => {}
-                }
-            }
-        }
-        Ok(true)
-    }
-
-    /// What is wrong with what the next commit needs, and with the history, a sentence each.
-    ///
-    /// # Errors
-    ///
-    /// Fails if something could not be read, other than damaged.
-    pub fn faults(&self) -> Result<Vec<String>, GitError> {
-        let mut damaged = self.unreadable()?;
-        damaged.extend(self.packs_with_wrong_sum()?);
-        damaged.extend(self.damaged_references()?);
-        if self.is_index_damaged() {
-            damaged.push(self.inner.path().join("index"));
-        }
-        let mut faults: Vec<String> = damaged
-            .iter()
-            .map(|path| format!("{} is damaged", path.display()))
-            .collect();
-        faults.extend(self.references_to_nothing()?);
-        match self.head() {
-            Err(error) => faults.push(error.to_string()),
-            // Nothing was committed to what is checked out, which may not be what was meant.
-            Ok(None) => faults.extend(self.obstacle().map(|obstacle| obstacle.to_string())),
-            Ok(Some(head)) => {
-                if let Some(Err(error)) = self.moments(head, None)?.find(Result::is_err) {
-                    faults.push(error.to_string());
-                }
-                let trees = self.trees(Some(head)).and_then(|mut trees| {
-                    let odb = self.inner.odb().to("look at the repository")?;
-                    let mut files = trees.files_below("files")?;
-                    files.extend(trees.files_below("archive")?);
-                    files.extend(trees.files_below("journal")?);
-                    files.retain(|(_, id)| !odb.exists(id.0));
-                    Ok(files)
-                });
-                match trees {
-                    Err(error) => faults.push(error.to_string()),
-                    Ok(missing) => faults.extend(missing.iter().map(|(path, id)| {
-                        format!("the committed text of {path} is missing: {}", id.short())
-                    })),
-                }
-            }
-        }
-        Ok(faults)
-    }
-
-    /// Sets objects aside that are damaged; whether there were any.
-    fn set_aside_unreadable(&self) -> Result<bool, GitError> {
-        let unreadable = self.unreadable()?;
-        for path in &unreadable {
-            self.keep_aside(path)?;
-        }
-        if !unreadable.is_empty() {
-            let odb = self.inner.odb().to("look at the repository")?;
-            odb.refresh().to("look at the repository")?;
-        }
-        Ok(!unreadable.is_empty())
-    }
-
-    /// Sets own references aside that stand for nothing that is whole; whether there were any.
-    fn set_aside_references(&self) -> Result<bool, GitError> {
-        let mut is_changed = false;
-        for (path, id) in self.own_references()? {
-            if !id.map_or(Ok(false), |id| self.is_whole(id.0))? {
-                self.keep_aside(&path)?;
-                is_changed = true;
-            }
-        }
-        let mut gone = Vec::new();
-        for (name, id) in self.packed_own_references()? {
-            if !self.is_whole(id.0)? {
-                gone.push(name);
-            }
-        }
-        is_changed |= !gone.is_empty();
-        self.drop_packed_references(&gone)?;
-        Ok(is_changed)
-    }
-
-    /// Files of objects that are not what their names say.
-    fn unreadable(&self) -> Result<Vec<PathBuf>, GitError> {
-        let action = "look at the repository";
-        let odb = self.inner.odb().to(action)?;
-        let mut unreadable = Vec::new();
-        for (id, path, _) in self.loose_objects() {
-            // A file that cannot be read says nothing about the object.
-            std::fs::read(&path).map_err(|error| failed(action, &error))?;
-            let is_sound = odb.read(id).is_ok_and(|object| {
-                Oid::hash_object(object.kind(), object.data()).is_ok_and(|hash| hash == id)
-            });
-            if !is_sound {
-                unreadable.push(path);
-            }
-        }
-        let packs = std::fs::read_dir(self.pack_folder());
-        for file in packs.into_iter().flatten().flatten() {
-            std::fs::File::open(file.path()).map_err(|error| failed(action, &error))?;
-        }
-        Ok(unreadable)
-    }
-
-    /// The program's own references, each with what it stands for.
-    pub(in crate::git) fn own_references(&self) -> Result<Vec<(PathBuf, Option<Id>)>, GitError> {
-        let mut found = Vec::new();
-        let mut folders = vec![self.inner.commondir().join("refs/memdir")];
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-                let path = entry.path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else if path.extension().is_none_or(|ending| ending != "lock") {
-                    let text = std::fs::read(&path)
-                        .map_err(|error| failed("look at the repository", &error))?;
-                    let text = std::str::from_utf8(&text).unwrap_or_default();
-                    found.push((path, Id::parse(text.trim_end())));
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    /// Whether all that could hold something can be read: what cannot be says nothing.
-    fn check_readable(&self) -> Result<(), GitError> {
-        let action = "look at the repository";
-        let common = self.inner.commondir();
-        let mut folders = vec![common.join("objects"), common.join("refs")];
-        let listed = std::fs::read_to_string(common.join("objects/info/alternates"));
-        for line in listed.unwrap_or_default().lines() {
-            folders.push(common.join("objects").join(line));
-        }
-        while let Some(folder) = folders.pop() {
-            let entries = match std::fs::read_dir(&folder) {
-                // Gone as a whole is damage, but not where another repository is away.
-                Err(error) if error.kind() == ErrorKind::NotFound && folder.starts_with(common) => {
-                    continue;
-                }
-                other => other.map_err(|error| failed(action, &error))?,
-            };
-            for entry in entries {
-                let entry = entry.map_err(|error| failed(action, &error))?;
-                let path = entry.path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else if path.starts_with(common.join("refs")) {
-                    std::fs::File::open(&path).map_err(|error| failed(action, &error))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    pub(in crate::git) fn keep_aside(&self, path: &Path) -> Result<(), GitError> {
-        let done = match self.set_aside(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            other => other,
-        };
-        done.map_err(|error| failed("set a damaged file aside", &error))
+    check_readable(repository)?;
+    let is_changed = repair_packs(repository)? | repair_packed_references(repository)?;
+    match is_changed {
+        true => repair_branch(&repository.reopened()?, true),
+        false => repair_branch(repository, false),
     }
 }
 
-fn failed(action: &str, error: &std::io::Error) -> GitError {
-    GitError::new(action, error.to_string())
+/// As [`Repository::repair`], of loose objects, references and git's index; `is_changed` says
+/// that something was repaired before.
+fn repair_branch(repository: &Repository, mut is_changed: bool) -> Result<Repaired, GitError> {
+    let action = "look at the repository";
+    is_changed |= set_aside_unreadable(repository)?;
+    let branch = repository.branch();
+    let name = format!("refs/heads/{branch}");
+    let target = repository.inner.refname_to_id(&name).ok();
+    if target.is_none() && is_on_another_branch(repository, &branch) {
+        return Ok(Repaired::NothingWrong); // Somebody renamed it, or merged and deleted it.
+    }
+    let head = repository.inner.path().join("HEAD");
+    if !is_head_sound(repository) {
+        keep_aside(repository, &head)?;
+        replace(&head, format!("ref: {name}\n").as_bytes()).to(action)?;
+        is_changed = true;
+    }
+    let logs = repository.inner.commondir().join("logs");
+    let mut abandoned = Vec::new();
+    for id in candidates(repository, &branch)? {
+        if !is_whole(repository, id)? {
+            let digits = id.to_string();
+            let (start, rest) = digits.split_at(2);
+            let objects = repository.inner.commondir().join("objects");
+            abandoned.push(objects.join(start).join(rest));
+            continue;
+        }
+        if (is_changed || !abandoned.is_empty()) && is_sent_history_broken(repository, id)? {
+            return Ok(Repaired::Lost);
+        }
+        if !abandoned.is_empty() {
+            // Nothing names any more what is not all there.
+            abandoned.extend([logs.join(&name), logs.join("HEAD")]);
+        }
+        for path in &abandoned {
+            keep_aside(repository, path)?;
+        }
+        is_changed |= set_aside_references(repository)? | repair_logs(repository)?;
+        if is_index_damaged(repository) {
+            make_index_anew(repository, Id(id))?;
+            is_changed = true;
+        }
+        if target == Some(id) {
+            return Ok(match is_changed {
+                true => Repaired::GoesOnFrom(Id(id)),
+                false => Repaired::NothingWrong,
+            });
+        }
+        // Else its log would name what it was keep_aside(&before.repository, &repository.inner.commondir().join(&name))?;
+        drop_packed_references(repository, std::slice::from_ref(&name))?;
+        repository
+            .inner
+            .reference(&name, id, true, "memdir: repair")
+            .to("repair the branch")?;
+        return Ok(Repaired::GoesOnFrom(Id(id)));
+    }
+    let is_empty = target.is_none() && !repository.inner.commondir().join(&name).exists();
+    Ok(match is_empty && !is_changed {
+        true => Repaired::NothingWrong, // Nothing was ever committed.
+        false => Repaired::Lost,
+    })
+}
+
+/// Whether a branch other than `branch` is checked out, and can be read.
+fn is_on_another_branch(repository: &Repository, branch: &str) -> bool {
+    repository.checked_out().is_some_and(|out| {
+        let name = format!("refs/heads/{out}");
+        out != branch && repository.inner.refname_to_id(&name).is_ok()
+    })
+}
+
+/// Moves the repository to the folder `to`, and makes a new one in its place, with the same
+/// branch and remote. It remembers, as [`RESUME`], which of the remote's commits it had.
+///
+/// # Errors
+///
+/// Fails if it cannot be moved, or the new one cannot be made.
+pub fn replace_repository(
+    repository: Repository,
+    root: &Path,
+    to: &Path,
+) -> Result<Repository, GitError> {
+    let branch = repository.branch();
+    let noted: Vec<(&str, String)> = ["remote", "local"]
+        .into_iter()
+        .filter_map(|key| Some((key, repository.get(key)?)))
+        .collect();
+    let address = repository
+        .get("remote")
+        .and_then(|name| repository.remote(&name));
+    let old = repository.local_config()?;
+    let settings: Vec<(&str, String)> = KEPT_SETTINGS
+        .into_iter()
+        .filter_map(|key| Some((key, old.get_string(key).ok()?)))
+        .collect();
+    let resume = repository.raw_target(&format!("refs/memdir/seen/{branch}"));
+    let from = repository.inner.path().to_owned();
+    drop((repository, old));
+    let action = "set the damaged repository aside";
+    let moved = std::fs::create_dir_all(to.parent().unwrap_or(to))
+        .and_then(|()| std::fs::rename(&from, to));
+    moved.to(action)?;
+    let new = Repository::create(root, &branch)?;
+    let mut config = new.local_config()?;
+    for (key, value) in settings {
+        config.set_str(key, &value).to("set up the repository")?;
+    }
+    if let Some(address) = address {
+        new.set_remote("origin", &address)?;
+        for (key, value) in noted {
+            new.set(key, &value)?;
+        }
+        if let Some(resume) = resume {
+            new.set(RESUME, &resume.to_string())?;
+        }
+    }
+    Ok(new)
+}
+
+/// What the branch may go on from, the likeliest first.
+fn candidates(repository: &Repository, branch: &str) -> Result<Vec<Oid>, GitError> {
+    let name = format!("refs/heads/{branch}");
+    let mut found: Vec<Oid> = repository.inner.refname_to_id(&name).into_iter().collect();
+    let log = repository.inner.commondir().join("logs").join(&name);
+    let lines = std::fs::read(log).unwrap_or_default();
+    let lines = String::from_utf8_lossy(&lines);
+    // Each line says what it was before, and after.
+    let after = |line: &str| Id::parse(line.split(' ').nth(1)?);
+    found.extend(lines.lines().rev().filter_map(after).map(|id| id.0));
+    for kind in ["seen", "remote"] {
+        found.extend(repository.raw_target(&format!("refs/memdir/{kind}/{branch}")));
+    }
+    let mut known = HashSet::new();
+    found.retain(|id| known.insert(*id));
+    Ok(found)
+}
+
+/// Whether a commit, those before it and all its files can be read. A text that is missing,
+/// and that the work folder has, is written anew.
+///
+/// Where there is a remote, a history that is begun anew goes on from the remote's: there every
+/// commit has to be there, and the files of each that the remote may not have. Without one,
+/// what happened after a commit that is missing is worth more than an end without a gap.
+fn is_whole(repository: &Repository, id: Oid) -> Result<bool, GitError> {
+    let Ok(commit) = repository.inner.find_commit(id) else {
+        return Ok(false);
+    };
+    if commit.parents().count() != commit.parent_count() {
+        return Ok(false);
+    }
+    let mut known = HashSet::new();
+    if !has_files(repository, &commit, &mut known)? {
+        return Ok(false);
+    }
+    if repository.get("remote").is_none() {
+        return Ok(true);
+    }
+    let seen = repository.raw_target(&format!("refs/memdir/seen/{}", repository.branch()));
+    let Ok(all) = commits_before(repository, id, None) else {
+        return Ok(false);
+    };
+    let unsent = match seen {
+        Some(seen) if all.contains(&seen) => commits_before(repository, id, Some(seen)),
+        _ => Ok(all),
+    };
+    for id in unsent.to("look at the repository")? {
+        let Ok(commit) = repository.inner.find_commit(id) else {
+            return Ok(false);
+        };
+        if !has_files(repository, &commit, &mut known)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether something is missing of what the remote has too, so that it is better had from there,
+/// or whether `id`, which the branch would go on from, is older than that: what was forgotten
+/// since then would come back.
+fn is_sent_history_broken(repository: &Repository, id: Oid) -> Result<bool, GitError> {
+    if repository.get("remote").is_none() {
+        return Ok(false);
+    }
+    let branch = repository.branch();
+    let seen = repository.raw_target(&format!("refs/memdir/seen/{branch}"));
+    let fetched = repository.raw_target(&format!("refs/memdir/remote/{branch}"));
+    let is_there = |id: &Oid| repository.inner.find_commit(*id).is_ok();
+    let Some(sent) = seen.filter(is_there).or(fetched) else {
+        return Ok(false); // Nothing was sent yet.
+    };
+    if !is_there(&sent) {
+        return Ok(true);
+    }
+    // An error is a gap between them.
+    if seen == Some(sent) && !descends_from(repository, Id(id), Id(sent)).unwrap_or(false) {
+        return Ok(true);
+    }
+    let Ok(all) = commits_before(repository, sent, None) else {
+        return Ok(true);
+    };
+    let mut known = HashSet::new();
+    for id in all {
+        let commit = repository.inner.find_commit(id);
+        if !commit.map_or(Ok(false), |commit| {
+            has_files(repository, &commit, &mut known)
+        })? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// `id` and every commit that it rests on, but for those that `without` rests on.
+fn commits_before(
+    repository: &Repository,
+    id: Oid,
+    without: Option<Oid>,
+) -> Result<Vec<Oid>, git2::Error> {
+    let mut walk = repository.inner.revwalk()?;
+    walk.push(id)?;
+    if let Some(without) = without {
+        walk.hide(without)?;
+    }
+    walk.collect()
+}
+
+/// Whether all files of a commit are there; what is in `known` is. A text that is missing, and
+/// that the work folder has, is written anew.
+fn has_files(
+    repository: &Repository,
+    commit: &git2::Commit<'_>,
+    known: &mut HashSet<Oid>,
+) -> Result<bool, GitError> {
+    let odb = repository.inner.odb().to("look at the repository")?;
+    let mut folders = match known.insert(commit.tree_id()) {
+        true => vec![(PathBuf::new(), commit.tree_id())],
+        false => Vec::new(),
+    };
+    while let Some((path, id)) = folders.pop() {
+        let Ok(tree) = repository.inner.find_tree(id) else {
+            return Ok(false);
+        };
+        for entry in &tree {
+            let Ok(name) = entry.name() else { continue };
+            match entry.kind() {
+                Some(ObjectType::Tree) if known.insert(entry.id()) => {
+                    folders.push((path.join(name), entry.id()));
+                }
+                Some(ObjectType::Blob) if known.insert(entry.id()) && !odb.exists(entry.id()) => {
+                    let file = repository.work_folder().join(path.join(name));
+                    let text = std::fs::read(file).unwrap_or_default();
+                    if Id::of_text(&text).0 != entry.id() {
+                        return Ok(false);
+                    }
+                    repository.inner.blob(&text).to("repair the repository")?;
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// What is wrong with what the next commit needs, and with the history, a sentence each.
+///
+/// # Errors
+///
+/// Fails if something could not be read, other than damaged.
+pub fn repository_faults(repository: &Repository) -> Result<Vec<String>, GitError> {
+    let mut damaged = unreadable(repository)?;
+    damaged.extend(packs_with_wrong_sum(repository)?);
+    damaged.extend(damaged_references(repository)?);
+    if is_index_damaged(repository) {
+        damaged.push(repository.inner.path().join("index"));
+    }
+    let mut faults: Vec<String> = damaged
+        .iter()
+        .map(|path| format!("{} is damaged", path.display()))
+        .collect();
+    faults.extend(references_to_nothing(repository)?);
+    match repository.head() {
+        Err(error) => faults.push(error.to_string()),
+        // Nothing was committed to what is checked out, which may not be what was meant.
+        Ok(None) => faults.extend(repository.obstacle().map(|obstacle| obstacle.to_string())),
+        Ok(Some(head)) => {
+            if let Some(Err(error)) = commits(repository, head, None)?.find(Result::is_err) {
+                faults.push(error.to_string());
+            }
+            let trees = trees(repository, Some(head)).and_then(|mut trees| {
+                let odb = repository.inner.odb().to("look at the repository")?;
+                let mut files = trees.files_below("files")?;
+                files.extend(trees.files_below("archive")?);
+                files.extend(trees.files_below("journal")?);
+                files.retain(|(_, id)| !odb.exists(id.0));
+                Ok(files)
+            });
+            match trees {
+                Err(error) => faults.push(error.to_string()),
+                Ok(missing) => faults.extend(missing.iter().map(|(path, id)| {
+                    format!("the committed text of {path} is missing: {}", id.short())
+                })),
+            }
+        }
+    }
+    Ok(faults)
+}
+
+/// Sets objects aside that are damaged; whether there were any.
+fn set_aside_unreadable(repository: &Repository) -> Result<bool, GitError> {
+    let unreadable = unreadable(repository)?;
+    for path in &unreadable {
+        keep_aside(repository, path)?;
+    }
+    if !unreadable.is_empty() {
+        let odb = repository.inner.odb().to("look at the repository")?;
+        odb.refresh().to("look at the repository")?;
+    }
+    Ok(!unreadable.is_empty())
+}
+
+/// Sets own references aside that stand for nothing that is whole; whether there were any.
+fn set_aside_references(repository: &Repository) -> Result<bool, GitError> {
+    let mut is_changed = false;
+    for (path, id) in own_references(repository)? {
+        if !id.map_or(Ok(false), |id| is_whole(repository, id.0))? {
+            keep_aside(repository, &path)?;
+            is_changed = true;
+        }
+    }
+    let mut gone = Vec::new();
+    for (name, id) in packed_own_references(repository)? {
+        if !is_whole(repository, id.0)? {
+            gone.push(name);
+        }
+    }
+    is_changed |= !gone.is_empty();
+    drop_packed_references(repository, &gone)?;
+    Ok(is_changed)
+}
+
+/// Files of objects that are not what their names say.
+fn unreadable(repository: &Repository) -> Result<Vec<PathBuf>, GitError> {
+    let action = "look at the repository";
+    let odb = repository.inner.odb().to(action)?;
+    let mut unreadable = Vec::new();
+    for (id, path, _) in loose_objects(repository) {
+        // A file that cannot be read says nothing about the object.
+        std::fs::read(&path).to(action)?;
+        let is_sound = odb.read(id).is_ok_and(|object| {
+            Oid::hash_object(object.kind(), object.data()).is_ok_and(|hash| hash == id)
+        });
+        if !is_sound {
+            unreadable.push(path);
+        }
+    }
+    let packs = std::fs::read_dir(pack_folder(repository));
+    for file in packs.into_iter().flatten().flatten() {
+        std::fs::File::open(file.path()).to(action)?;
+    }
+    Ok(unreadable)
+}
+
+/// Whether all that could hold something can be read: what cannot be says nothing.
+fn check_readable(repository: &Repository) -> Result<(), GitError> {
+    let action = "look at the repository";
+    let common = repository.inner.commondir();
+    let mut folders = vec![common.join("objects"), common.join("refs")];
+    let listed = std::fs::read_to_string(common.join("objects/info/alternates"));
+    for line in listed.unwrap_or_default().lines() {
+        folders.push(common.join("objects").join(line));
+    }
+    while let Some(folder) = folders.pop() {
+        let entries = match std::fs::read_dir(&folder) {
+            // Gone as a whole is damage, but not where another repository is away.
+            Err(error) if error.kind() == ErrorKind::NotFound && folder.starts_with(common) => {
+                continue;
+            }
+            other => other.to(action)?,
+        };
+        for entry in entries {
+            let entry = entry.to(action)?;
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.starts_with(common.join("refs")) {
+                std::fs::File::open(&path).to(action)?;
+            }
+        }
+    }
+    Ok(())
 }

@@ -19,126 +19,135 @@ use sha1::Sha1;
 use crate::git::GitError;
 use crate::git::Repository;
 use crate::git::To;
-use crate::git::upkeep::packing::Pack;
+use crate::git::repository::locks::keep_aside;
+use crate::git::repository::packs::Pack;
+use crate::git::repository::packs::pack_folder;
+use crate::git::repository::packs::packs;
+use crate::git::repository::packs::write_pack;
 
 const ACTION: &str = "look at the packs";
 const SUM: u64 = 20;
 
-impl Repository {
-    /// Packs and their lists whose sum does not fit, or that belong to another pack.
-    ///
-    /// # Errors
-    ///
-    /// Fails if one of them cannot be read.
-    pub(in crate::git) fn packs_with_wrong_sum(&self) -> Result<Vec<PathBuf>, GitError> {
-        let objects = self.inner.commondir().join("objects");
-        let graphs = objects.join("info/commit-graphs");
-        let mut wrong = Vec::new();
-        for folder in [self.pack_folder(), objects.join("info"), graphs] {
-            for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-                let path = file.path();
-                // Somebody's git may have replaced it meanwhile.
-                if ends_with_sum(&path) && sum_of(&path)?.is_none() && path.exists() {
-                    wrong.push(path);
-                }
+/// Packs and their lists whose sum does not fit, or that belong to another pack.
+///
+/// # Errors
+///
+/// Fails if one of them cannot be read.
+pub(in crate::git) fn packs_with_wrong_sum(
+    repository: &Repository,
+) -> Result<Vec<PathBuf>, GitError> {
+    let objects = repository.inner.commondir().join("objects");
+    let graphs = objects.join("info/commit-graphs");
+    let mut wrong = Vec::new();
+    for folder in [pack_folder(repository), objects.join("info"), graphs] {
+        for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = file.path();
+            // Somebody's git may have replaced it meanwhile.
+            if ends_with_sum(&path) && sum_of(&path)?.is_none() && path.exists() {
+                wrong.push(path);
             }
         }
-        for pack in self.packs() {
-            let list = pack.path.with_extension("idx");
-            let is_wrong = wrong.contains(&list) || wrong.contains(&pack.path);
-            if !is_wrong && sum_of(&pack.path)? != sum_in_list(&list) && list.exists() {
-                wrong.push(list);
-            }
-        }
-        wrong.sort();
-        Ok(wrong)
     }
-
-    /// Repairs what [`Repository::packs_with_wrong_sum`] finds; whether there was anything. The
-    /// repository has to be opened anew then: the library still holds what was set aside.
-    ///
-    /// # Errors
-    ///
-    /// Fails if something cannot be read or written.
-    pub(in crate::git) fn repair_packs(&self) -> Result<bool, GitError> {
-        let wrong = self.packs_with_wrong_sum()?;
-        let packs = self.packs();
-        let is_of_pack = |path: &Path| has_extension(path, "pack") || has_extension(path, "idx");
-        for path in wrong.iter().filter(|path| !is_of_pack(path)) {
-            self.keep_aside(path)?;
-            if has_extension(path, "graph") {
-                self.keep_aside(&path.with_file_name("commit-graph-chain"))?;
-            }
-        }
-        for pack in packs {
-            let list = pack.path.with_extension("idx");
-            if wrong.contains(&pack.path) {
-                self.save_objects_of(&pack)?;
-            } else if wrong.contains(&list) {
-                self.list_anew(&pack)?;
-            }
-        }
-        Ok(!wrong.is_empty())
-    }
-
-    /// Makes the list of a sound pack anew.
-    fn list_anew(&self, pack: &Pack) -> Result<(), GitError> {
+    for pack in packs(repository) {
         let list = pack.path.with_extension("idx");
-        let failed = |error: std::io::Error| GitError::new(ACTION, error.to_string());
-        let mut file = File::open(&pack.path).map_err(failed)?;
-        let odb = self.inner.odb().to(ACTION)?;
-        let mut writer = odb.packwriter().to(ACTION)?;
-        let copied = std::io::copy(&mut file, &mut writer).map_err(failed);
-        // The library proves the pack, and may give what it wrote the same name.
-        let listed = copied.and_then(|_| writer.commit().to(ACTION));
-        if listed.is_err() {
-            return self.save_objects_of(pack);
+        let is_wrong = wrong.contains(&list) || wrong.contains(&pack.path);
+        if !is_wrong && sum_of(&pack.path)? != sum_in_list(&list) && list.exists() {
+            wrong.push(list);
         }
-        if sum_in_list(&list) != sum_of(&pack.path)? || sum_of(&list)?.is_none() {
-            self.set_pack_aside(pack)?;
-        }
-        Ok(())
     }
+    wrong.sort();
+    Ok(wrong)
+}
 
-    /// Makes a pack of what is sound in a damaged one, and sets that aside.
-    fn save_objects_of(&self, pack: &Pack) -> Result<(), GitError> {
-        let odb = self.inner.odb().to(ACTION)?;
-        let mut builder = self.inner.packbuilder().to(ACTION)?;
-        builder.set_threads(1);
-        let ids = pack.ids().unwrap_or_default();
-        let ids = ids.iter().filter_map(|id| Oid::from_bytes(id).ok());
-        let is_sound = |id: &Oid| {
-            odb.read(*id).is_ok_and(|object| {
-                Oid::hash_object(object.kind(), object.data()).is_ok_and(|hash| hash == *id)
-            })
-        };
-        let mut count = 0;
-        for id in ids.filter(is_sound) {
-            builder.insert_object(id, None).to(ACTION)?;
-            count += 1;
-        }
-        if count > 0 {
-            self.write_pack(&mut builder, ACTION)?;
-        }
-        // One that was written again as it should be has its old name.
-        match sum_of(&pack.path)?.is_some()
-            && sum_in_list(&pack.path.with_extension("idx")) == sum_of(&pack.path)?
-        {
-            true => Ok(()),
-            false => self.set_pack_aside(pack),
+/// Repairs what [`Repository::packs_with_wrong_sum`] finds; whether there was anything. The
+/// repository has to be opened anew then: the library still holds what was set aside.
+///
+/// # Errors
+///
+/// Fails if something cannot be read or written.
+pub(in crate::git) fn repair_packs(repository: &Repository) -> Result<bool, GitError> {
+    let wrong = packs_with_wrong_sum(repository)?;
+    let packs = packs(repository);
+    let is_of_pack = |path: &Path| has_extension(path, "pack") || has_extension(path, "idx");
+    for path in wrong.iter().filter(|path| !is_of_pack(path)) {
+        keep_aside(repository, path)?;
+        if has_extension(path, "graph") {
+            keep_aside(repository, &path.with_file_name("commit-graph-chain"))?;
         }
     }
+    for pack in packs {
+        let list = pack.path.with_extension("idx");
+        if wrong.contains(&pack.path) {
+            save_objects_of(repository, &pack)?;
+        } else if wrong.contains(&list) {
+            rebuild_pack_list(repository, &pack)?;
+        }
+    }
+    Ok(!wrong.is_empty())
+}
 
-    fn set_pack_aside(&self, pack: &Pack) -> Result<(), GitError> {
-        // The list goes last: one without its pack is passed over.
-        for part in ["pack", "rev", "bitmap", "mtimes", "idx"] {
-            self.keep_aside(&pack.path.with_extension(part))?;
-        }
-        // They would name the pack, and commits that are gone with it.
-        let graph = self.inner.commondir().join("objects/info/commit-graph");
-        self.keep_aside(&self.pack_folder().join("multi-pack-index"))?;
-        self.keep_aside(&graph)
+/// Makes the list of a sound pack anew.
+fn rebuild_pack_list(repository: &Repository, pack: &Pack) -> Result<(), GitError> {
+    let list = pack.path.with_extension("idx");
+    let mut file = File::open(&pack.path).to(ACTION)?;
+    let odb = repository.inner.odb().to(ACTION)?;
+    let mut writer = odb.packwriter().to(ACTION)?;
+    let copied = std::io::copy(&mut file, &mut writer).to(ACTION);
+    // The library proves the pack, and may give what it wrote the same name.
+    let listed = copied.and_then(|_| writer.commit().to(ACTION));
+    if listed.is_err() {
+        return save_objects_of(repository, pack);
     }
+    if sum_in_list(&list) != sum_of(&pack.path)? || sum_of(&list)?.is_none() {
+        set_pack_aside(repository, pack)?;
+    }
+    Ok(())
+}
+
+/// Makes a pack of what is sound in a damaged one, and sets that aside.
+fn save_objects_of(repository: &Repository, pack: &Pack) -> Result<(), GitError> {
+    let odb = repository.inner.odb().to(ACTION)?;
+    let mut builder = repository.inner.packbuilder().to(ACTION)?;
+    builder.set_threads(1);
+    let ids = pack.ids().unwrap_or_default();
+    let ids = ids.iter().filter_map(|id| Oid::from_bytes(id).ok());
+    let is_sound = |id: &Oid| {
+        odb.read(*id).is_ok_and(|object| {
+            Oid::hash_object(object.kind(), object.data()).is_ok_and(|hash| hash == *id)
+        })
+    };
+    let mut count = 0;
+    for id in ids.filter(is_sound) {
+        builder.insert_object(id, None).to(ACTION)?;
+        count += 1;
+    }
+    if count > 0 {
+        write_pack(repository, &mut builder, ACTION)?;
+    }
+    // One that was written again as it should be has its old name.
+    match sum_of(&pack.path)?.is_some()
+        && sum_in_list(&pack.path.with_extension("idx")) == sum_of(&pack.path)?
+    {
+        true => Ok(()),
+        false => set_pack_aside(repository, pack),
+    }
+}
+
+fn set_pack_aside(repository: &Repository, pack: &Pack) -> Result<(), GitError> {
+    // The list goes last: one without its pack is passed over.
+    for part in ["pack", "rev", "bitmap", "mtimes", "idx"] {
+        keep_aside(repository, &pack.path.with_extension(part))?;
+    }
+    // They would name the pack, and commits that are gone with it.
+    let graph = repository
+        .inner
+        .commondir()
+        .join("objects/info/commit-graph");
+    keep_aside(
+        repository,
+        &pack_folder(repository).join("multi-pack-index"),
+    )?;
+    keep_aside(repository, &graph)
 }
 
 fn has_extension(path: &Path, extension: &str) -> bool {
@@ -158,17 +167,16 @@ fn ends_with_sum(path: &Path) -> bool {
 
 /// The sum at the end of a file; `None` if it is not the file's, or if the file is gone.
 fn sum_of(path: &Path) -> Result<Option<[u8; SUM as usize]>, GitError> {
-    let failed = |error: std::io::Error| GitError::new(ACTION, error.to_string());
     let mut file = match File::open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        other => other.map_err(failed)?,
+        other => other.to(ACTION)?,
     };
-    let data = file.metadata().map_err(failed)?;
+    let data = file.metadata().to(ACTION)?;
     let Some(rest) = data.len().checked_sub(SUM).filter(|_| data.is_file()) else {
         return Ok(None);
     };
     let mut sum = Hashed(Sha1::new());
-    std::io::copy(&mut (&mut file).take(rest), &mut sum).map_err(failed)?;
+    std::io::copy(&mut (&mut file).take(rest), &mut sum).to(ACTION)?;
     let mut stated = [0; SUM as usize];
     let is_read = file.read_exact(&mut stated).is_ok();
     Ok((is_read && stated == *sum.0.finalize()).then_some(stated))

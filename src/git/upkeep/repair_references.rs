@@ -11,183 +11,188 @@ use git2::Reference;
 use crate::git::GitError;
 use crate::git::Id;
 use crate::git::Repository;
+use crate::git::To;
+use crate::git::repository::locks::keep_aside;
 use crate::git::repository::opening::replace;
 
 const BRANCHES: &str = "refs/heads/";
 const OWN: &str = "refs/memdir/";
 
-impl Repository {
-    /// Whether HEAD names a branch, or a commit.
-    pub(in crate::git) fn is_head_sound(&self) -> bool {
-        let text = std::fs::read(self.inner.path().join("HEAD")).unwrap_or_default();
-        let Ok(text) = String::from_utf8(text) else {
-            return false;
-        };
-        match text.strip_prefix("ref:") {
-            Some(name) => {
-                let name = name.trim();
-                name.starts_with(BRANCHES) && Reference::is_valid_name(name)
-            }
-            None => Id::parse(text.trim_end()).is_some(),
+/// Whether HEAD names a branch, or a commit.
+pub(in crate::git) fn is_head_sound(repository: &Repository) -> bool {
+    let text = std::fs::read(repository.inner.path().join("HEAD")).unwrap_or_default();
+    let Ok(text) = String::from_utf8(text) else {
+        return false;
+    };
+    match text.strip_prefix("ref:") {
+        Some(name) => {
+            let name = name.trim();
+            name.starts_with(BRANCHES) && Reference::is_valid_name(name)
         }
-    }
-
-    /// The branch that is checked out, if it is missing although commits were made on it: git
-    /// removes the log of a branch together with the branch.
-    pub(in crate::git) fn lost_branch(&self) -> Option<String> {
-        let branch = self.checked_out()?;
-        let log = self
-            .inner
-            .commondir()
-            .join("logs")
-            .join(BRANCHES)
-            .join(&branch);
-        let log = std::fs::read(log).ok()?;
-        let has_commits = log.split(|byte| *byte == b'\n').any(|line| {
-            let line = String::from_utf8_lossy(line);
-            line.split(' ').nth(1).and_then(Id::parse).is_some()
-        });
-        has_commits.then_some(branch)
-    }
-
-    /// HEAD and the packed references, if they are damaged.
-    pub(in crate::git) fn damaged_references(&self) -> Result<Vec<PathBuf>, GitError> {
-        let mut damaged = Vec::new();
-        if !self.is_head_sound() {
-            damaged.push(self.inner.path().join("HEAD"));
-        }
-        if self
-            .packed_references()?
-            .is_some_and(|packed| !packed.is_sound)
-        {
-            damaged.push(self.packed_references_path());
-        }
-        Ok(damaged)
-    }
-
-    /// Writes the packed references anew without the lines that say nothing; whether there were
-    /// any.
-    pub(in crate::git) fn repair_packed_references(&self) -> Result<bool, GitError> {
-        let Some(packed) = self.packed_references()?.filter(|packed| !packed.is_sound) else {
-            return Ok(false);
-        };
-        let path = self.packed_references_path();
-        self.keep_aside(&path)?;
-        let written = replace(&path, packed.sound.as_bytes());
-        written.map_err(|error| failed(&error))?;
-        Ok(true)
-    }
-
-    /// The logs of HEAD and of the store's branch.
-    fn logs(&self) -> [PathBuf; 2] {
-        let branch = format!("{BRANCHES}{}", self.branch());
-        let logs = self.inner.commondir().join("logs");
-        [self.inner.path().join("logs/HEAD"), logs.join(branch)]
-    }
-
-    /// The log, and its lines that name only commits that are there; `None` if that is all of it.
-    fn log_without_damage(&self, log: &Path) -> Option<Vec<u8>> {
-        let bytes = std::fs::read(log).ok()?;
-        let odb = self.inner.odb().ok()?;
-        let is_there = |word: &[u8]| {
-            let id = std::str::from_utf8(word).ok().and_then(Id::parse);
-            id.is_some_and(|id| id.0.is_zero() || odb.exists(id.0))
-        };
-        let is_sound = |line: &&[u8]| {
-            let mut words = line.split(|byte| *byte == b' ');
-            let (before, after) = (words.next(), words.next());
-            line.ends_with(b"\n") && before.is_some_and(is_there) && after.is_some_and(is_there)
-        };
-        let sound = bytes
-            .split_inclusive(|byte| *byte == b'\n')
-            .filter(is_sound);
-        let sound: Vec<u8> = sound.flatten().copied().collect();
-        (sound != bytes).then_some(sound)
-    }
-
-    /// Takes lines out of the logs that name what is not there, and keeps the logs as they were
-    /// aside; whether there were any.
-    pub(in crate::git) fn repair_logs(&self) -> Result<bool, GitError> {
-        let mut is_changed = false;
-        for log in self.logs() {
-            if let Some(sound) = self.log_without_damage(&log) {
-                self.keep_aside(&log)?;
-                replace(&log, &sound).map_err(|error| failed(&error))?;
-                is_changed = true;
-            }
-        }
-        Ok(is_changed)
-    }
-
-    /// The program's own references among the packed ones, and what they stand for.
-    pub(in crate::git) fn packed_own_references(&self) -> Result<Vec<(String, Id)>, GitError> {
-        let packed = self.packed_references()?;
-        let lines = packed.map(|packed| packed.sound).unwrap_or_default();
-        let reference = |line: &str| {
-            let (id, name) = line.split_once(' ')?;
-            name.starts_with(OWN)
-                .then(|| Some((name.to_owned(), Id::parse(id)?)))?
-        };
-        Ok(lines.lines().filter_map(reference).collect())
-    }
-
-    /// Takes packed references out, and keeps the file as it was aside.
-    pub(in crate::git) fn drop_packed_references(&self, names: &[String]) -> Result<(), GitError> {
-        let Some(packed) = self.packed_references()?.filter(|_| !names.is_empty()) else {
-            return Ok(());
-        };
-        let is_kept = |line: &&str| {
-            let name = line.trim_end().split_once(' ').map(|(_, name)| name);
-            !name.is_some_and(|name| names.iter().any(|gone| gone == name))
-        };
-        let kept: String = packed.sound.split_inclusive('\n').filter(is_kept).collect();
-        let path = self.packed_references_path();
-        self.keep_aside(&path)?;
-        replace(&path, kept.as_bytes()).map_err(|error| failed(&error))
-    }
-
-    /// References that stand for objects which are not there, a sentence each.
-    pub(in crate::git) fn references_to_nothing(&self) -> Result<Vec<String>, GitError> {
-        let mut found = Vec::new();
-        for (path, id) in self.own_references()? {
-            if id.is_none() {
-                found.push(format!("{} is damaged", path.display()));
-            }
-        }
-        for log in self.logs() {
-            if self.log_without_damage(&log).is_some() {
-                found.push(format!("{} names what is not there", log.display()));
-            }
-        }
-        // One that cannot be read is no reason to pass over the others.
-        let all = self.inner.references();
-        for reference in all.into_iter().flatten().flatten() {
-            let Some(id) = reference.target() else {
-                continue;
-            };
-            if !self.inner.odb().is_ok_and(|odb| odb.exists(id)) {
-                let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
-                found.push(format!("{name} stands for {id}, which is not there"));
-            }
-        }
-        Ok(found)
-    }
-
-    fn packed_references_path(&self) -> PathBuf {
-        self.inner.commondir().join("packed-refs")
-    }
-
-    fn packed_references(&self) -> Result<Option<PackedReferences>, GitError> {
-        match std::fs::read(self.packed_references_path()) {
-            Ok(bytes) => Ok(Some(PackedReferences::parse(&bytes))),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed(&error)),
-        }
+        None => Id::parse(text.trim_end()).is_some(),
     }
 }
 
-fn failed(error: &std::io::Error) -> GitError {
-    GitError::new("look at the references", error.to_string())
+/// HEAD and the packed references, if they are damaged.
+pub(in crate::git) fn damaged_references(
+    repository: &Repository,
+) -> Result<Vec<PathBuf>, GitError> {
+    let mut damaged = Vec::new();
+    if !is_head_sound(repository) {
+        damaged.push(repository.inner.path().join("HEAD"));
+    }
+    if packed_references(repository)?.is_some_and(|packed| !packed.is_sound) {
+        damaged.push(packed_references_path(repository));
+    }
+    Ok(damaged)
+}
+
+/// Writes the packed references anew without the lines that say nothing; whether there were
+/// any.
+pub(in crate::git) fn repair_packed_references(repository: &Repository) -> Result<bool, GitError> {
+    let Some(packed) = packed_references(repository)?.filter(|packed| !packed.is_sound) else {
+        return Ok(false);
+    };
+    let path = packed_references_path(repository);
+    keep_aside(repository, &path)?;
+    let written = replace(&path, packed.sound.as_bytes());
+    written.to("look at the references")?;
+    Ok(true)
+}
+
+/// The logs of HEAD and of the store's branch.
+fn log_paths(repository: &Repository) -> [PathBuf; 2] {
+    let branch = format!("{BRANCHES}{}", repository.branch());
+    let logs = repository.inner.commondir().join("logs");
+    [repository.inner.path().join("logs/HEAD"), logs.join(branch)]
+}
+
+/// The log, and its lines that name only commits that are there; `None` if that is all of it.
+fn log_without_damage(repository: &Repository, log: &Path) -> Option<Vec<u8>> {
+    let bytes = std::fs::read(log).ok()?;
+    let odb = repository.inner.odb().ok()?;
+    let is_there = |word: &[u8]| {
+        let id = std::str::from_utf8(word).ok().and_then(Id::parse);
+        id.is_some_and(|id| id.0.is_zero() || odb.exists(id.0))
+    };
+    let is_sound = |line: &&[u8]| {
+        let mut words = line.split(|byte| *byte == b' ');
+        let (before, after) = (words.next(), words.next());
+        line.ends_with(b"\n") && before.is_some_and(is_there) && after.is_some_and(is_there)
+    };
+    let sound = bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter(is_sound);
+    let sound: Vec<u8> = sound.flatten().copied().collect();
+    (sound != bytes).then_some(sound)
+}
+
+/// Takes lines out of the logs that name what is not there, and keeps the logs as they were
+/// aside; whether there were any.
+pub(in crate::git) fn repair_logs(repository: &Repository) -> Result<bool, GitError> {
+    let mut is_changed = false;
+    for log in log_paths(repository) {
+        if let Some(sound) = log_without_damage(repository, &log) {
+            keep_aside(repository, &log)?;
+            replace(&log, &sound).to("look at the references")?;
+            is_changed = true;
+        }
+    }
+    Ok(is_changed)
+}
+
+/// The program's own references among the packed ones, and what they stand for.
+pub(in crate::git) fn packed_own_references(
+    repository: &Repository,
+) -> Result<Vec<(String, Id)>, GitError> {
+    let packed = packed_references(repository)?;
+    let lines = packed.map(|packed| packed.sound).unwrap_or_default();
+    let reference = |line: &str| {
+        let (id, name) = line.split_once(' ')?;
+        name.starts_with(OWN)
+            .then(|| Some((name.to_owned(), Id::parse(id)?)))?
+    };
+    Ok(lines.lines().filter_map(reference).collect())
+}
+
+/// Takes packed references out, and keeps the file as it was aside.
+pub(in crate::git) fn drop_packed_references(
+    repository: &Repository,
+    names: &[String],
+) -> Result<(), GitError> {
+    let Some(packed) = packed_references(repository)?.filter(|_| !names.is_empty()) else {
+        return Ok(());
+    };
+    let is_kept = |line: &&str| {
+        let name = line.trim_end().split_once(' ').map(|(_, name)| name);
+        !name.is_some_and(|name| names.iter().any(|gone| gone == name))
+    };
+    let kept: String = packed.sound.split_inclusive('\n').filter(is_kept).collect();
+    let path = packed_references_path(repository);
+    keep_aside(repository, &path)?;
+    replace(&path, kept.as_bytes()).to("look at the references")
+}
+
+/// References that stand for objects which are not there, a sentence each.
+pub(in crate::git) fn references_to_nothing(
+    repository: &Repository,
+) -> Result<Vec<String>, GitError> {
+    let mut found = Vec::new();
+    for (path, id) in own_references(repository)? {
+        if id.is_none() {
+            found.push(format!("{} is damaged", path.display()));
+        }
+    }
+    for log in log_paths(repository) {
+        if log_without_damage(repository, &log).is_some() {
+            found.push(format!("{} names what is not there", log.display()));
+        }
+    }
+    // One that cannot be read is no reason to pass over the others.
+    let all = repository.inner.references();
+    for reference in all.into_iter().flatten().flatten() {
+        let Some(id) = reference.target() else {
+            continue;
+        };
+        if !repository.inner.odb().is_ok_and(|odb| odb.exists(id)) {
+            let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
+            found.push(format!("{name} stands for {id}, which is not there"));
+        }
+    }
+    Ok(found)
+}
+
+/// The program's own references, each with what it stands for.
+pub(in crate::git) fn own_references(
+    repository: &Repository,
+) -> Result<Vec<(PathBuf, Option<Id>)>, GitError> {
+    let mut found = Vec::new();
+    let mut folders = vec![repository.inner.commondir().join("refs/memdir")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_none_or(|ending| ending != "lock") {
+                let text = std::fs::read(&path).to("look at the repository")?;
+                let text = std::str::from_utf8(&text).unwrap_or_default();
+                found.push((path, Id::parse(text.trim_end())));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn packed_references_path(repository: &Repository) -> PathBuf {
+    repository.inner.commondir().join("packed-refs")
+}
+
+fn packed_references(repository: &Repository) -> Result<Option<PackedReferences>, GitError> {
+    match std::fs::read(packed_references_path(repository)) {
+        Ok(bytes) => Ok(Some(PackedReferences::parse(&bytes))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).to("look at the references"),
+    }
 }
 
 /// What the file of packed references says.

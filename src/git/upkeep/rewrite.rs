@@ -18,7 +18,10 @@ use crate::git::GitError;
 use crate::git::Id;
 use crate::git::Repository;
 use crate::git::To;
+use crate::git::committing::branch_update::advance_reference;
 use crate::git::repository::opening::replace;
+use crate::git::upkeep::packing::has_kept_packs;
+use crate::git::upkeep::packing::remove_objects;
 
 /// What became of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,237 +39,241 @@ const ZERO: &str = "0000000000000000000000000000000000000000";
 /// Says which files go, by their paths below the store.
 pub type IsGone<'a> = dyn Fn(&str) -> bool + 'a;
 
-impl Repository {
-    /// Why this history cannot be rewritten, if there is a reason.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the repository cannot be read.
-    pub fn not_to_rewrite(&self) -> Result<Option<&'static str>, GitError> {
-        let alternates = self.inner.commondir().join("objects/info/alternates");
-        Ok(if !self.prefix.is_empty() {
-            Some("the store is not all of the repository")
-        } else if !self.inner.worktrees().to(ACTION)?.is_empty() {
-            Some("another work tree of it is checked out elsewhere")
-        } else if alternates.exists() {
-            Some("it takes objects from another repository")
-        } else if self.inner.is_shallow() {
-            Some("it is a shallow one")
-        } else if self.has_kept_packs() {
-            Some("a pack of it is marked to be kept")
-        } else {
-            None
-        })
-    }
+/// Why this history cannot be rewritten, if there is a reason.
+///
+/// # Errors
+///
+/// Fails if the repository cannot be read.
+pub fn rewrite_obstacle(repository: &Repository) -> Result<Option<&'static str>, GitError> {
+    let alternates = repository.inner.commondir().join("objects/info/alternates");
+    Ok(if !repository.prefix.is_empty() {
+        Some("the store is not all of the repository")
+    } else if !repository.inner.worktrees().to(ACTION)?.is_empty() {
+        Some("another work tree of it is checked out elsewhere")
+    } else if alternates.exists() {
+        Some("it takes objects from another repository")
+    } else if repository.inner.is_shallow() {
+        Some("it is a shallow one")
+    } else if has_kept_packs(repository) {
+        Some("a pack of it is marked to be kept")
+    } else {
+        None
+    })
+}
 
-    /// Takes the files that `is_gone` names out of every commit, and every other file with the same
-    /// text; nobody else writes meanwhile. Fails without having done anything if the newest commit
-    /// of the branch holds one of the texts.
-    ///
-    /// # Errors
-    ///
-    /// As said; or if something cannot be read or written, or somebody moves the branch.
-    pub fn rewrite_without(&self, is_gone: &IsGone<'_>) -> Result<Rewritten, GitError> {
-        let branch = format!("refs/heads/{}", self.branch());
-        let mut rewriting = Rewriting::of(self, is_gone)?;
-        let tips = self.tips()?;
-        let commits = self.oldest_first(tips.values().map(|(_, commit)| *commit))?;
-        for commit in &commits {
-            let tree = self.inner.find_commit(*commit).to(ACTION)?.tree_id();
-            rewriting.collect(tree, "")?;
+/// Takes the files that `is_gone` names out of every commit, and every other file with the same
+/// text; nobody else writes meanwhile. Fails without having done anything if the newest commit
+/// of the branch holds one of the texts.
+///
+/// # Errors
+///
+/// As said; or if something cannot be read or written, or somebody moves the branch.
+pub fn rewrite_without(
+    repository: &Repository,
+    is_gone: &IsGone<'_>,
+) -> Result<Rewritten, GitError> {
+    let branch = format!("refs/heads/{}", repository.branch());
+    let mut rewriting = Rewriting::of(repository, is_gone)?;
+    let tips = tips(repository)?;
+    let commits = oldest_first(repository, tips.values().map(|(_, commit)| *commit))?;
+    for commit in &commits {
+        let tree = repository.inner.find_commit(*commit).to(ACTION)?.tree_id();
+        rewriting.collect(tree, "")?;
+    }
+    if let Some(head) = repository.reference(&branch)? {
+        let tree = repository.inner.find_commit(head.0).to(ACTION)?.tree_id();
+        if let Some(path) = rewriting.holds(tree, "")? {
+            let reason = format!("`{path}` holds the same text; purge it as well, or change it");
+            return Err(GitError::new(ACTION, reason));
         }
-        if let Some(head) = self.reference(&branch)? {
-            let tree = self.inner.find_commit(head.0).to(ACTION)?.tree_id();
-            if let Some(path) = rewriting.holds(tree, "")? {
-                let reason =
-                    format!("`{path}` holds the same text; purge it as well, or change it");
-                return Err(GitError::new(ACTION, reason));
+    }
+    let mut map = HashMap::new();
+    for commit in commits {
+        let new = rewriting.commit(commit, &map)?;
+        map.insert(commit, new);
+    }
+    let mut last = None;
+    for (name, (target, commit)) in &tips {
+        let new = map[commit];
+        match new == *commit {
+            true => {}
+            false if *name == branch => last = Some((*target, new)),
+            false => {
+                let set = repository.inner.reference(name, new, true, WHY);
+                set.to(ACTION)?;
             }
         }
-        let mut map = HashMap::new();
-        for commit in commits {
-            let new = rewriting.commit(commit, &map)?;
-            map.insert(commit, new);
-        }
-        let mut last = None;
-        for (name, (target, commit)) in &tips {
-            let new = map[commit];
-            match new == *commit {
-                true => {}
-                false if *name == branch => last = Some((*target, new)),
-                false => {
-                    let set = self.inner.reference(name, new, true, WHY);
-                    set.to(ACTION)?;
-                }
-            }
-        }
-        if let Some((from, to)) = last
-            && !self.advance(&branch, Some(Id(from)), Id(to), WHY)?
-        {
-            return Err(GitError::new(ACTION, "somebody moved the branch meanwhile"));
-        }
-        self.rewrite_logs(&map)?;
-        let texts = self.prune(rewriting.texts, is_gone)?;
-        let changed = map.iter().filter(|(old, new)| old != new);
-        Ok(Rewritten {
-            commits: changed.count(),
-            texts,
-        })
     }
-
-    /// What every reference points to, and the commit that is meant.
-    fn tips(&self) -> Result<BTreeMap<String, (Oid, Oid)>, GitError> {
-        let mut tips = BTreeMap::new();
-        for reference in self.inner.references().to(ACTION)? {
-            let reference = reference.to(ACTION)?;
-            let (Some(target), Ok(commit)) = (reference.target(), reference.peel_to_commit())
-            else {
-                continue; // One that points to another reference, or to no commit.
-            };
-            let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
-            tips.insert(name, (target, commit.id()));
-        }
-        Ok(tips)
+    if let Some((from, to)) = last
+        && !advance_reference(repository, &branch, Some(Id(from)), Id(to), WHY)?
+    {
+        return Err(GitError::new(ACTION, "somebody moved the branch meanwhile"));
     }
+    rewrite_logs(repository, &map)?;
+    let texts = prune(repository, rewriting.texts, is_gone)?;
+    let changed = map.iter().filter(|(old, new)| old != new);
+    Ok(Rewritten {
+        commits: changed.count(),
+        texts,
+    })
+}
 
-    fn oldest_first(&self, tips: impl Iterator<Item = Oid>) -> Result<Vec<Oid>, GitError> {
-        let mut walk = self.inner.revwalk().to(ACTION)?;
-        walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)
-            .to(ACTION)?;
-        for tip in tips {
-            walk.push(tip).to(ACTION)?;
-        }
-        walk.collect::<Result<_, _>>().to(ACTION)
-    }
-
-    /// Has the logs of references name the new commits; a line about one that is not there any more
-    /// goes.
-    fn rewrite_logs(&self, map: &HashMap<Oid, Oid>) -> Result<(), GitError> {
-        let failed = |error: std::io::Error| GitError::new(ACTION, error.to_string());
-        let known: HashSet<Oid> = map.values().copied().collect();
-        let named = |id: &str| match id {
-            ZERO => Some(ZERO.to_owned()),
-            id => {
-                let id = Oid::from_str(id).ok()?;
-                let new = map.get(&id).copied().or_else(|| known.get(&id).copied())?;
-                Some(new.to_string())
-            }
+/// What every reference points to, and the commit that is meant.
+fn tips(repository: &Repository) -> Result<BTreeMap<String, (Oid, Oid)>, GitError> {
+    let mut tips = BTreeMap::new();
+    for reference in repository.inner.references().to(ACTION)? {
+        let reference = reference.to(ACTION)?;
+        let (Some(target), Ok(commit)) = (reference.target(), reference.peel_to_commit()) else {
+            continue; // One that points to another reference, or to no commit.
         };
-        let mut pending = vec![self.inner.commondir().join("logs")];
-        while let Some(path) = pending.pop() {
-            if path.is_dir() {
-                let entries = std::fs::read_dir(&path).map_err(failed)?.flatten();
-                pending.extend(entries.map(|entry| entry.path()));
-                continue;
-            }
-            let Ok(text) = std::fs::read_to_string(&path) else {
-                continue;
-            };
-            let line = |line: &str| {
-                let (before, rest) = line.split_at_checked(40)?;
-                let (after, rest) = rest.strip_prefix(' ')?.split_at_checked(40)?;
-                let after = named(after)?;
-                let before = named(before).unwrap_or_else(|| ZERO.to_owned());
-                Some(format!("{before} {after}{rest}\n"))
-            };
-            let new: String = text.lines().filter_map(line).collect();
-            if new != text {
-                replace(&path, new.as_bytes()).map_err(failed)?;
-            }
-        }
-        Ok(())
+        let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
+        tips.insert(name, (target, commit.id()));
     }
+    Ok(tips)
+}
 
-    /// Removes what no reference leads to and what holds one of `texts`; how many texts.
-    fn prune(&self, mut texts: HashSet<Oid>, is_gone: &IsGone<'_>) -> Result<usize, GitError> {
-        let odb = self.inner.odb().to(ACTION)?;
-        odb.refresh().to(ACTION)?;
-        let reachable = self.reachable()?;
-        let mut others: Vec<(Oid, ObjectType)> = Vec::new();
-        let mut all = Vec::new();
-        odb.foreach(|id| {
-            all.push(*id);
-            true
-        })
+fn oldest_first(
+    repository: &Repository,
+    tips: impl Iterator<Item = Oid>,
+) -> Result<Vec<Oid>, GitError> {
+    let mut walk = repository.inner.revwalk().to(ACTION)?;
+    walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)
         .to(ACTION)?;
-        for id in all.into_iter().filter(|id| !reachable.contains(id)) {
-            let (_, kind) = odb.read_header(id).to(ACTION)?;
-            others.push((id, kind));
-        }
-        let of = |wanted: ObjectType| {
-            let others = others.iter().filter(move |(_, kind)| *kind == wanted);
-            others.map(|(id, _)| *id).collect::<Vec<Oid>>()
-        };
-        let trees = of(ObjectType::Tree);
-        // Where a folder lies that nobody names is not known: its files are known by their names.
-        for id in &trees {
-            for entry in &self.inner.find_tree(*id).to(ACTION)? {
-                let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
-                let is_it =
-                    is_gone(&format!("files/{name}")) || is_gone(&format!("archive/{name}"));
-                let is_empty = entry.id() == Id::of_text(b"").0;
-                if is_it && !is_empty && !reachable.contains(&entry.id()) {
-                    texts.insert(entry.id());
-                }
-            }
-        }
-        let mut tainted: HashSet<Oid> = texts.difference(&reachable).copied().collect();
-        // From objects to those that name them, however deep.
-        let mut named_by: HashMap<Oid, Vec<Oid>> = HashMap::new();
-        for id in trees {
-            for entry in &self.inner.find_tree(id).to(ACTION)? {
-                named_by.entry(entry.id()).or_default().push(id);
-            }
-        }
-        for id in of(ObjectType::Commit) {
-            let commit = self.inner.find_commit(id).to(ACTION)?;
-            for named in commit.parent_ids().chain([commit.tree_id()]) {
-                named_by.entry(named).or_default().push(id);
-            }
-        }
-        for id in of(ObjectType::Tag) {
-            let tag = self.inner.find_tag(id).to(ACTION)?;
-            named_by.entry(tag.target_id()).or_default().push(id);
-        }
-        // What was removed by a run that was killed is named by objects that must go, too.
-        let missing = named_by.keys().filter(|id| !odb.exists(**id)).copied();
-        tainted.extend(missing);
-        let mut pending: Vec<Oid> = tainted.iter().copied().collect();
-        while let Some(id) = pending.pop() {
-            let above = named_by.get(&id).into_iter().flatten();
-            pending.extend(
-                above
-                    .filter(|id| tainted.insert(**id))
-                    .copied()
-                    .collect::<Vec<_>>(),
-            );
-        }
-        let count = texts.iter().filter(|id| odb.exists(**id)).count();
-        self.remove_objects(&tainted)?;
-        Ok(count)
+    for tip in tips {
+        walk.push(tip).to(ACTION)?;
     }
+    walk.collect::<Result<_, _>>().to(ACTION)
+}
 
-    /// Everything that a reference leads to.
-    fn reachable(&self) -> Result<HashSet<Oid>, GitError> {
-        let tips = self.tips()?;
-        let mut reachable: HashSet<Oid> = tips.values().map(|(target, _)| *target).collect();
-        for id in self.oldest_first(tips.values().map(|(_, commit)| *commit))? {
-            reachable.insert(id);
-            let mut pending = vec![self.inner.find_commit(id).to(ACTION)?.tree_id()];
-            while let Some(tree) = pending.pop() {
-                if !reachable.insert(tree) {
-                    continue;
-                }
-                for entry in &self.inner.find_tree(tree).to(ACTION)? {
-                    match entry.kind() {
-                        Some(ObjectType::Tree) => pending.push(entry.id()),
-                        _ => drop(reachable.insert(entry.id())),
-                    }
+/// Has the logs of references name the new commits; a line about one that is not there any more
+/// goes.
+fn rewrite_logs(repository: &Repository, map: &HashMap<Oid, Oid>) -> Result<(), GitError> {
+    let known: HashSet<Oid> = map.values().copied().collect();
+    let named = |id: &str| match id {
+        ZERO => Some(ZERO.to_owned()),
+        id => {
+            let id = Oid::from_str(id).ok()?;
+            let new = map.get(&id).copied().or_else(|| known.get(&id).copied())?;
+            Some(new.to_string())
+        }
+    };
+    let mut pending = vec![repository.inner.commondir().join("logs")];
+    while let Some(path) = pending.pop() {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(&path).to(ACTION)?.flatten();
+            pending.extend(entries.map(|entry| entry.path()));
+            continue;
+        }
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            continue;
+        };
+        let line = |line: &str| {
+            let (before, rest) = line.split_at_checked(40)?;
+            let (after, rest) = rest.strip_prefix(' ')?.split_at_checked(40)?;
+            let after = named(after)?;
+            let before = named(before).unwrap_or_else(|| ZERO.to_owned());
+            Some(format!("{before} {after}{rest}\n"))
+        };
+        let new: String = text.lines().filter_map(line).collect();
+        if new != text {
+            replace(&path, new.as_bytes()).to(ACTION)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what no reference leads to and what holds one of `texts`; how many texts.
+fn prune(
+    repository: &Repository,
+    mut texts: HashSet<Oid>,
+    is_gone: &IsGone<'_>,
+) -> Result<usize, GitError> {
+    let odb = repository.inner.odb().to(ACTION)?;
+    odb.refresh().to(ACTION)?;
+    let reachable = reachable(repository)?;
+    let mut others: Vec<(Oid, ObjectType)> = Vec::new();
+    let mut all = Vec::new();
+    odb.foreach(|id| {
+        all.push(*id);
+        true
+    })
+    .to(ACTION)?;
+    for id in all.into_iter().filter(|id| !reachable.contains(id)) {
+        let (_, kind) = odb.read_header(id).to(ACTION)?;
+        others.push((id, kind));
+    }
+    let of = |wanted: ObjectType| {
+        let others = others.iter().filter(move |(_, kind)| *kind == wanted);
+        others.map(|(id, _)| *id).collect::<Vec<Oid>>()
+    };
+    let trees = of(ObjectType::Tree);
+    // Where a folder lies that nobody names is not known: its files are known by their names.
+    for id in &trees {
+        for entry in &repository.inner.find_tree(*id).to(ACTION)? {
+            let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+            let is_it = is_gone(&format!("files/{name}")) || is_gone(&format!("archive/{name}"));
+            let is_empty = entry.id() == Id::of_text(b"").0;
+            if is_it && !is_empty && !reachable.contains(&entry.id()) {
+                texts.insert(entry.id());
+            }
+        }
+    }
+    let mut tainted: HashSet<Oid> = texts.difference(&reachable).copied().collect();
+    // From objects to those that name them, however deep.
+    let mut named_by: HashMap<Oid, Vec<Oid>> = HashMap::new();
+    for id in trees {
+        for entry in &repository.inner.find_tree(id).to(ACTION)? {
+            named_by.entry(entry.id()).or_default().push(id);
+        }
+    }
+    for id in of(ObjectType::Commit) {
+        let commit = repository.inner.find_commit(id).to(ACTION)?;
+        for named in commit.parent_ids().chain([commit.tree_id()]) {
+            named_by.entry(named).or_default().push(id);
+        }
+    }
+    for id in of(ObjectType::Tag) {
+        let tag = repository.inner.find_tag(id).to(ACTION)?;
+        named_by.entry(tag.target_id()).or_default().push(id);
+    }
+    // What was removed by a run that was killed is named by objects that must go, too.
+    let missing = named_by.keys().filter(|id| !odb.exists(**id)).copied();
+    tainted.extend(missing);
+    let mut pending: Vec<Oid> = tainted.iter().copied().collect();
+    while let Some(id) = pending.pop() {
+        let above = named_by.get(&id).into_iter().flatten();
+        pending.extend(
+            above
+                .filter(|id| tainted.insert(**id))
+                .copied()
+                .collect::<Vec<_>>(),
+        );
+    }
+    let count = texts.iter().filter(|id| odb.exists(**id)).count();
+    remove_objects(repository, &tainted)?;
+    Ok(count)
+}
+
+/// Everything that a reference leads to.
+fn reachable(repository: &Repository) -> Result<HashSet<Oid>, GitError> {
+    let tips = tips(repository)?;
+    let mut reachable: HashSet<Oid> = tips.values().map(|(target, _)| *target).collect();
+    for id in oldest_first(repository, tips.values().map(|(_, commit)| *commit))? {
+        reachable.insert(id);
+        let mut pending = vec![repository.inner.find_commit(id).to(ACTION)?.tree_id()];
+        while let Some(tree) = pending.pop() {
+            if !reachable.insert(tree) {
+                continue;
+            }
+            for entry in &repository.inner.find_tree(tree).to(ACTION)? {
+                match entry.kind() {
+                    Some(ObjectType::Tree) => pending.push(entry.id()),
+                    _ => drop(reachable.insert(entry.id())),
                 }
             }
         }
-        Ok(reachable)
     }
+    Ok(reachable)
 }
 
 /// What a rewriting has found and made so far.

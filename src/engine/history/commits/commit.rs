@@ -23,6 +23,7 @@ use crate::engine::write::change_notes::{BY_HAND, ChangeNotes, FOUND};
 use crate::engine::write::{change_notes, replace};
 use crate::files::{Place, Version, is_journal};
 use crate::format::is_memory_name;
+use crate::git;
 use crate::git::{Author, Id, NewText, Owner, RESUME, Repository, Staged, Trees};
 
 /// Result of an attempt to commit.
@@ -185,7 +186,7 @@ pub(in crate::engine) fn commit_locked(
         ));
     }
     // Their commit would fail, and they would not know why.
-    if repository.is_git_committing() {
+    if git::is_git_committing(&repository) {
         return Ok(Committed::Busy);
     }
     match begin_git_work(history, &repository)? {
@@ -227,7 +228,7 @@ fn commit_in(
     if let Pending::Names(names) = &mut pending {
         names.extend(replaced);
     }
-    let mut trees = repository.trees(head)?;
+    let mut trees = git::trees(repository, head)?;
     let Some(Waiting {
         mut differences,
         unfinished,
@@ -255,7 +256,7 @@ fn commit_in(
             None => return Ok(Committed::Busy),
         }
         if head != before {
-            trees = repository.trees(head)?;
+            trees = git::trees(repository, head)?;
         }
     }
     let message = message_of(history, &differences, why, notes);
@@ -273,7 +274,7 @@ fn commit_in(
     else {
         return Ok(Committed::Busy); // A file changed meanwhile.
     };
-    if !repository.move_branch(head, commit, COMMITTED, &staged)? {
+    if !git::move_branch(repository, head, commit, COMMITTED, &staged)? {
         return Ok(Committed::Busy);
     }
     if let Some(unfinished) = unfinished {
@@ -396,7 +397,15 @@ fn write_commit(
         }))
     };
     let parents: Vec<Id> = head.into_iter().collect();
-    let commit = repository.commit(trees, &parents, &changes, &mut text_of, message, author)?;
+    let commit = git::write_commit(
+        repository,
+        trees,
+        &parents,
+        &changes,
+        &mut text_of,
+        message,
+        author,
+    )?;
     if let Some(error) = failed {
         return Err(error.into());
     }

@@ -9,6 +9,7 @@ use crate::files::{
     Entry, FilesError, JOURNALS, Listing, Place, Version, is_journal, tombstone_of,
 };
 use crate::format::is_memory_name;
+use crate::git;
 use crate::git::{Id, Repository, Stamped, Trees};
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashMap};
@@ -164,7 +165,7 @@ pub(in crate::engine) fn compare_all(
     repository: &Repository,
     trees: &mut Trees<'_>,
 ) -> Result<Vec<Difference>, EngineError> {
-    let known = repository.known_files();
+    let known = git::known_files(repository);
     let mut differences = Vec::new();
     for (place, folder) in [(Place::Files, "files"), (Place::Archive, "archive")] {
         let mut committed: HashMap<String, Id> = trees.files_below(folder)?.into_iter().collect();

@@ -19,6 +19,7 @@ use crate::engine::history::past_commits::PastCommits;
 use crate::engine::history::{History, consent, past_commits};
 use crate::engine::texts::stem_of;
 use crate::files::{FilesError, Place, Version, read_derived, write_derived};
+use crate::git;
 use crate::git::{Id, LastChanges, Repository};
 use crate::journal::{DATE, RESTORE, Record};
 
@@ -41,7 +42,7 @@ pub(in crate::engine) fn date_what_git_wrote(history: &History) -> Result<(), En
     }
     let dated = dated.and_then(|text| Id::parse(str::from_utf8(&text).ok()?));
     // A commit may be gone by now, such as one that was made anew.
-    match dated.map(|dated| repository.changes(Some(dated), head)) {
+    match dated.map(|dated| git::diff(&repository, Some(dated), head)) {
         Some(Ok(changes)) => {
             let names = changes.into_iter().filter_map(|change| {
                 let name = change.path.strip_prefix("files/")?;
@@ -67,7 +68,7 @@ pub(in crate::engine) fn date_brought_back(
     names: &BTreeSet<String>,
 ) -> Result<(), EngineError> {
     let PastCommits { repository, head } = past_commits::history(history)?;
-    let mut trees = repository.trees(Some(head))?;
+    let mut trees = git::trees(&repository, Some(head))?;
     let mut committed = Vec::new();
     for name in names {
         if let Some(id) = trees.file(&Place::Files.path_of(name))? {
@@ -96,7 +97,7 @@ pub(in crate::engine) fn date_found(
     repository: &Repository,
     commit: Id,
 ) -> Result<(), EngineError> {
-    let committed = repository.trees(Some(commit))?.files_below("files")?;
+    let committed = git::trees(repository, Some(commit))?.files_below("files")?;
     let names = committed.into_iter().filter_map(|(path, id)| {
         let name = path.strip_prefix("files/")?;
         Some((name.to_owned(), id))
@@ -174,7 +175,7 @@ fn date(
             }
             let changes = match &mut last_changes {
                 Some(changes) => changes,
-                empty => empty.insert(repository.last_changes(to, None, |path| path)?),
+                empty => empty.insert(git::last_changes(repository, to, None, |path| path)?),
             };
             let at = changes.of_text(&Place::Files.path_of(&name), brings_back)?;
             Ok(at.saturating_mul(1_000_000_000))

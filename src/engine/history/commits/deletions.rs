@@ -12,6 +12,7 @@ use crate::engine::history::History;
 use crate::engine::history::commits::compare::is_ours;
 use crate::engine::history::merge_plan::{MergePlan, MergeStep, stem_of_path};
 use crate::format::content_start;
+use crate::git;
 use crate::git::{Id, PathChange, Repository};
 
 /// More deletions than this are too many if they are also more than a fifth of all memories: a
@@ -68,14 +69,14 @@ pub(in crate::engine) fn deleted_here(
     tip: Id,
     head: Id,
 ) -> Result<Option<String>, EngineError> {
-    let changes = repository.changes(Some(tip), head)?;
+    let changes = git::diff(repository, Some(tip), head)?;
     let is_loss = |change: &PathChange| change.before.is_some() && is_memory(&change.path);
     if !changes.iter().any(is_loss) {
         return Ok(None);
     }
     let all = measured(repository, by_stem(&memories(repository, tip)?))?;
     let after = by_stem(&memories(repository, head)?);
-    let tombstones = repository.trees(Some(head))?.files_below("tombstones")?;
+    let tombstones = git::trees(repository, Some(head))?.files_below("tombstones")?;
     let purged: BTreeSet<String> = tombstones
         .iter()
         .map(|(path, _)| stem_of_path(path).to_owned())
@@ -260,7 +261,7 @@ fn reason(all: usize, lost: &Lost) -> Option<String> {
 
 /// All memories of a commit, live and forgotten, by their paths.
 fn memories(repository: &Repository, commit: Id) -> Result<BTreeMap<String, Id>, EngineError> {
-    let mut trees = repository.trees(Some(commit))?;
+    let mut trees = git::trees(repository, Some(commit))?;
     let mut files = trees.files_below("files")?;
     files.extend(trees.files_below("archive")?);
     Ok(files

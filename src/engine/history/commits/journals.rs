@@ -21,6 +21,7 @@ use crate::engine::history::History;
 use crate::engine::history::commits::compare::{COMMITTED, Difference};
 use crate::engine::write::screen::found_in;
 use crate::files::{JOURNALS, is_journal, journal_lock};
+use crate::git;
 use crate::git::{Id, Repository, Trees};
 
 /// Time after the last commit made here until journals alone are committed: else each use
@@ -109,7 +110,7 @@ pub(in crate::engine) fn are_journals_due(
     history: &History,
     repository: &Repository,
 ) -> Result<bool, EngineError> {
-    let last = repository.last_made(COMMITTED)?;
+    let last = git::last_commit_time(repository, COMMITTED)?;
     Ok(is_due(last, history.live.clock.now().timestamp()))
 }
 

@@ -15,6 +15,7 @@ use crate::engine::texts::name_of;
 use crate::engine::write::screen::{not_allowed, not_allowed_by};
 use crate::files::{Place, is_journal};
 use crate::format;
+use crate::git;
 use crate::git::{CommitInfo, Id, Repository};
 use crate::secrets::Policy;
 
@@ -35,7 +36,7 @@ pub(in crate::engine) fn leaks_in_history(
     })?;
     let mut leaks = Vec::new();
     if !suspects.is_empty() {
-        for moment in repository.moments(head, None)? {
+        for moment in git::commits(repository, head, None)? {
             add_leaks(
                 history,
                 repository,
@@ -61,9 +62,9 @@ pub(in crate::engine) fn leak_to_send(
     if history.writer.secrets == Policy::Off {
         return Ok(None);
     }
-    let screened = repository.made_here(COMMITTED)?.unwrap_or_default();
+    let screened = git::reflog_commits(repository, COMMITTED)?.unwrap_or_default();
     let mut leaks = Vec::new();
-    for moment in repository.moments(head, tip)? {
+    for moment in git::commits(repository, head, tip)? {
         let moment = moment?;
         // What a merge brings is looked at where it was made.
         if moment.parents.len() < 2 && !screened.contains(&moment.id) {
@@ -81,7 +82,7 @@ fn add_leaks(
     leaks: &mut Vec<Leak>,
 ) -> Result<(), EngineError> {
     let before = moment.parents.first().copied();
-    for change in repository.changes(before, moment.id)? {
+    for change in git::diff(repository, before, moment.id)? {
         let Some(id) = change.after.filter(|id| is_suspect(*id)) else {
             continue;
         };

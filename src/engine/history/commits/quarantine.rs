@@ -23,6 +23,7 @@ use crate::engine::write::screen::not_allowed;
 use crate::files::is_journal;
 use crate::format;
 use crate::format::are_settings;
+use crate::git;
 use crate::git::{Id, Owner, PathRejection, Repository};
 use crate::model::Stem;
 use crate::secrets::Policy;
@@ -58,7 +59,7 @@ pub fn held_back(history: &History) -> Result<Vec<Quarantined>, EngineError> {
         return Ok(Vec::new());
     }
     let secrets = holds_secrets_back(history, &repository);
-    let mut trees = repository.trees(repository.head()?)?;
+    let mut trees = git::trees(&repository, repository.head()?)?;
     let mut differences = compare::compare_all(history, &repository, &mut trees)?;
     compare::compare_settings(history, &repository, &mut trees, &mut differences)?;
     journals::compare_journals(history, &repository, &mut trees, true, &mut differences)?;

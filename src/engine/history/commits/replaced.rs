@@ -23,6 +23,7 @@ use crate::engine::texts::{name_of, stem_of};
 use crate::engine::write::change_notes::{BY_HAND, ChangeNotes};
 use crate::engine::write::{screen, tombstones};
 use crate::files::{Place, ReplacedText};
+use crate::git;
 use crate::git::{Id, NewText, Repository, Staged};
 
 /// A text that some commit is to hold before the files are committed as they are now.
@@ -91,7 +92,7 @@ pub(in crate::engine) fn commit_replaced(
         let path = text.place.path_of(&text.name);
         by_memory.entry(path).or_default().push(text);
     }
-    let mut trees = repository.trees(head)?;
+    let mut trees = git::trees(repository, head)?;
     let mut rounds: Vec<Vec<Former>> = Vec::new();
     let mut settled = Vec::new();
     for (path, texts) in by_memory {
@@ -272,9 +273,10 @@ fn commit_formers(
         .collect();
     let mut text_of =
         |path: &str, _: Id| Ok(texts.remove(path).map_or(NewText::Gone, NewText::Bytes));
-    let mut trees = repository.trees(head)?;
+    let mut trees = git::trees(repository, head)?;
     let parents: Vec<Id> = head.into_iter().collect();
-    let commit = repository.commit(
+    let commit = git::write_commit(
+        repository,
         &mut trees,
         &parents,
         &changes,
@@ -285,7 +287,7 @@ fn commit_formers(
     let Some(commit) = commit else {
         return Ok(None);
     };
-    let is_moved = repository.move_branch(head, commit, COMMITTED, &staged)?;
+    let is_moved = git::move_branch(repository, head, commit, COMMITTED, &staged)?;
     if is_moved && history.live.has_background() {
         *git_work::committed_to(history) = Some(commit);
     }

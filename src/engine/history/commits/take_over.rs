@@ -4,6 +4,7 @@ use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::dates;
 use crate::engine::history::commits::deletions::is_memory;
+use crate::git;
 use crate::git::{Address, Id, Network, Owner, RemoteBranches, Repository};
 
 pub(in crate::engine) fn checked_out(
@@ -51,9 +52,9 @@ pub(in crate::engine) fn look_into(
         return Ok(Content::default());
     };
     let mut content = Content::default();
-    let ours = repository.changes(None, tip)?;
+    let ours = git::diff(repository, None, tip)?;
     content.has_memories = ours.iter().any(|change| is_memory(&change.path));
-    let others = repository.changes_elsewhere(None, tip)?;
+    let others = git::foreign_changes(repository, None, tip)?;
     let mut others = others.into_iter().map(|change| change.path);
     content.other = others.find(|path| !is_usual(path));
     Ok(content)
@@ -78,7 +79,7 @@ pub(in crate::engine) fn take_over_own(
         return Ok(false);
     };
     if let Some(head) = repository.head()? {
-        let others = repository.changes_elsewhere(None, head)?;
+        let others = git::foreign_changes(repository, None, head)?;
         if !others.iter().all(|change| is_usual(&change.path)) {
             return Ok(false);
         }

@@ -16,6 +16,7 @@ use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::compare::Difference;
 use crate::files::{begin_lines, is_below_journals, leave_line, lines_at, remove_lines};
+use crate::git;
 use crate::git::{Id, Repository};
 
 /// References of such commits; their names end with the branch.
@@ -69,24 +70,24 @@ pub(in crate::engine) fn unfinished_merge(
     let Some(commit) = repository.reference(&reference(repository))? else {
         return Ok(None);
     };
-    let mut is_held = repository.rests_on(head, commit)?;
-    let parents = repository.parents(commit)?;
+    let mut is_held = git::descends_from(repository, head, commit)?;
+    let parents = git::parents(repository, commit)?;
     if !is_held && parents.len() > 1 {
         // Somebody put the same together with git.
         is_held = true;
         for parent in parents {
-            is_held &= repository.rests_on(head, parent)?;
+            is_held &= git::descends_from(repository, head, parent)?;
         }
     }
     let base = match is_held {
         true => None,
-        false => repository.common(head, commit)?,
+        false => git::merge_base(repository, head, commit)?,
     };
     let Some(base) = base else {
         end_merge(history, repository)?;
         return Ok(None);
     };
-    let wanted = repository.changes(Some(base), commit)?.into_iter();
+    let wanted = git::diff(repository, Some(base), commit)?.into_iter();
     let mut lines = lines_at(&merge_note(history)).into_iter();
     // Where somebody else moved the branch, nobody knows what became of the files.
     let is_valid = lines.next() == Some(first_line(commit, head));
@@ -133,7 +134,7 @@ pub(in crate::engine) fn begin_merge(
 
 fn started_merge(repository: &Repository, head: Id, commit: Id) -> Result<Unfinished, EngineError> {
     repository.set_reference(&reference(repository), commit)?;
-    let wanted = repository.changes(Some(head), commit)?.into_iter();
+    let wanted = git::diff(repository, Some(head), commit)?.into_iter();
     Ok(Unfinished {
         commit,
         base: head,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::merge_plan::MergePlan;
+use crate::git;
 use crate::git::{Id, Repository};
 
 /// A commit that rests on `tip` alone and holds the files of `head` after `plan`; `tip` itself
@@ -19,7 +20,7 @@ pub(in crate::engine) fn adopting_commit(
     let Some(git) = &history.git else {
         return Ok(None);
     };
-    let mut here = repository.changes(Some(tip), head)?;
+    let mut here = git::diff(repository, Some(tip), head)?;
     // What no machine takes is no file here, and was not deleted.
     let mut kept = Vec::new();
     for change in &here {
@@ -36,7 +37,7 @@ pub(in crate::engine) fn adopting_commit(
         .collect();
     let steps = plan.steps.iter();
     wanted.extend(steps.map(|step| (step.path.clone(), step.after)));
-    let mut trees = repository.trees(Some(tip))?;
+    let mut trees = git::trees(repository, Some(tip))?;
     let mut changes = Vec::new();
     for (path, after) in wanted {
         if trees.file(&path)? != after {
@@ -49,5 +50,13 @@ pub(in crate::engine) fn adopting_commit(
     let mut text_of = plan.text_of();
     let message = "Go on from the remote's history\n\nTool: sync\n";
     let author = repository.author(&git.user, history.live.clock.now().timestamp());
-    Ok(repository.commit(&mut trees, &[tip], &changes, &mut text_of, message, &author)?)
+    Ok(git::write_commit(
+        repository,
+        &mut trees,
+        &[tip],
+        &changes,
+        &mut text_of,
+        message,
+        &author,
+    )?)
 }

@@ -34,6 +34,7 @@ use crate::engine::history::remote::{adopt, apply, foreign_files, state, three_w
 use crate::engine::history::{History, consent, git_work, repair, tidy};
 use crate::engine::texts::stem_of;
 use crate::files::{CrashMarker, Lock, is_journal};
+use crate::git;
 use crate::git::{Id, LeftOut, Network, NewText, Owner, Pushed, Repository, Staged, Trees};
 
 /// Maximum number of attempts while the remote's branch moves.
@@ -92,8 +93,8 @@ fn clear_left_locks(history: &History) -> Result<bool, EngineError> {
     let Some(repository) = consent::repository(history)? else {
         return Ok(true);
     };
-    repository.end_moving()?;
-    let taken = repository.clear_locks(&repository.branch(), true);
+    git::finish_branch_move(&repository)?;
+    let taken = git::clear_locks(&repository, &repository.branch(), true);
     Ok(taken.in_use.is_empty())
 }
 
@@ -179,7 +180,7 @@ fn exchange_once(
     };
     if tip == Some(head) {
         repository.set_reference(&remote.seen_ref(), head)?;
-        repository.forget_made(head)?;
+        git::forget_local_commits(&repository, head)?;
     } else {
         if let Some(reason) = not_to_send(history, &repository, tip, head, accept)? {
             return Ok(Some(Exchanged::Paused(reason)));
@@ -187,7 +188,7 @@ fn exchange_once(
         if send(&network, &repository, &remote, head, tip, stop)? != Pushed::Done {
             return Ok(None);
         }
-        moved.pushed = repository.moments(head, tip)?.count();
+        moved.pushed = git::commits(&repository, head, tip)?.count();
     }
     deletions::measure_from(history, &repository, head, accept.deletions)?;
     Ok(Some(Exchanged::InStep(std::mem::take(moved))))
@@ -213,7 +214,7 @@ fn send(
     if let (Pushed::Done, Some(known)) = (&sent, known) {
         repository.set_reference(&remote.tip_ref(), known)?;
         repository.set_reference(&remote.seen_ref(), known)?;
-        repository.forget_made(known)?;
+        git::forget_local_commits(repository, known)?;
     }
     Ok(sent)
 }
@@ -243,12 +244,13 @@ fn pull(
         Ok(adopted) => adopted,
         Err(reason) => return Ok(Pulled::Paused(reason.to_owned())),
     };
-    let is_taken = head.is_some_and(|head| repository.rests_on(head, tip).unwrap_or(false));
+    let is_taken =
+        head.is_some_and(|head| git::descends_from(repository, head, tip).unwrap_or(false));
     if is_taken && adopted.is_none() {
         return Ok(Pulled::Done);
     }
-    let known = seen.filter(|seen| repository.rests_on(tip, *seen).unwrap_or(false));
-    let inspected = repository.inspect(tip, known)?;
+    let known = seen.filter(|seen| git::descends_from(repository, tip, *seen).unwrap_or(false));
+    let inspected = git::inspect(repository, tip, known)?;
     if let Some(reason) = inspected.refused {
         return Ok(Pulled::Paused(format!(
             "what the remote sends is not taken: {reason}"
@@ -257,7 +259,7 @@ fn pull(
     let base = match (head, adopted) {
         (None, _) => None,
         (_, Some(seen)) => Some(seen),
-        (Some(head), None) => repository.common(head, tip)?,
+        (Some(head), None) => git::merge_base(repository, head, tip)?,
     };
     // Who named the remote wanted both together, also where it was empty then.
     if head.is_some() && base.is_none() && seen.is_some() && !accept.other_history {
@@ -289,7 +291,7 @@ fn adopted(
     accept: Accept,
 ) -> Result<Result<Option<Id>, &'static str>, EngineError> {
     let rewritten = match seen {
-        Some(seen) if !repository.rests_on(tip, seen)? => Some(seen),
+        Some(seen) if !git::descends_from(repository, tip, seen)? => Some(seen),
         _ => None,
     };
     if rewritten.is_some() && !accept.other_history && !accept.rewritten {
@@ -323,7 +325,7 @@ fn begin_pull(
     if let Some(obstacle) = repository.obstacle() {
         return Ok(Err(Pulled::Paused(obstacle.to_string())));
     }
-    if repository.is_git_committing() {
+    if git::is_git_committing(repository) {
         return Ok(Err(Pulled::Again));
     }
     let at_work = git_work::begin_git_work(history, repository)?;
@@ -408,12 +410,12 @@ fn merge_in(
     moved: &mut Transfer,
 ) -> Result<Pulled, EngineError> {
     let paused = |reason: &str| Ok(Pulled::Paused(reason.to_owned()));
-    let theirs = repository.followed(repository.changes(base, tip)?)?;
+    let theirs = repository.followed(git::diff(repository, base, tip)?)?;
     let ours = match head {
         None => Vec::new(),
-        Some(head) => repository.changes(base, head)?,
+        Some(head) => git::diff(repository, base, head)?,
     };
-    if repository.owner() == Owner::Asked && repository.differs_elsewhere(base, tip)? {
+    if repository.owner() == Owner::Asked && git::foreign_files_differ(repository, base, tip)? {
         return paused(
             "the remote has commits about other files of this repository; pull them with git, then memories are exchanged again",
         );
@@ -434,7 +436,7 @@ fn merge_in(
             without_buried(history, repository, tip, &plan)?
         }
         (Some(head), None) => {
-            let (trees, both) = repository.trees_with_others(base, head, tip)?;
+            let (trees, both) = git::merge_foreign_files(repository, base, head, tip)?;
             kept = both;
             merge_commit(history, repository, trees, [head, tip], &plan)?
         }
@@ -463,9 +465,9 @@ fn carry_out(
         back_up(history, repository, head)?;
     }
     let unfinished = match head {
-        Some(head) if repository.rests_on(commit, head)? => Some(unfinished::begin_merge(
-            history, repository, head, commit, unfinished,
-        )?),
+        Some(head) if git::descends_from(repository, commit, head)? => Some(
+            unfinished::begin_merge(history, repository, head, commit, unfinished)?,
+        ),
         _ => None,
     };
     if let Some(path) = apply::apply(history, repository, &plan.steps, unfinished.as_ref())? {
@@ -476,7 +478,7 @@ fn carry_out(
     }
     foreign_files::take_over_others(history, repository, head, commit)?;
     let staged = staged(history, repository, head, commit)?;
-    if !repository.move_branch(head, commit, "memdir: sync", &staged)? {
+    if !git::move_branch(repository, head, commit, "memdir: sync", &staged)? {
         return Ok(Pulled::Again);
     }
     if unfinished.is_some() {
@@ -517,10 +519,10 @@ fn staged(
     commit: Id,
 ) -> Result<BTreeMap<String, Staged>, EngineError> {
     let mut staged = match repository.owner() {
-        Owner::Store => repository.staged_elsewhere(head, commit)?,
+        Owner::Store => git::stage_foreign_changes(repository, head, commit)?,
         _ => BTreeMap::new(),
     };
-    for change in repository.changes(head, commit)? {
+    for change in git::diff(repository, head, commit)? {
         let version = match change.after {
             Some(after) if repository.left_out(&change.path, after)?.is_none() => {
                 history.live.store.version_at(&change.path)?
@@ -556,8 +558,9 @@ fn without_buried(
         .collect();
     let message = "Take away memories that were purged\n\nTool: sync\n";
     let author = repository.author(&git.user, history.live.clock.now().timestamp());
-    Ok(repository.commit(
-        &mut repository.trees(Some(tip))?,
+    Ok(git::write_commit(
+        repository,
+        &mut git::trees(repository, Some(tip))?,
         &[tip],
         &changes,
         &mut |_, _| Ok(NewText::Gone),
@@ -592,7 +595,8 @@ fn merge_commit(
         plan.steps.len()
     );
     let author = repository.author(&git.user, history.live.clock.now().timestamp());
-    Ok(repository.commit(
+    Ok(git::write_commit(
+        repository,
         &mut trees,
         &parents,
         &changes,
@@ -625,9 +629,9 @@ fn not_to_send(
         )));
     }
     if repository.owner() == Owner::Asked {
-        for moment in repository.moments(head, tip)? {
+        for moment in git::commits(repository, head, tip)? {
             let moment = moment?;
-            if !repository.is_made_here(moment.id) {
+            if !git::is_local_commit(repository, moment.id) {
                 let subject = moment.message.lines().next().unwrap_or_default();
                 return Ok(Some(format!(
                     "the branch holds a commit that somebody made or changed and that is not pushed yet ({} {subject}); push the branch with git, then memories are exchanged again",

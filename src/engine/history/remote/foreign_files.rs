@@ -9,6 +9,7 @@ use std::path::Path;
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::files::{FilesError, Version};
+use crate::git;
 use crate::git::{Id, OtherChange, Owner, Repository};
 
 /// A larger file is left to git.
@@ -29,7 +30,7 @@ pub(in crate::engine) fn take_over_others(
     if repository.owner() != Owner::Store {
         return Ok(()); // There they came with git.
     }
-    for change in repository.changes_elsewhere(before, after)? {
+    for change in git::foreign_changes(repository, before, after)? {
         take_over(history, repository, &change)?;
     }
     Ok(())

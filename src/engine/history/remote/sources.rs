@@ -10,6 +10,7 @@ use crate::engine::history::merge_plan::{Lying, Sources, stem_of_path};
 use crate::engine::texts::name_of;
 use crate::engine::write::tombstones::all_texts_since_added;
 use crate::files::tombstone_of;
+use crate::git;
 use crate::git::{Id, LastChanges, Repository};
 
 /// A merge's texts and times.
@@ -47,7 +48,7 @@ impl<'a> CommitSources<'a> {
     ) -> Result<CommitSources<'a>, EngineError> {
         let mut purged: BTreeMap<String, BTreeSet<Id>> = BTreeMap::new();
         for side in [head, Some(tip)] {
-            for (path, id) in repository.trees(side)?.files_below("tombstones")? {
+            for (path, id) in git::trees(repository, side)?.files_below("tombstones")? {
                 purged.entry(path).or_default().insert(id);
             }
         }
@@ -79,7 +80,7 @@ impl<'a> CommitSources<'a> {
             return Ok(memories);
         }
         let side = if is_local { self.head } else { Some(self.tip) };
-        let mut trees = self.repository.trees(side)?;
+        let mut trees = git::trees(self.repository, side)?;
         let mut memories = HashMap::new();
         // Of two that are called so, the live one counts.
         for folder in ["archive", "files"] {
@@ -132,9 +133,7 @@ impl Sources for CommitSources<'_> {
         let (newest, walks) = self.side(is_local);
         let mut last_changes = walks.last_changes.borrow_mut();
         if last_changes.is_none() {
-            let changes = self
-                .repository
-                .last_changes(newest, self.base, stem_of_path)?;
+            let changes = git::last_changes(self.repository, newest, self.base, stem_of_path)?;
             *last_changes = Some(changes);
         }
         let last_changes = last_changes.as_mut().expect("it was made above");

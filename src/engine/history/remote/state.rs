@@ -7,6 +7,7 @@ use crate::engine::history::commits::quarantine;
 use crate::engine::history::consent::Remote;
 use crate::engine::history::remote::exchanged::Exchanged;
 use crate::engine::history::{History, consent};
+use crate::git;
 use crate::git::{Id, Means, Network, Owner, Repository};
 
 /// Result of the last attempt to come into step.
@@ -86,7 +87,7 @@ pub fn git_status(history: &History) -> Result<GitStatus, EngineError> {
     }
     let head = repository.head()?;
     let newest = match head {
-        Some(head) => Some((head.short(), repository.moment(head)?.at)),
+        Some(head) => Some((head.short(), git::commit_info(&repository, head)?.at)),
         None => None,
     };
     let mut note = consent::unfollowed_remote(history, &repository);
@@ -139,7 +140,7 @@ fn remote_status(
     let seen = repository.reference(&remote.seen_ref())?;
     let unsent = match head {
         None => 0,
-        Some(head) => repository.moments(head, seen)?.count(),
+        Some(head) => git::commits(repository, head, seen)?.count(),
     };
     Ok(RemoteStatus {
         address: remote.address.to_string(),

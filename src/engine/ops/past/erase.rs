@@ -20,6 +20,7 @@ use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
 use crate::files::Lock;
 use crate::files::Place;
+use crate::git;
 use crate::git::Owner;
 use crate::git::Repository;
 use crate::git::Rewritten;
@@ -92,7 +93,7 @@ fn history_to_rewrite(engine: &Engine) -> Result<Repository, EngineError> {
     if let Some(obstacle) = repository.obstacle() {
         return refused(&obstacle.to_string());
     }
-    match repository.not_to_rewrite()? {
+    match git::rewrite_obstacle(&repository)? {
         Some(why) => refused(why),
         None => Ok(repository),
     }
@@ -127,7 +128,7 @@ pub fn erase(engine: &Engine, purged: &[(Stem, String)]) -> Result<Erased, Engin
             })
         })
     };
-    let Rewritten { commits, texts } = repository.rewrite_without(&is_gone)?;
+    let Rewritten { commits, texts } = git::rewrite_without(&repository, &is_gone)?;
     if engine.live.has_background() {
         *git_work::committed_to(&engine.history) = repository.head()?;
     }

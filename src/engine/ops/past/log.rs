@@ -28,6 +28,7 @@ use crate::engine::texts::stem_of;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Version;
+use crate::git;
 use crate::git::CommitInfo;
 use crate::git::Id;
 use crate::model::Stem;
@@ -126,7 +127,7 @@ pub fn headline_at(engine: &Engine, id: &str, commit: &str) -> Option<String> {
             return Ok(None);
         };
         let mut text = history.text_at(&stem, commit, None);
-        if let Some(parent) = history.repository.parents(commit)?.first()
+        if let Some(parent) = git::parents(&history.repository, commit)?.first()
             && text.is_err()
         {
             text = history.text_at(&stem, *parent, None);

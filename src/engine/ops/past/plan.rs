@@ -23,6 +23,7 @@ use crate::format::MergeSide;
 use crate::format::Merged;
 use crate::format::is_memory_name;
 use crate::format::merge;
+use crate::git;
 use crate::git::CommitInfo;
 use crate::git::Id;
 use crate::git::PathChange;
@@ -99,7 +100,7 @@ pub(in crate::engine) fn plan(
     files: Option<&BTreeSet<String>>,
 ) -> Result<Plan, EngineError> {
     let parent = moment.parents.first().copied();
-    let changes = history.repository.changes(parent, moment.id)?;
+    let changes = git::diff(&history.repository, parent, moment.id)?;
     let present = present_files(engine)?;
     let mut plan = Plan::default();
     for (name, pairs) in by_file(changes) {

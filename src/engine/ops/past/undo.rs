@@ -44,6 +44,7 @@ use crate::engine::write::tombstones;
 use crate::files::FilesError;
 use crate::files::Place;
 use crate::files::Replaced;
+use crate::git;
 use crate::git::CommitInfo;
 use crate::git::Id;
 use crate::git::Named;
@@ -262,7 +263,7 @@ fn aim(
     let commit = match Id::parse(text) {
         Some(id) => return Ok(UndoTarget::Commit(id)),
         None if is_memory_only => Named::Nothing,
-        None => history.repository.named(text, history.head)?,
+        None => git::resolve_revision(&history.repository, text, history.head)?,
     };
     let mut memory = names::resolve(&engine.live, text);
     if matches!(memory, Err(EngineError::NotFound(_))) {
@@ -300,7 +301,7 @@ fn choose(engine: &Engine, history: &PastCommits, aim: UndoTarget) -> Result<Cho
     match aim {
         UndoTarget::Last => {
             // What came from other machines was done there.
-            let made_here = history.repository.made_here(COMMITTED)?;
+            let made_here = git::reflog_commits(&history.repository, COMMITTED)?;
             // What somebody did by hand is committed later than it was done.
             let mut by_hand: Option<(Choice, DoneAt)> = None;
             history.each(|moment| {
@@ -422,9 +423,11 @@ fn done_at_of(
     choice: &Choice,
 ) -> Result<DoneAt, EngineError> {
     let moment = &choice.moment;
-    let changes = history
-        .repository
-        .changes(moment.parents.first().copied(), moment.id)?;
+    let changes = git::diff(
+        &history.repository,
+        moment.parents.first().copied(),
+        moment.id,
+    )?;
     let is_meant = |path: &str| {
         let file = path.rsplit('/').next().unwrap_or_default();
         choice

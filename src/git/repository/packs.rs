@@ -1,0 +1,117 @@
+//! Objects on disk: files of one object each, and packs with their lists.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use git2::Oid;
+use git2::PackBuilder;
+
+use crate::git::GitError;
+use crate::git::Id;
+use crate::git::Repository;
+use crate::git::To;
+
+/// A pack that has a list of what it holds beside it.
+pub(in crate::git) struct Pack {
+    pub path: PathBuf,
+    pub size: u64,
+}
+
+/// The list of a pack begins with these, and counts of ids by their first byte.
+const LIST_HEADER: [u8; 8] = *b"\xfftOc\0\0\0\x02";
+const COUNTS: usize = 256 * 4;
+
+impl Pack {
+    /// Whether nobody said that it has to stay as it is.
+    pub fn is_plain(&self) -> bool {
+        let marks = ["keep", "promisor", "mtimes"];
+        !marks
+            .iter()
+            .any(|mark| self.path.with_extension(mark).exists())
+    }
+
+    /// The ids of its objects.
+    pub fn ids(&self) -> std::io::Result<Vec<[u8; 20]>> {
+        let list = std::fs::read(self.path.with_extension("idx"))?;
+        let unknown = || std::io::Error::other("the list of a pack is of an unknown kind");
+        let rest = list.strip_prefix(&LIST_HEADER).ok_or_else(unknown)?;
+        let (counts, rest) = rest.split_at_checked(COUNTS).ok_or_else(unknown)?;
+        let (_, count) = counts.split_at(COUNTS - 4);
+        let count = u32::from_be_bytes(count.try_into().map_err(|_| unknown())?) as usize;
+        let ids = rest.get(..count * 20).ok_or_else(unknown)?;
+        Ok(ids.as_chunks::<20>().0.to_vec())
+    }
+
+    /// The list goes last: one without its pack is passed over, a pack without its list is rubbish.
+    pub fn remove(&self) {
+        for part in ["pack", "rev", "bitmap", "idx"] {
+            let _ = std::fs::remove_file(self.path.with_extension(part)); // Tried again later.
+        }
+    }
+}
+
+/// Writes what `builder` holds as a pack of this repository, for `action`.
+pub(in crate::git) fn write_pack(
+    repository: &Repository,
+    builder: &mut PackBuilder<'_>,
+    action: &str,
+) -> Result<(), GitError> {
+    let odb = repository.inner.odb().to(action)?;
+    let mut pack = odb.packwriter().to(action)?;
+    let mut failed = None;
+    builder
+        .foreach(|bytes| {
+            failed = pack.write_all(bytes).err();
+            failed.is_none()
+        })
+        .to(action)?;
+    if let Some(error) = failed {
+        return Err(GitError::new(action, error.to_string()));
+    }
+    // The library proves what it wrote before it gives the pack its name.
+    pack.commit().to(action)?;
+    Ok(())
+}
+
+pub(in crate::git) fn loose_objects(repository: &Repository) -> Vec<(Oid, PathBuf, u64)> {
+    let folder = repository.inner.commondir().join("objects");
+    let mut loose = Vec::new();
+    for byte in 0..=u8::MAX {
+        let start = format!("{byte:02x}");
+        let Ok(files) = std::fs::read_dir(folder.join(&start)) else {
+            continue;
+        };
+        for file in files.flatten() {
+            let name = file.file_name();
+            let id = name.to_str().map(|rest| format!("{start}{rest}"));
+            let Some(Id(id)) = id.as_deref().and_then(Id::parse) else {
+                continue;
+            };
+            let size = file.metadata().map_or(0, |data| data.len());
+            loose.push((id, file.path(), size));
+        }
+    }
+    loose
+}
+
+pub(in crate::git) fn pack_folder(repository: &Repository) -> PathBuf {
+    repository.inner.commondir().join("objects/pack")
+}
+
+pub(in crate::git) fn packs(repository: &Repository) -> Vec<Pack> {
+    let mut packs = Vec::new();
+    let Ok(files) = std::fs::read_dir(pack_folder(repository)) else {
+        return packs;
+    };
+    for file in files.flatten() {
+        let path = file.path();
+        if path.extension().is_some_and(|word| word == "pack")
+            && path.with_extension("idx").exists()
+            && let Ok(data) = file.metadata()
+        {
+            let size = data.len();
+            packs.push(Pack { path, size });
+        }
+    }
+    packs
+}

@@ -1,0 +1,81 @@
+//! Processes that may be using a repository: git programs at work in it, and whoever has a file open.
+//!
+//! Only Linux tells, by `/proc`.
+
+use std::fs::ReadDir;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::git::Repository;
+
+/// Commands of git that commit or move a branch.
+const COMMITTING: [&[u8]; 7] = [
+    b"commit",
+    b"merge",
+    b"pull",
+    b"rebase",
+    b"cherry-pick",
+    b"revert",
+    b"am",
+];
+
+/// Whether a git program works in this repository, or may: while it waits for an editor or a hook, it
+/// does not have its lock files open. Where nothing tells, one may.
+pub(in crate::git) fn is_git_running(repository: &Repository) -> bool {
+    is_any_git(repository, |_| true)
+}
+
+/// Whether a git program is about to commit in this repository, or to move its branch: one that
+/// waits for an editor or a hook has nothing locked, and fails if the branch moves. One that
+/// refuses to merge has reset all files, and puts what was not committed back. `false` where no
+/// system tells.
+pub fn is_git_committing(repository: &Repository) -> bool {
+    cfg!(target_os = "linux")
+        && is_any_git(repository, |process| {
+            let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
+            let mut words = line.split(|byte| *byte == 0);
+            words.any(|word| COMMITTING.contains(&word))
+        })
+}
+
+fn is_any_git(repository: &Repository, is_meant: impl Fn(&Path) -> bool) -> bool {
+    let folders = [
+        repository.work_folder(),
+        repository.inner.commondir().to_owned(),
+    ];
+    let folders = folders.map(|folder| folder.canonicalize().unwrap_or(folder));
+    let Some(processes) = processes() else {
+        return true;
+    };
+    processes.flatten().any(|process| {
+        let name = std::fs::read(process.path().join("comm")).unwrap_or_default();
+        if !name.starts_with(b"git") || !is_meant(&process.path()) {
+            return false;
+        }
+        match std::fs::read_link(process.path().join("cwd")) {
+            Ok(folder) => folders.iter().any(|own| folder.starts_with(own)),
+            // Another user's, or just ended.
+            Err(error) => error.kind() != ErrorKind::NotFound,
+        }
+    })
+}
+
+/// Whether a process that this one may look at has the file open. `false` where no system tells.
+pub(in crate::git) fn is_open_somewhere(path: &Path) -> bool {
+    let (Ok(path), Some(processes)) = (path.canonicalize(), processes()) else {
+        return false;
+    };
+    processes.flatten().any(|process| {
+        let files = std::fs::read_dir(process.path().join("fd"));
+        files
+            .into_iter()
+            .flatten()
+            .flatten()
+            .any(|file| std::fs::read_link(file.path()).is_ok_and(|target| target == path))
+    })
+}
+
+fn processes() -> Option<ReadDir> {
+    let is_told = cfg!(target_os = "linux");
+    is_told.then(|| std::fs::read_dir("/proc").ok())?
+}
