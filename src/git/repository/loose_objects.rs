@@ -15,33 +15,29 @@
 use std::ffi::CString;
 use std::ffi::c_int;
 use std::ffi::c_void;
-use std::fs::File;
-use std::io::ErrorKind;
-use std::io::Read;
-use std::mem::MaybeUninit;
 use std::path::Path;
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::Once;
 
 use git2::Binding;
-use git2::ObjectType;
 use git2::Oid;
 use git2::Repository;
 use libgit2_sys as raw;
 
+use crate::git::repository::loose_file::LooseObject;
+use crate::git::repository::loose_file::Unreadable;
+use crate::git::repository::loose_file::open_file;
+use crate::git::repository::loose_file::read_beginning;
+use crate::git::repository::loose_file::read_bytes;
+use crate::git::repository::loose_file::read_whole;
+
 /// libgit2 asks sources of objects in falling order: packs, then this one, then its own loose
 /// objects, which are left the default. Packs first: most objects of a long history lie there.
 const PACKED_PRIORITY: c_int = 3;
-const GUARD_PRIORITY: c_int = 2;
+const SOURCE_PRIORITY: c_int = 2;
 /// How deep libgit2 follows the files that name other folders of objects.
 const MOST_ALTERNATES: usize = 5;
-/// A header needs fewer: a type, a blank, twenty digits and a zero.
-const HEADER_BYTES: usize = 64;
-/// Bytes of a file that suffice to inflate a header, as for libgit2.
-const HEADER_INPUT: u64 = 1024;
-/// Deflate makes at most 258 bytes of 2 bits.
-const MOST_INFLATION: u64 = 1032;
 
 /// Opens the repository at `path` with checked loose objects.
 pub(in crate::git) fn open(path: &Path) -> Result<Repository, git2::Error> {
@@ -57,7 +53,7 @@ pub(in crate::git) fn check_loose_objects(repository: &Repository) -> Result<(),
     static PRIORITY: Once = Once::new();
     PRIORITY.call_once(|| {
         // SAFETY: the option takes one `int`, which libgit2 stores. It is read when a repository's
-        // objects are first opened; of those that this module guards, none is before this line.
+        // objects are first opened; of those that this module serves, none is before this line.
         unsafe {
             raw::git_libgit2_opts(
                 raw::GIT_OPT_SET_ODB_PACKED_PRIORITY as c_int,
@@ -70,7 +66,7 @@ pub(in crate::git) fn check_loose_objects(repository: &Repository) -> Result<(),
         Err(_) if !objects.is_dir() => return Ok(()),
         other => other?,
     };
-    let guard = Box::new(Guard {
+    let source = Box::new(ObjectSource {
         backend: raw::git_odb_backend {
             version: raw::GIT_ODB_BACKEND_VERSION,
             odb: ptr::null_mut(),
@@ -91,12 +87,12 @@ pub(in crate::git) fn check_loose_objects(repository: &Repository) -> Result<(),
         },
         folders: object_folders(objects),
     });
-    let guard = Box::into_raw(guard);
-    // SAFETY: `odb` is alive; `guard` begins with a complete backend (`repr(C)`), and belongs to
+    let source = Box::into_raw(source);
+    // SAFETY: `odb` is alive; `source` begins with a complete backend (`repr(C)`), and belongs to
     // libgit2 from now on, which gives it back to `free` once. If it is not taken, nobody else has it.
     unsafe {
-        if raw::git_odb_add_backend(odb.raw(), guard.cast(), GUARD_PRIORITY) < 0 {
-            drop(Box::from_raw(guard));
+        if raw::git_odb_add_backend(odb.raw(), source.cast(), SOURCE_PRIORITY) < 0 {
+            drop(Box::from_raw(source));
             return Err(git2::Error::last_error(-1));
         }
         if git_odb_set_commit_graph(odb.raw(), ptr::null_mut()) < 0 {
@@ -128,7 +124,7 @@ unsafe extern "C" {
 
 /// The structure by which libgit2 calls a source of objects.
 #[repr(C)]
-struct Guard {
+struct ObjectSource {
     /// First, so that a pointer to it is a pointer to all.
     backend: raw::git_odb_backend,
     /// The repository's folder of objects, then those of others that it borrows from.
@@ -167,7 +163,7 @@ fn id_of(file: &Path) -> Option<Oid> {
     is_id.then(|| Oid::from_str(&format!("{start}{rest}")).ok())?
 }
 
-impl Guard {
+impl ObjectSource {
     /// The file of an object in each folder that may have it.
     fn files(&self, id: Oid) -> impl Iterator<Item = PathBuf> + '_ {
         let digits = id.to_string();
@@ -216,223 +212,6 @@ impl Guard {
     }
 }
 
-/// Why an object cannot be had from a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unreadable {
-    Missing,
-    /// It is there and cannot be opened or read.
-    Forbidden,
-    /// It is no file, or what it holds is no whole object.
-    Damaged,
-}
-
-impl From<std::io::Error> for Unreadable {
-    fn from(error: std::io::Error) -> Unreadable {
-        match error.kind() {
-            ErrorKind::NotFound | ErrorKind::NotADirectory => Unreadable::Missing,
-            ErrorKind::UnexpectedEof => Unreadable::Damaged, // It was cut meanwhile.
-            _ => Unreadable::Forbidden,
-        }
-    }
-}
-
-/// An object whose header was read, and the beginning of its content.
-struct Begun<'a> {
-    kind: ObjectType,
-    size: usize,
-    beginning: Vec<u8>,
-    rest: Inflater<'a>,
-}
-
-impl<'a> Begun<'a> {
-    /// Reads the header of an object whose file has `file_size` bytes, of which `bytes` are the
-    /// first.
-    fn new(bytes: &'a [u8], file_size: u64) -> Result<Begun<'a>, Unreadable> {
-        let mut rest = Inflater::new(bytes).ok_or(Unreadable::Damaged)?;
-        let mut head = vec![0; HEADER_BYTES];
-        let length = rest.fill(&mut head).ok_or(Unreadable::Damaged)?;
-        head.truncate(length);
-        let (kind, size, header) = parse_header(&head).ok_or(Unreadable::Damaged)?;
-        let most = file_size.saturating_mul(MOST_INFLATION);
-        let size = usize::try_from(size)
-            .ok()
-            .filter(|size| *size as u64 <= most);
-        let size = size.ok_or(Unreadable::Damaged)?;
-        head.drain(..header);
-        Ok(Begun {
-            kind,
-            size,
-            beginning: head,
-            rest,
-        })
-    }
-
-    /// Writes the content to `out`, which has the object's size.
-    fn finish(mut self, out: &mut [u8]) -> Result<(), Unreadable> {
-        let (beginning, rest) = out
-            .split_at_mut_checked(self.beginning.len())
-            .ok_or(Unreadable::Damaged)?;
-        beginning.copy_from_slice(&self.beginning);
-        let is_whole = self.rest.fill(rest) == Some(rest.len()) && self.rest.is_at_end();
-        is_whole.then_some(()).ok_or(Unreadable::Damaged)
-    }
-}
-
-/// The type, the size and the length of a header.
-fn parse_header(bytes: &[u8]) -> Option<(ObjectType, u64, usize)> {
-    let end = memchr::memchr(0, bytes)?;
-    let header = std::str::from_utf8(&bytes[..end]).ok()?;
-    let (kind, size) = header.split_once(' ')?;
-    let kind = match kind {
-        "commit" => ObjectType::Commit,
-        "tree" => ObjectType::Tree,
-        "blob" => ObjectType::Blob,
-        "tag" => ObjectType::Tag,
-        _ => return None,
-    };
-    let is_number = !size.is_empty() && size.bytes().all(|byte| byte.is_ascii_digit());
-    let size = is_number.then(|| size.parse().ok())??;
-    Some((kind, size, end + 1))
-}
-
-/// Opens a plain file; others are no objects, and opening a FIFO must not wait for somebody who
-/// writes to it.
-fn open_file(path: &Path) -> Result<(File, u64), Unreadable> {
-    let file = open_at_once(path)?;
-    let data = file.metadata()?;
-    match data.is_file() {
-        true => Ok((file, data.len())),
-        false => Err(Unreadable::Damaged),
-    }
-}
-
-#[cfg(unix)]
-fn open_at_once(path: &Path) -> std::io::Result<File> {
-    use rustix::fs::Mode;
-    use rustix::fs::OFlags;
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
-}
-
-#[cfg(not(unix))]
-fn open_at_once(path: &Path) -> std::io::Result<File> {
-    File::open(path)
-}
-
-/// Bytes of a file of `size` bytes that suffice for a header.
-fn read_beginning(file: &mut File, size: u64) -> Result<Vec<u8>, Unreadable> {
-    let mut bytes = vec![0; usize::try_from(size.min(HEADER_INPUT)).unwrap_or(0)];
-    file.read_exact(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// All bytes of a file, and how many they are. One that is larger than what it announces could be
-/// is not read.
-fn read_bytes(path: &Path) -> Result<(Vec<u8>, u64), Unreadable> {
-    let (mut file, size) = open_file(path)?;
-    let mut bytes = read_beginning(&mut file, size)?;
-    if size > HEADER_INPUT {
-        let announced = Begun::new(&bytes, size)?.size as u64;
-        // Deflate adds 5 bytes to at least 16 KiB that it cannot shrink.
-        if size
-            > announced
-                .saturating_add(announced >> 8)
-                .saturating_add(HEADER_INPUT)
-        {
-            return Err(Unreadable::Damaged);
-        }
-        let length = usize::try_from(size).map_err(|_| Unreadable::Forbidden)?;
-        let known = bytes.len();
-        let reserved = bytes.try_reserve_exact(length - known);
-        reserved.map_err(|_| Unreadable::Forbidden)?;
-        bytes.resize(length, 0);
-        file.read_exact(&mut bytes[known..])?;
-    }
-    Ok((bytes, size))
-}
-
-/// Proves that a file holds a whole object.
-fn read_whole(path: &Path) -> Result<(), Unreadable> {
-    let (bytes, size) = read_bytes(path)?;
-    let begun = Begun::new(&bytes, size)?;
-    let mut content = Vec::new();
-    let reserved = content.try_reserve_exact(begun.size);
-    reserved.map_err(|_| Unreadable::Forbidden)?;
-    content.resize(begun.size, 0);
-    begun.finish(&mut content)
-}
-
-/// A zlib stream in memory.
-struct Inflater<'a> {
-    /// Behind a pointer: zlib remembers where it lies. Not all of its fields are ever set to what
-    /// Rust takes for a value, so it is only used by that pointer.
-    stream: Box<MaybeUninit<libz_sys::z_stream>>,
-    input: &'a [u8],
-    has_ended: bool,
-}
-
-#[allow(unsafe_code, reason = "zlib is a library in C")]
-impl<'a> Inflater<'a> {
-    fn new(input: &'a [u8]) -> Option<Inflater<'a>> {
-        let mut stream = Box::new(MaybeUninit::<libz_sys::z_stream>::zeroed());
-        let size = c_int::try_from(size_of::<libz_sys::z_stream>()).ok()?;
-        // SAFETY: a stream of zeros is what zlib asks for; where its allocator is null it takes its
-        // own. The size and the version are those of the zlib that is linked.
-        let begun =
-            unsafe { libz_sys::inflateInit_(stream.as_mut_ptr(), libz_sys::zlibVersion(), size) };
-        (begun == libz_sys::Z_OK).then_some(Inflater {
-            stream,
-            input,
-            has_ended: false,
-        })
-    }
-
-    /// Inflates until `out` is full, the stream ends or, where the input is not all of it, is used
-    /// up; how many bytes. `None` if the stream is damaged.
-    fn fill(&mut self, out: &mut [u8]) -> Option<usize> {
-        let stream = self.stream.as_mut_ptr();
-        let mut filled = 0;
-        while filled < out.len() && !self.has_ended {
-            let room = u32::try_from(out.len() - filled).unwrap_or(u32::MAX);
-            let input = u32::try_from(self.input.len()).unwrap_or(u32::MAX);
-            // SAFETY: `stream` was begun and is not ended. zlib reads `input` bytes of `self.input`,
-            // which it does not write to, and writes at most `room` bytes behind the first `filled`
-            // of `out`; it keeps neither pointer beyond the call, as both are set before each.
-            let (done, unread, unused) = unsafe {
-                (*stream).next_in = self.input.as_ptr().cast_mut();
-                (*stream).avail_in = input;
-                (*stream).next_out = out.as_mut_ptr().add(filled);
-                (*stream).avail_out = room;
-                let done = libz_sys::inflate(stream, libz_sys::Z_NO_FLUSH);
-                (done, (*stream).avail_in, (*stream).avail_out)
-            };
-            self.input = &self.input[(input - unread) as usize..];
-            filled += (room - unused) as usize;
-            match done {
-                libz_sys::Z_STREAM_END => self.has_ended = true,
-                libz_sys::Z_OK => {}
-                // No progress is possible: the input ended.
-                libz_sys::Z_BUF_ERROR => break,
-                _ => return None,
-            }
-        }
-        Some(filled)
-    }
-
-    /// Whether the stream ends here, with a checksum that fits, and the input with it.
-    fn is_at_end(&mut self) -> bool {
-        self.fill(&mut [0]) == Some(0) && self.has_ended && self.input.is_empty()
-    }
-}
-
-#[allow(unsafe_code, reason = "zlib is a library in C")]
-impl Drop for Inflater<'_> {
-    fn drop(&mut self) {
-        // SAFETY: the stream was begun, and is ended here only.
-        unsafe { libz_sys::inflateEnd(self.stream.as_mut_ptr()) };
-    }
-}
-
 // What libgit2 calls. It holds the lock of its sources meanwhile, and calls none of them back.
 
 /// Says in libgit2's words why an object is not given.
@@ -450,7 +229,7 @@ fn refuse(file: &Path, why: Unreadable) -> c_int {
     raw::GIT_ERROR
 }
 
-/// The guard that libgit2 speaks of, and the object.
+/// The source that libgit2 speaks of, and the object.
 ///
 /// # Safety
 ///
@@ -459,9 +238,9 @@ fn refuse(file: &Path, why: Unreadable) -> c_int {
 unsafe fn asked<'a>(
     backend: *mut raw::git_odb_backend,
     id: *const raw::git_oid,
-) -> (&'a Guard, Oid) {
-    // SAFETY: as the caller promises; the backend is the guard's first field.
-    unsafe { (&*backend.cast::<Guard>(), Oid::from_raw(id)) }
+) -> (&'a ObjectSource, Oid) {
+    // SAFETY: as the caller promises; the backend is the source's first field.
+    unsafe { (&*backend.cast::<ObjectSource>(), Oid::from_raw(id)) }
 }
 
 #[allow(unsafe_code, reason = "libgit2 calls it with pointers")]
@@ -473,10 +252,10 @@ extern "C" fn read(
     id: *const raw::git_oid,
 ) -> c_int {
     // SAFETY: libgit2 asks a source that it was given, with an id.
-    let (guard, id) = unsafe { asked(backend, id) };
-    let found = guard.first(id, |file| {
+    let (source, id) = unsafe { asked(backend, id) };
+    let found = source.first(id, |file| {
         let (bytes, size) = read_bytes(file)?;
-        let begun = Begun::new(&bytes, size)?;
+        let begun = LooseObject::begin(&bytes, size)?;
         let (size, object_kind) = (begun.size, begun.kind);
         let room = size.checked_add(1).ok_or(Unreadable::Damaged)?;
         // SAFETY: the memory is libgit2's own, has `room` bytes, is written to once before anybody
@@ -518,11 +297,11 @@ extern "C" fn read_header(
     id: *const raw::git_oid,
 ) -> c_int {
     // SAFETY: libgit2 asks a source that it was given, with an id.
-    let (guard, id) = unsafe { asked(backend, id) };
-    let found = guard.first(id, |file| {
+    let (source, id) = unsafe { asked(backend, id) };
+    let found = source.first(id, |file| {
         let (mut opened, size) = open_file(file)?;
         let bytes = read_beginning(&mut opened, size)?;
-        let begun = Begun::new(&bytes, size)?;
+        let begun = LooseObject::begin(&bytes, size)?;
         Ok((begun.size, begun.kind))
     });
     match found {
@@ -552,8 +331,8 @@ extern "C" fn read_prefix(
     // SAFETY: libgit2 asks a source that it was given, with the beginning of an id, and waits for
     // its answer at `full`.
     unsafe {
-        let (guard, id) = asked(backend, short);
-        match guard.ids_with_prefix(id, digits)[..] {
+        let (source, id) = asked(backend, short);
+        match source.ids_with_prefix(id, digits)[..] {
             [] => raw::GIT_ENOTFOUND,
             [id] => {
                 *full = *id.raw();
@@ -576,11 +355,13 @@ extern "C" fn foreach(
 #[allow(unsafe_code, reason = "libgit2 gives back what it was given")]
 extern "C" fn free(backend: *mut raw::git_odb_backend) {
     // SAFETY: it was a box, and libgit2 calls this once, at the end.
-    drop(unsafe { Box::from_raw(backend.cast::<Guard>()) });
+    drop(unsafe { Box::from_raw(backend.cast::<ObjectSource>()) });
 }
 
 #[cfg(test)]
 mod tests {
+    use git2::ObjectType;
+
     use super::*;
 
     /// A repository with one loose object in it, and the file of that.

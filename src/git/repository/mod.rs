@@ -3,6 +3,7 @@
 
 pub(in crate::git) mod locks;
 pub(in crate::git) mod lookup;
+mod loose_file;
 pub(in crate::git) mod loose_objects;
 pub(in crate::git) mod opening;
 pub(in crate::git) mod packs;
