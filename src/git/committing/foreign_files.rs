@@ -16,7 +16,8 @@ use crate::git::Repository;
 use crate::git::Staged;
 use crate::git::To;
 use crate::git::Trees;
-use crate::git::reading::trees;
+use crate::git::reading::tree_entry::entry_bytes;
+use crate::git::reading::tree_entry::key;
 
 /// How one file that is not the store's differs between two commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -212,7 +213,7 @@ fn merge_folder(
         if let Some((id, mode)) = new {
             let is_folder = mode == i32::from(FileMode::Tree);
             let entry = (format!("{mode:o}"), id);
-            entries.insert(trees::order(&name, is_folder), (name, entry));
+            entries.insert(key(&name, is_folder), (name, entry));
         }
     }
     if entries.is_empty() {
@@ -221,7 +222,7 @@ fn merge_folder(
     // Not by a builder of the library, which refuses the names that we only pass on.
     let mut bytes = Vec::new();
     for (name, (mode, id)) in entries.into_values() {
-        bytes.extend(trees::entry_bytes(&mode, &name, id));
+        bytes.extend(entry_bytes(&mode, &name, id));
     }
     repository
         .inner

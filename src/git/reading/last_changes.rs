@@ -22,11 +22,12 @@ use crate::git::To;
 use crate::git::reading::history::commit_info;
 use crate::git::reading::history::commits;
 use crate::git::reading::revisions::entries_at;
+use crate::git::reading::tree_entry::ID_BYTES;
+use crate::git::reading::tree_entry::TreeEntry;
 
 const ACTION: &str = "read the history";
 /// A commit's folders are the next older commit's other side: so many are kept for it.
 const FOLDERS_KEPT: usize = 16;
-const ID_BYTES: usize = 20;
 
 /// Looks for the newest commits that changed files of some names.
 pub struct LastChanges<'a> {
@@ -222,14 +223,18 @@ impl LastChanges<'_> {
                 continue;
             };
             let path = format!("{path}/{name}");
-            let text = |entry: Option<Entry<'_>>| {
-                entry.filter(|entry| !entry.is_folder).map(|entry| entry.id)
+            let text = |entry: Option<TreeEntry<'_>>| {
+                entry
+                    .filter(|entry| !entry.is_folder())
+                    .map(|entry| entry.id)
             };
             if text(before).is_some() || text(after).is_some() {
                 changed.push((path.clone(), text(before), text(after)));
             }
-            let folder = |entry: Option<Entry<'_>>| {
-                entry.filter(|entry| entry.is_folder).map(|entry| entry.id)
+            let folder = |entry: Option<TreeEntry<'_>>| {
+                entry
+                    .filter(|entry| entry.is_folder())
+                    .map(|entry| entry.id)
             };
             if let (None, None) = (folder(before), folder(after)) {
                 continue;
@@ -256,42 +261,8 @@ impl LastChanges<'_> {
     }
 }
 
-/// An entry of a folder: `MODE NAME\0ID`.
-#[derive(Debug, Clone, Copy)]
-struct Entry<'a> {
-    is_folder: bool,
-    name: &'a [u8],
-    id: Oid,
-    /// All of it.
-    bytes: &'a [u8],
-}
-
-impl<'a> Entry<'a> {
-    /// The first entry of `bytes`; `None` at the end, or where they are damaged.
-    fn first(bytes: &'a [u8]) -> Option<Entry<'a>> {
-        let end = memchr::memchr(0, bytes)?;
-        let blank = memchr::memchr(b' ', &bytes[..end])?;
-        let id = bytes.get(end + 1..end + 1 + ID_BYTES)?;
-        Some(Entry {
-            is_folder: &bytes[..blank] == b"40000",
-            name: &bytes[blank + 1..end],
-            id: Oid::from_bytes(id).ok()?,
-            bytes: &bytes[..end + 1 + ID_BYTES],
-        })
-    }
-
-    /// As git orders a folder's entries: a folder's name as if a slash followed.
-    fn order(&self, other: &Entry<'_>) -> Ordering {
-        fn key<'b>(entry: &Entry<'b>) -> impl Iterator<Item = u8> + use<'b> {
-            let slash: &'static [u8] = if entry.is_folder { b"/" } else { b"" };
-            entry.name.iter().chain(slash).copied()
-        }
-        key(self).cmp(key(other))
-    }
-}
-
 /// An entry that two versions of a folder differ in: its name, and what each has.
-type Differing<'a> = (&'a [u8], Option<Entry<'a>>, Option<Entry<'a>>);
+type Differing<'a> = (&'a [u8], Option<TreeEntry<'a>>, Option<TreeEntry<'a>>);
 
 fn differing<'a>(before: &'a [u8], after: &'a [u8]) -> Vec<Differing<'a>> {
     let mut found = Vec::new();
@@ -299,12 +270,12 @@ fn differing<'a>(before: &'a [u8], after: &'a [u8]) -> Vec<Differing<'a>> {
     loop {
         let same = same_entries(before, after);
         (before, after) = (&before[same..], &after[same..]);
-        let (old, new) = (Entry::first(before), Entry::first(after));
+        let (old, new) = (TreeEntry::first(before), TreeEntry::first(after));
         let order = match (&old, &new) {
             (None, None) => return found,
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
-            (Some(old), Some(new)) => old.order(new),
+            (Some(old), Some(new)) => old.key().cmp(&new.key()),
         };
         let old = old.filter(|_| order != Ordering::Greater);
         let new = new.filter(|_| order != Ordering::Less);

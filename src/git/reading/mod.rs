@@ -4,4 +4,5 @@ pub(in crate::git) mod history;
 pub(in crate::git) mod inspect;
 pub(in crate::git) mod last_changes;
 pub(in crate::git) mod revisions;
+pub(in crate::git) mod tree_entry;
 pub(in crate::git) mod trees;

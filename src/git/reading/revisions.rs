@@ -15,6 +15,8 @@ use crate::git::GitError;
 use crate::git::Id;
 use crate::git::Repository;
 use crate::git::To;
+use crate::git::reading::tree_entry::EntryKind;
+use crate::git::reading::tree_entry::TreeEntry;
 
 /// What a text names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,13 +204,14 @@ impl Places<'_> {
         // thousand commits that is most of the time.
         let object = self.odb.read(folder).to(ACTION)?;
         if object.kind() == git2::ObjectType::Tree {
-            for entry in Entries(object.data()) {
-                match entry.mode {
-                    b"40000" if !entry.name.starts_with(b".") => {
-                        folders.extend(entry.name().map(|name| (name, entry.id)));
+            for entry in TreeEntry::all(object.data()) {
+                let Some(name) = entry.name() else { continue };
+                match entry.kind {
+                    EntryKind::Folder if !name.starts_with('.') => {
+                        folders.push((name.to_owned(), entry.id));
                     }
-                    b"100644" | b"100755" | b"100664" if (self.is_wanted)(entry.name) => {
-                        found.extend(entry.name().map(|name| (name, Id(entry.id))));
+                    EntryKind::File if (self.is_wanted)(entry.name) => {
+                        found.push((name.to_owned(), Id(entry.id)));
                     }
                     _ => {}
                 }
@@ -223,40 +226,6 @@ impl Places<'_> {
         let found = Rc::new(found);
         self.known.insert(folder, Rc::clone(&found));
         Ok(found)
-    }
-}
-
-/// One entry of a folder, as git stores it.
-struct Entry<'a> {
-    mode: &'a [u8],
-    name: &'a [u8],
-    id: Oid,
-}
-
-impl Entry<'_> {
-    /// A name that is no text is none of ours.
-    fn name(&self) -> Option<String> {
-        String::from_utf8(self.name.to_vec()).ok()
-    }
-}
-
-/// The entries of a folder's bytes: mode, blank, name, NUL, twenty bytes of id, and so on.
-struct Entries<'a>(&'a [u8]);
-
-impl<'a> Iterator for Entries<'a> {
-    type Item = Entry<'a>;
-
-    fn next(&mut self) -> Option<Entry<'a>> {
-        let end = memchr::memchr(0, self.0)?;
-        let blank = memchr::memchr(b' ', &self.0[..end])?;
-        let id = self.0.get(end + 1..end + 21)?;
-        let entry = Entry {
-            mode: &self.0[..blank],
-            name: &self.0[blank + 1..end],
-            id: Oid::from_bytes(id).ok()?,
-        };
-        self.0 = &self.0[end + 21..];
-        Some(entry)
     }
 }
 
@@ -326,14 +295,5 @@ mod tests {
             compared("a", "b"),
             "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n"
         );
-    }
-
-    #[test]
-    fn entries_of_a_damaged_folder_end_where_they_cannot_be_read() {
-        let mut bytes = b"100644 a.md\0".to_vec();
-        bytes.extend([7; 20]);
-        bytes.extend(b"40000 sub\0short");
-        let names: Vec<&[u8]> = Entries(&bytes).map(|entry| entry.name).collect();
-        assert_eq!(names, [b"a.md"]);
     }
 }

@@ -15,18 +15,14 @@ use crate::git::GitError;
 use crate::git::Id;
 use crate::git::Repository;
 use crate::git::To;
+use crate::git::reading::tree_entry::EntryKind;
+use crate::git::reading::tree_entry::ID_BYTES;
+use crate::git::reading::tree_entry::TreeEntry;
+use crate::git::reading::tree_entry::entry_bytes;
+use crate::git::reading::tree_entry::key;
 
 /// The parts of a path, and what is to stand there.
 pub(in crate::git) type Step<'a> = (Vec<&'a str>, Option<Oid>);
-
-/// What an entry of a folder is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    File,
-    Folder,
-    /// A link, or a repository of its own.
-    Other,
-}
 
 /// Looks files of one commit up; each folder is read once.
 pub struct Trees<'a> {
@@ -42,16 +38,6 @@ struct Folder {
     starts: Vec<u32>,
 }
 
-struct Entry<'a> {
-    kind: Kind,
-    name: &'a [u8],
-    id: Oid,
-    /// All of it.
-    bytes: &'a [u8],
-}
-
-const ID_BYTES: usize = 20;
-
 impl Folder {
     fn parse(bytes: Vec<u8>) -> Option<Folder> {
         let mut starts = Vec::with_capacity(bytes.len() / 56 + 1);
@@ -63,50 +49,32 @@ impl Folder {
         (at == bytes.len()).then_some(Folder { bytes, starts })
     }
 
-    fn entry(&self, at: usize) -> Option<Entry<'_>> {
-        let start = self.starts[at] as usize;
-        let end = self
-            .starts
-            .get(at + 1)
-            .map_or(self.bytes.len(), |end| *end as usize);
-        let bytes = &self.bytes[start..end];
-        let (head, id) = bytes.split_at(bytes.len() - ID_BYTES);
-        let blank = memchr::memchr(b' ', head)?;
-        let kind = match &head[..blank] {
-            b"100644" | b"100755" | b"100664" => Kind::File,
-            b"40000" => Kind::Folder,
-            _ => Kind::Other,
-        };
-        Some(Entry {
-            kind,
-            name: &head[blank + 1..head.len() - 1],
-            id: Oid::from_bytes(id).ok()?,
-            bytes,
-        })
+    fn entry(&self, at: usize) -> Option<TreeEntry<'_>> {
+        TreeEntry::first(&self.bytes[self.starts[at] as usize..])
     }
 
-    fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+    fn entries(&self) -> impl Iterator<Item = TreeEntry<'_>> {
         (0..self.starts.len()).filter_map(|at| self.entry(at))
     }
 
-    fn find(&self, name: &str, kind: Kind) -> Option<Oid> {
+    fn find(&self, name: &str, kind: EntryKind) -> Option<Oid> {
         Some(self.get(name, kind)?.id)
     }
 
     /// As what git knows the file `name`: one that is executable stays so.
     fn mode(&self, name: &str) -> Option<String> {
-        let bytes = self.get(name, Kind::File)?.bytes;
+        let bytes = self.get(name, EntryKind::File)?.bytes;
         let mode = bytes.split(|byte| *byte == b' ').next()?;
         String::from_utf8(mode.to_vec()).ok()
     }
 
-    fn get(&self, name: &str, kind: Kind) -> Option<Entry<'_>> {
-        let wanted = key(name.as_bytes(), kind);
+    fn get(&self, name: &str, kind: EntryKind) -> Option<TreeEntry<'_>> {
+        let wanted = key(name.as_bytes(), kind == EntryKind::Folder);
         let (mut low, mut high) = (0, self.starts.len());
         while low < high {
             let middle = (low + high) / 2;
             let entry = self.entry(middle)?;
-            match key(entry.name, entry.kind).cmp(&wanted) {
+            match entry.key().cmp(&wanted) {
                 Ordering::Less => low = middle + 1,
                 Ordering::Greater => high = middle,
                 Ordering::Equal => return (entry.kind == kind).then_some(entry),
@@ -131,19 +99,6 @@ pub fn trees(repository: &Repository, commit: Option<Id>) -> Result<Trees<'_>, G
         }
     };
     Trees::of(repository, root)
-}
-
-/// What git orders the entries of a folder by: a folder's name as if a slash followed.
-pub(in crate::git) fn order(name: &[u8], is_folder: bool) -> Vec<u8> {
-    let mut key = name.to_vec();
-    if is_folder {
-        key.push(b'/');
-    }
-    key
-}
-
-fn key(name: &[u8], kind: Kind) -> Vec<u8> {
-    order(name, kind == Kind::Folder)
 }
 
 impl<'a> Trees<'a> {
@@ -182,7 +137,7 @@ impl<'a> Trees<'a> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
         let folder = self.folder(folder)?;
         Ok(folder
-            .and_then(|folder| folder.find(name, Kind::File))
+            .and_then(|folder| folder.find(name, EntryKind::File))
             .map(Id))
     }
 
@@ -190,7 +145,7 @@ impl<'a> Trees<'a> {
         if !self.folders.contains_key(path) {
             let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
             let above = self.folder(above)?;
-            let id = above.and_then(|above| above.find(name, Kind::Folder));
+            let id = above.and_then(|above| above.find(name, EntryKind::Folder));
             let folder = id.map(|id| self.read(id)).transpose()?;
             self.folders.insert(path.to_owned(), folder);
         }
@@ -217,9 +172,9 @@ impl<'a> Trees<'a> {
                 };
                 let path = format!("{folder}/{name}");
                 match entry.kind {
-                    Kind::File => files.push((path, Id(entry.id))),
-                    Kind::Folder => pending.push(path),
-                    Kind::Other => {}
+                    EntryKind::File => files.push((path, Id(entry.id))),
+                    EntryKind::Folder => pending.push(path),
+                    EntryKind::Other => {}
                 }
             }
         }
@@ -246,7 +201,7 @@ impl<'a> Trees<'a> {
                 let known = self.folder(path)?.and_then(|folder| folder.mode(name));
                 let mode = known.unwrap_or_else(|| "100644".to_owned());
                 let new = id.map(|id| entry_bytes(&mode, name.as_bytes(), id));
-                here.insert(key(name.as_bytes(), Kind::File), new);
+                here.insert(key(name.as_bytes(), false), new);
             }
         }
         for (name, changes) in below {
@@ -256,7 +211,7 @@ impl<'a> Trees<'a> {
             };
             let new = self.write(odb, &folder, &changes, depth + 1, written)?;
             let new = new.map(|id| entry_bytes("40000", name.as_bytes(), id));
-            here.insert(key(name.as_bytes(), Kind::Folder), new);
+            here.insert(key(name.as_bytes(), true), new);
         }
         let bytes = match self.folder(path)? {
             Some(folder) => folder.with(here),
@@ -277,12 +232,11 @@ impl Folder {
     fn with(&self, changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.bytes.len() + changes.len() * 64);
         let is_new = |key: &[u8]| changes.get(key).is_some_and(Option::is_some);
-        let is_replaced =
-            |entry: &Entry<'_>| is_new(&order(entry.name, entry.kind != Kind::Folder));
+        let is_replaced = |entry: &TreeEntry<'_>| is_new(&key(entry.name, !entry.is_folder()));
         let replaced: Vec<bool> = self.entries().map(|entry| is_replaced(&entry)).collect();
         let mut changes = changes.into_iter().peekable();
         for (entry, is_replaced) in self.entries().zip(replaced) {
-            let known = key(entry.name, entry.kind);
+            let known = entry.key();
             while let Some((_, new)) = changes.next_if(|(key, _)| *key < known) {
                 bytes.extend(new.into_iter().flatten());
             }
@@ -295,14 +249,6 @@ impl Folder {
         bytes.extend(changes.filter_map(|(_, new)| new).flatten());
         bytes
     }
-}
-
-pub(in crate::git) fn entry_bytes(mode: &str, name: &[u8], id: Oid) -> Vec<u8> {
-    let mut bytes = format!("{mode} ").into_bytes();
-    bytes.extend_from_slice(name);
-    bytes.push(0);
-    bytes.extend_from_slice(id.as_bytes());
-    bytes
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use crate::git::Id;
 use crate::git::Repository;
 use crate::git::To;
 use crate::git::committing::branch_update::advance_reference;
+use crate::git::reading::tree_entry::entry_bytes;
 use crate::git::repository::opening::replace;
 use crate::git::upkeep::packing::has_kept_packs;
 use crate::git::upkeep::packing::remove_objects;
@@ -360,10 +361,7 @@ impl<'a> Rewriting<'a> {
             };
             is_same &= id == Some(entry.id);
             if let Some(id) = id {
-                bytes.extend_from_slice(format!("{:o} ", entry.mode).as_bytes());
-                bytes.extend_from_slice(&entry.name);
-                bytes.push(0);
-                bytes.extend_from_slice(id.as_bytes());
+                bytes.extend(entry_bytes(&format!("{:o}", entry.mode), &entry.name, id));
             }
         }
         let made = match (is_same, bytes.is_empty()) {
