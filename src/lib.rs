@@ -33,5 +33,4 @@ pub mod ranking;
 pub mod secrets;
 pub mod trust;
 pub mod vectors;
-pub mod watch;
 pub mod words;

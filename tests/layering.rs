@@ -42,7 +42,6 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("journal", &["model", "files"]),
     ("git", &[]),
     ("trust", &["files", "git"]),
-    ("watch", &[]),
     ("import", &["model", "format"]),
     (
         "index",
@@ -74,7 +73,6 @@ const LAYERS: &[(&str, &[&str])] = &[
             "index",
             "git",
             "trust",
-            "watch",
             "import",
         ],
     ),
@@ -205,6 +203,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
         &["committing", "error", "id", "reading", "repository"],
     ),
     ("git/network", &["repository", "settings"]),
+    ("files/watch", &["storage"]),
     (
         "index/embedded",
         &["facts", "filter", "passage", "query", "text"],
@@ -331,7 +330,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("ort::", &["embed"]),
     ("tract_onnx::", &["embed"]),
     ("tokenizers::", &["embed"]),
-    ("notify::", &["watch"]),
+    ("notify::", &["files"]),
     ("rmcp::", &["mcp"]),
     ("schemars::", &["dialect"]),
     ("tokio::", &["mcp", "http"]),

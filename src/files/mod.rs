@@ -26,6 +26,7 @@ mod store;
 mod swap;
 mod unfinished_init;
 mod user_folder;
+mod watch;
 
 pub use append::append_lines;
 pub use append::open_lines;
@@ -67,6 +68,8 @@ pub use note::lines_at;
 pub use note::remove_lines;
 pub use note::take_lines;
 pub use replaced::ReplacedText;
+pub use storage::ChangeFeed;
+pub use storage::Changed;
 pub use storage::Leftover;
 pub use storage::Reader;
 pub use storage::Replaced;

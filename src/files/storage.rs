@@ -4,9 +4,11 @@
 //! replaced or removed only at the version that the caller read ([`Version`]); a call returns once its
 //! change survives a power cut; nothing is overwritten unseen. [`Store`](super::Store), a directory,
 //! is the only implementation. Whatever only a directory has (paths, permissions, folders that are
-//! synced once for many files) is no part of the contract.
+//! synced once for many files) is no part of the contract. Its part about journals is
+//! `journal::Journal`.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::FilesError;
 use super::folders::Place;
@@ -38,6 +40,51 @@ pub enum Replaced {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
     pub name: String,
+}
+
+/// Changes since the last time they were taken.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Changed {
+    /// Names, as listings have them.
+    pub names: BTreeSet<String>,
+    /// More changed than the names say: look at everything.
+    pub everything: bool,
+    /// How many events there were, also about files of no interest.
+    pub events: u64,
+}
+
+impl Changed {
+    /// Takes in what changed after this.
+    pub fn add(&mut self, later: Changed) {
+        self.names.extend(later.names);
+        self.everything |= later.everything;
+        self.events += later.events;
+    }
+}
+
+/// Tells which live memories change, until dropped. The first thing to take is to look at
+/// everything: nobody knows what happened before.
+pub trait ChangeFeed: Send + Sync {
+    /// What changed since the last call.
+    fn take(&self) -> Changed;
+
+    /// Waits until there is something to take, for `patience` at most.
+    fn wait(&self, patience: Duration);
+
+    /// Whether there is something to take.
+    fn has_changes(&self) -> bool;
+
+    /// Has changes in `folder`, which a listing names, told too, before its files are looked at, so
+    /// that no change falls in between. Costs nothing if that is so already.
+    fn include(&self, folder: &str);
+
+    /// Why changes may be missing from now on; another feed is to be asked for then.
+    fn lost(&self) -> Option<String>;
+
+    /// Whether each change that was complete before [`ChangeFeed::take`] is told by it. Elsewhere
+    /// changes are told when it pleases the system, and only [`Storage::folders_changed`] tells in
+    /// between.
+    fn tells_at_once(&self) -> bool;
 }
 
 /// A place for memories, as it is read. Names come from its own listings or from a parsed stem.
@@ -104,6 +151,14 @@ pub trait Storage: Send + Sync {
 
     /// Those of `folders` that changed: a name came, went or was replaced.
     fn changed_folders<'a>(&self, place: Place, folders: &'a [(String, i64)]) -> Vec<&'a str>;
+
+    /// Tells which live memories change from now on; `wake` is called from another thread when there is
+    /// something to take.
+    ///
+    /// # Errors
+    ///
+    /// Says why, where changes cannot be told.
+    fn changes(&self, wake: Box<dyn Fn() + Send + Sync>) -> Result<Box<dyn ChangeFeed>, String>;
 
     /// Clears the temporary files whose writer is gone; returns what was cleared. One that holds
     /// a text nobody has seen becomes a conflict copy.

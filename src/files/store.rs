@@ -26,9 +26,12 @@ use super::list::Listing;
 use super::list::MAX_DEPTH;
 use super::list::Skipped;
 use super::lock::Lock;
+use super::medium::Medium;
+use super::medium::medium;
 use super::note;
 use super::reader::FolderReader;
 use super::reader::open_top;
+use super::storage::ChangeFeed;
 use super::storage::Leftover;
 use super::storage::Reader;
 use super::storage::Replaced;
@@ -38,6 +41,7 @@ use super::storage::WritableStorage;
 use super::swap;
 use super::swap::SwapName;
 use super::swap::Swapped;
+use super::watch::FolderWatch;
 use crate::beneath::Folder;
 use crate::beneath::Kind;
 use crate::beneath::Target;
@@ -628,6 +632,17 @@ impl Storage for Store {
 
     fn beside(&self) -> Box<dyn Reader> {
         Box::new(self.folder_beside())
+    }
+
+    fn changes(&self, wake: Box<dyn Fn() + Send + Sync>) -> Result<Box<dyn ChangeFeed>, String> {
+        match medium(self.root()) {
+            Medium::Network(kind) => Err(format!("{kind} tells no changes of other machines")),
+            Medium::Local | Medium::Synced(_) => {
+                let folder = self.folder(Place::Files);
+                let watch = FolderWatch::start(&folder, is_memory_name, wake)?;
+                Ok(Box::new(watch))
+            }
+        }
     }
 
     fn remove_leftovers(&self, place: Place, temps: &[String]) -> Vec<Leftover> {

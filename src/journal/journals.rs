@@ -1,4 +1,4 @@
-//! The journals of a store: adds lines to this copy's, and says what all of them come to.
+//! The journals of a store in a folder: adds lines to those of this copy, and sums up all of them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,13 +22,14 @@ use super::reading::id_in;
 use super::reading::is_id;
 use super::reading::lines_from;
 use super::record::Record;
+use super::storage::Journal;
 use super::uses::Uses;
 use crate::files;
 use crate::files::Lock;
 use crate::model::Stem;
 
-/// The journals of a store.
-pub struct Journal {
+/// The journals of a store in a folder.
+pub struct JournalFolder {
     /// Holds all of them.
     pub(super) folder: PathBuf,
     /// Derived things of this copy: its id, the lock.
@@ -42,11 +43,11 @@ pub(super) const LONGEST: u64 = 256 << 10;
 /// How often journals are read again because they were replaced meanwhile.
 const MAX_TRIES: usize = 8;
 
-impl Journal {
+impl JournalFolder {
     /// The journals in `root`, a store's folder, of which this copy keeps its derived things in
     /// `state`. Opens nothing yet.
-    pub fn new(root: &Path, state: &Path) -> Journal {
-        Journal {
+    pub fn new(root: &Path, state: &Path) -> JournalFolder {
+        JournalFolder {
             folder: root.join(files::JOURNALS),
             state: state.to_owned(),
             read: Mutex::default(),
@@ -54,43 +55,8 @@ impl Journal {
     }
 
     /// The same journals, in another folder: where a link leads that the store's owner allowed.
-    pub fn in_folder(self, folder: PathBuf) -> Journal {
-        Journal { folder, ..self }
-    }
-
-    /// Counts one use of each of the memories.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the journal cannot be written.
-    pub fn used(&self, at: DateTime<Utc>, stems: &[Stem]) -> Result<(), JournalError> {
-        if stems.is_empty() {
-            return Ok(());
-        }
-        let stems = stems.iter().map(|stem| stem.as_str().to_owned());
-        self.append(&[Line::Used(at, stems.collect())])
-    }
-
-    /// Counts one use of each of the memories, each at its own moment.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the journal cannot be written.
-    pub fn used_each(&self, uses: &[(DateTime<Utc>, Stem)]) -> Result<(), JournalError> {
-        let line =
-            |(at, stem): &(DateTime<Utc>, Stem)| Line::Used(*at, vec![stem.as_str().to_owned()]);
-        let lines: Vec<Line> = uses.iter().map(line).collect();
-        self.append(&lines)
-    }
-
-    /// Adds `records`.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the journal cannot be written.
-    pub fn record(&self, records: Vec<Record>) -> Result<(), JournalError> {
-        let lines: Vec<Line> = records.into_iter().map(Line::Record).collect();
-        self.append(&lines)
+    pub fn in_folder(self, folder: PathBuf) -> JournalFolder {
+        JournalFolder { folder, ..self }
     }
 
     fn append(&self, lines: &[Line]) -> Result<(), JournalError> {
@@ -102,61 +68,6 @@ impl Journal {
 
     pub(super) fn lock(&self) -> Result<Lock, JournalError> {
         Ok(files::journal_lock(&self.state)?)
-    }
-
-    /// The uses of all memories, as all journals say now; with it why some of them may be missing,
-    /// if a journal cannot be read.
-    pub fn uses(&self) -> (Arc<Uses>, Option<JournalError>) {
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = Arc::clone(&read.uses);
-        for _ in 0..MAX_TRIES {
-            let files = match self.files() {
-                Ok(files) => files,
-                Err(error) => return (Arc::clone(&read.uses), Some(error)),
-            };
-            // Files only grow; where one shrank, or is another one, everything is read again.
-            let is_as_before = read.files.iter().all(|(path, known)| {
-                files
-                    .get(path)
-                    .is_some_and(|(size, id)| *id == known.id && *size >= known.size)
-            });
-            if !is_as_before {
-                *read = Read::default();
-            }
-            let done = match read.files.is_empty() {
-                true => read.all(files),
-                false => read.what_was_added(files),
-            };
-            match done {
-                Ok(()) => return (Arc::clone(&read.uses), None),
-                Err(Unread::Failed(error)) => return (Arc::clone(&read.uses), Some(error)),
-                Err(Unread::Replaced) => *read = Read::default(),
-            }
-        }
-        let restless = io::Error::other("journals are replaced again and again; ask once more");
-        (before, Some(failed("read", &self.folder, restless)))
-    }
-
-    /// The records of all journals that `wanted` lets pass, oldest first.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a journal cannot be read.
-    pub fn records(&self, wanted: impl Fn(&Record) -> bool) -> Result<Vec<Record>, JournalError> {
-        let mut records = Vec::new();
-        for path in self.files()?.into_keys() {
-            let each = |line| match line {
-                Line::Record(record) if wanted(&record) => records.push(record),
-                _ => {}
-            };
-            match files::open_lines(&path).and_then(|file| lines_from(file, (0, &[]), each)) {
-                // A journal without records was summed up since it was listed.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                other => drop(other.map_err(|error| failed("read", &path, error))?),
-            }
-        }
-        records.sort_by(|a, b| a.at.cmp(&b.at).then_with(|| a.of.cmp(&b.of)));
-        Ok(records)
     }
 
     /// The journals, each with its size and which file it is.
@@ -192,6 +103,80 @@ impl Journal {
     }
 }
 
+impl Journal for JournalFolder {
+    fn used(&self, at: DateTime<Utc>, stems: &[Stem]) -> Result<(), JournalError> {
+        if stems.is_empty() {
+            return Ok(());
+        }
+        let stems = stems.iter().map(|stem| stem.as_str().to_owned());
+        self.append(&[Line::Used(at, stems.collect())])
+    }
+
+    fn used_each(&self, uses: &[(DateTime<Utc>, Stem)]) -> Result<(), JournalError> {
+        let line =
+            |(at, stem): &(DateTime<Utc>, Stem)| Line::Used(*at, vec![stem.as_str().to_owned()]);
+        let lines: Vec<Line> = uses.iter().map(line).collect();
+        self.append(&lines)
+    }
+
+    fn record(&self, records: Vec<Record>) -> Result<(), JournalError> {
+        let lines: Vec<Line> = records.into_iter().map(Line::Record).collect();
+        self.append(&lines)
+    }
+
+    fn uses(&self) -> (Arc<Uses>, Option<JournalError>) {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = Arc::clone(&read.uses);
+        for _ in 0..MAX_TRIES {
+            let files = match self.files() {
+                Ok(files) => files,
+                Err(error) => return (Arc::clone(&read.uses), Some(error)),
+            };
+            // Files only grow; where one shrank, or is another one, everything is read again.
+            let is_as_before = read.files.iter().all(|(path, known)| {
+                files
+                    .get(path)
+                    .is_some_and(|(size, id)| *id == known.id && *size >= known.size)
+            });
+            if !is_as_before {
+                *read = Read::default();
+            }
+            let done = match read.files.is_empty() {
+                true => read.all(files),
+                false => read.what_was_added(files),
+            };
+            match done {
+                Ok(()) => return (Arc::clone(&read.uses), None),
+                Err(Unread::Failed(error)) => return (Arc::clone(&read.uses), Some(error)),
+                Err(Unread::Replaced) => *read = Read::default(),
+            }
+        }
+        let restless = io::Error::other("journals are replaced again and again; ask once more");
+        (before, Some(failed("read", &self.folder, restless)))
+    }
+
+    fn records(&self, wanted: &dyn Fn(&Record) -> bool) -> Result<Vec<Record>, JournalError> {
+        let mut records = Vec::new();
+        for path in self.files()?.into_keys() {
+            let each = |line| match line {
+                Line::Record(record) if wanted(&record) => records.push(record),
+                _ => {}
+            };
+            match files::open_lines(&path).and_then(|file| lines_from(file, (0, &[]), each)) {
+                // A journal without records was summed up since it was listed.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                other => drop(other.map_err(|error| failed("read", &path, error))?),
+            }
+        }
+        records.sort_by(|a, b| a.at.cmp(&b.at).then_with(|| a.of.cmp(&b.of)));
+        Ok(records)
+    }
+
+    fn sum_up(&self) -> Result<usize, JournalError> {
+        JournalFolder::sum_up(self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -200,7 +185,7 @@ mod tests {
 
     struct Scene {
         folder: tempfile::TempDir,
-        journal: Journal,
+        journal: JournalFolder,
     }
 
     fn scene() -> Scene {
@@ -209,17 +194,17 @@ mod tests {
         Scene { folder, journal }
     }
 
-    fn opened(root: &Path) -> Journal {
+    fn opened(root: &Path) -> JournalFolder {
         let state = root.join(".memdir");
         fs::create_dir_all(state.join("locks")).unwrap();
-        Journal::new(root, &state)
+        JournalFolder::new(root, &state)
     }
 
     fn at(text: &str) -> DateTime<Utc> {
         text.parse().unwrap()
     }
 
-    fn counted(journal: &Journal) -> Arc<Uses> {
+    fn counted(journal: &JournalFolder) -> Arc<Uses> {
         let (uses, trouble) = journal.uses();
         assert!(trouble.is_none(), "{trouble:?}");
         uses
@@ -351,7 +336,7 @@ mod tests {
             .record(vec![record(2, "update", 1), record(2, "update", 2)])
             .unwrap();
         let of_one = journal
-            .records(|record| record.of == [stem(1).as_str()])
+            .records(&|record| record.of == [stem(1).as_str()])
             .unwrap();
         let did: Vec<&str> = of_one.iter().map(|record| record.did.as_str()).collect();
         assert_eq!(did, ["remember", "update", "forget"]);

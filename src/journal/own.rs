@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use super::error::JournalError;
 use super::error::failed;
-use super::journals::Journal;
+use super::journals::JournalFolder;
 use super::journals::LONGEST;
 use super::reading::id_of;
 use super::reading::is_id;
@@ -30,7 +30,7 @@ pub(super) struct Left {
 /// machine before that which they are the sums of is taken away there.
 const SUM_PREFIX: &str = "00";
 
-impl Journal {
+impl JournalFolder {
     /// The file that this copy of the store writes, made known if it is the first time, and left for
     /// a new one where it has become long. The caller holds the lock.
     pub(super) fn own(&self) -> Result<PathBuf, JournalError> {

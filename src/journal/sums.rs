@@ -22,7 +22,7 @@ use chrono::Utc;
 
 use super::error::JournalError;
 use super::error::failed;
-use super::journals::Journal;
+use super::journals::JournalFolder;
 use super::line::Line;
 use super::reading::raise;
 use super::uses::Uses;
@@ -48,7 +48,7 @@ struct Old {
     uses: Vec<Line>,
 }
 
-impl Journal {
+impl JournalFolder {
     /// Adds the uses in the journals that this copy has left to their sum, if there is much to add;
     /// how many lines were taken out of them. Their records stay as they are.
     ///
@@ -56,7 +56,7 @@ impl Journal {
     ///
     /// Fails if a journal cannot be read or written. What it all comes to is the same then, and the
     /// next attempt goes on from there.
-    pub fn sum_up(&self) -> Result<usize, JournalError> {
+    pub(super) fn sum_up(&self) -> Result<usize, JournalError> {
         if self.left().journals.is_empty() {
             return Ok(0);
         }
@@ -66,7 +66,10 @@ impl Journal {
         for id in &left.journals {
             all.extend(self.read_old(id)?);
         }
-        let id = left.sum.get_or_insert_with(Journal::drawn_for_sum).clone();
+        let id = left
+            .sum
+            .get_or_insert_with(JournalFolder::drawn_for_sum)
+            .clone();
         let path = self.at(&id);
         let before = self.bytes_of(&id)?.unwrap_or_default();
         let mut sum = Sum::parse(&before);
@@ -214,12 +217,13 @@ mod tests {
     use super::super::journals::LONGEST;
     use super::super::record::Record;
     use super::*;
+    use crate::journal::Journal;
     use crate::model::Stem;
 
-    fn opened(root: &Path) -> Journal {
+    fn opened(root: &Path) -> JournalFolder {
         let state = root.join(".memdir");
         fs::create_dir_all(state.join("locks")).unwrap();
-        Journal::new(root, &state)
+        JournalFolder::new(root, &state)
     }
 
     fn at(text: &str) -> DateTime<Utc> {
@@ -263,7 +267,7 @@ mod tests {
     }
 
     /// Has the current journal be left for a new one with the next line.
-    fn fill(journal: &Journal) {
+    fn fill(journal: &JournalFolder) {
         let path = journal.known().unwrap();
         let size = fs::metadata(&path).map_or(0, |data| data.len());
         let blank = "x".repeat(LONGEST.saturating_sub(size) as usize);
@@ -271,7 +275,7 @@ mod tests {
     }
 
     /// Begins a new journal; the former one holds its lines and nothing else.
-    fn leave(journal: &Journal) {
+    fn leave(journal: &JournalFolder) {
         let mut left = journal.left();
         left.journals
             .push(super::super::reading::id_of(&journal.known().unwrap()));
@@ -292,7 +296,7 @@ mod tests {
         assert_eq!(texts(folder.path()).len(), 4);
         assert_eq!(journal.left().journals.len(), 3);
         assert_eq!(journal.own_names().len(), 4);
-        assert_eq!(journal.records(|_| true).unwrap().len(), 4);
+        assert_eq!(journal.records(&|_| true).unwrap().len(), 4);
         let journal = opened(folder.path());
         journal.record(vec![forgotten(4)]).unwrap();
         assert_eq!(texts(folder.path()).len(), 4, "the current one is known");
@@ -313,13 +317,13 @@ mod tests {
         }
         journal.used(start, &[stem(0)]).unwrap();
         let (before, size) = (counted(folder.path()), bytes(folder.path()));
-        let records = journal.records(|_| true).unwrap();
+        let records = journal.records(&|_| true).unwrap();
         assert_eq!(journal.sum_up().unwrap(), 5000);
         assert_eq!(journal.sum_up().unwrap(), 0);
         assert_eq!(counted(folder.path()), before);
         // Who has read it before sees the same.
         assert_eq!(journal.uses().0, before);
-        assert_eq!(journal.records(|_| true).unwrap(), records);
+        assert_eq!(journal.records(&|_| true).unwrap(), records);
         let after = bytes(folder.path());
         assert!(after * 50 < size, "{after} of {size}");
         let sum = journal.left().sum.unwrap();
@@ -443,7 +447,7 @@ mod tests {
                     journal.sum_up().unwrap();
                 }
             }
-            (counted(root), journal.records(|_| true).unwrap())
+            (counted(root), journal.records(&|_| true).unwrap())
         };
         let mut cuts = 0;
         for step in 0.. {
@@ -452,7 +456,11 @@ mod tests {
             let journal = opened(&root);
             let done = files::dying_at(step, || journal.sum_up());
             assert_eq!(counted(&root), before, "cut at {step}");
-            assert_eq!(journal.records(|_| true).unwrap(), records, "cut at {step}");
+            assert_eq!(
+                journal.records(&|_| true).unwrap(),
+                records,
+                "cut at {step}"
+            );
             if let Some(done) = done {
                 done.unwrap();
                 break;
@@ -460,7 +468,7 @@ mod tests {
             cuts += 1;
             opened(&root).sum_up().unwrap();
             assert_eq!(counted(&root), before, "cut at {step}, and done later");
-            assert_eq!(journal.records(|_| true).unwrap(), records);
+            assert_eq!(journal.records(&|_| true).unwrap(), records);
             assert!(journal.left().journals.is_empty());
         }
         assert!(cuts > 5, "{cuts}");

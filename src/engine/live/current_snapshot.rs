@@ -26,15 +26,22 @@ use crate::engine::error::EngineError;
 use crate::engine::live::freshness::{
     DISTRUST_INTERVAL, FLUX_PATIENCE, Freshness, HALF_WRITTEN_PATIENCE, SWEEP_INTERVAL, Sweep,
 };
+use crate::engine::live::index_recovery;
+use crate::engine::live::indexing;
+use crate::engine::live::leader;
+use crate::engine::live::reading;
 use crate::engine::live::reading::{CHUNK, Read, side_by_side};
 use crate::engine::live::reconcile::{Changes, differing};
 use crate::engine::live::store::LiveStore;
-use crate::engine::live::{index_recovery, indexing, leader, reading};
-use crate::engine::texts::{RACY_NANOS, age};
-use crate::files::{Entry, Listing, Place};
+use crate::engine::texts::RACY_NANOS;
+use crate::engine::texts::age;
+use crate::files::ChangeFeed;
+use crate::files::Changed;
+use crate::files::Entry;
+use crate::files::Listing;
+use crate::files::Place;
 use crate::index::IndexError;
 use crate::index::Snapshot;
-use crate::watch::Watch;
 
 /// Minimum number of changed files that are indexed at once and not searched through an overlay:
 /// about what a commit costs.
@@ -78,7 +85,7 @@ pub(in crate::engine) fn snapshot_after(
         let watch = live.watch();
         let followed = match &watch {
             Some(watch) if freshness.behind == 0 => {
-                follow(live, &mut freshness, watch, &own, suspects)
+                follow(live, &mut freshness, watch.as_ref(), &own, suspects)
             }
             _ => poll(live, &mut freshness, &own, suspects),
         };
@@ -143,7 +150,7 @@ pub(in crate::engine) fn check_watch(live: &LiveStore) -> Result<(), EngineError
 fn follow(
     live: &LiveStore,
     freshness: &mut Freshness,
-    watch: &Watch,
+    watch: &dyn ChangeFeed,
     own: &BTreeSet<String>,
     suspects: &[String],
 ) -> Result<(), EngineError> {
@@ -164,9 +171,8 @@ fn follow(
                 return look(live, freshness, own).map(drop);
             }
             let mut changed = watch.take();
-            let is_quiet = |changed: &crate::watch::Changed| {
-                changed.events == 0 && !changed.everything && own.is_empty()
-            };
+            let is_quiet =
+                |changed: &Changed| changed.events == 0 && !changed.everything && own.is_empty();
             if is_quiet(&changed) && live.store.folders_changed(Place::Files, &freshness.folders) {
                 watch.wait(EVENT_PATIENCE);
                 changed = watch.take();
@@ -183,7 +189,7 @@ fn follow(
             while !changed.everything && is_unexplained(live, freshness, &changed.names, own) {
                 let left = until.saturating_duration_since(Instant::now());
                 if left.is_zero() {
-                    changed.everything = !crate::watch::TELLS_AT_ONCE;
+                    changed.everything = !watch.tells_at_once();
                     break;
                 }
                 watch.wait(left);
@@ -435,7 +441,7 @@ fn answer_by_scan(live: &LiveStore, freshness: &mut Freshness, listing: &Listing
 /// is none if it cannot be had.
 fn list_beside_committed(
     live: &LiveStore,
-    watch: Option<&Watch>,
+    watch: Option<&dyn ChangeFeed>,
 ) -> Result<(Listing, Option<Arc<dyn Snapshot>>), EngineError> {
     let (listing, committed) = side_by_side(
         || list_cleared(live, watch),
@@ -448,7 +454,7 @@ fn list_beside_committed(
 }
 
 /// Lists the memory folder, cleared of what interrupted writes left.
-fn list_cleared(live: &LiveStore, watch: Option<&Watch>) -> Result<Listing, EngineError> {
+fn list_cleared(live: &LiveStore, watch: Option<&dyn ChangeFeed>) -> Result<Listing, EngineError> {
     let include = |folder: &str| {
         if let Some(watch) = watch {
             watch.include(folder);

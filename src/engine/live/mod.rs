@@ -17,7 +17,7 @@
 //! - A process sees its own writes at once. On Linux it sees the writes of others with the first
 //!   search after they were acknowledged: the kernel puts the event of a change into the queue of
 //!   every watch before the call that made the change returns, and each search reads that queue
-//!   itself (`Watch::take`). `tests/faults/everywhere.py` counts what is missed. Elsewhere, and
+//!   itself (`ChangeFeed::take`). `tests/faults/everywhere.py` counts what is missed. Elsewhere, and
 //!   where nothing can be watched, the modification times of the folders show a change.
 //! - A watch is checked. A folder whose time changed without an event, and a comparison of
 //!   everything five minutes after the last one, lead back to looking. A queue that ran over means

@@ -23,6 +23,7 @@ use crate::files::{LinkPolicy, Lock, Medium, Place, Storage, Store};
 use crate::index::embedded::EmbeddedIndex;
 use crate::index::{Index, Snapshot};
 use crate::journal::Journal;
+use crate::journal::JournalFolder;
 use crate::lifecycle::Life;
 use crate::model::{Handle, Layout, Stem};
 use crate::words::Language;
@@ -51,7 +52,7 @@ pub struct LiveStore {
     wake: Arc<OnceLock<Box<dyn Fn() + Send + Sync>>>,
     /// Files that may differ from the newest commit; `history` takes them.
     pub(in crate::engine::live) pending: Mutex<Pending>,
-    pub(in crate::engine) journal: Journal,
+    pub(in crate::engine) journal: Box<dyn Journal>,
     pub(in crate::engine::live) warned_of_journal: AtomicBool,
     pub(in crate::engine) life: Life,
     pub(in crate::engine) listeners: Listeners,
@@ -180,11 +181,11 @@ impl LiveStore {
             own_changes: Mutex::default(),
             wake: Arc::default(),
             pending: Mutex::default(),
-            journal: Journal::new(root, &state).in_folder(resolved(
+            journal: Box::new(JournalFolder::new(root, &state).in_folder(resolved(
                 root,
                 crate::files::JOURNALS,
                 options.links,
-            )),
+            ))),
             warned_of_journal: AtomicBool::new(false),
             life: options.life.clone(),
             listeners: Listeners::default(),

@@ -84,7 +84,7 @@ pub(in crate::engine) fn check_uses(live: &LiveStore) -> Result<(), EngineError>
 pub fn records_of(live: &LiveStore, stem: &Stem) -> Result<Vec<Record>, EngineError> {
     let is_of =
         |record: &Record| record.did != SESSION && record.of.iter().any(|of| of == stem.as_str());
-    Ok(live.journal.records(is_of)?)
+    Ok(live.journal.records(&is_of)?)
 }
 
 /// The records of all changes since a moment, oldest first.
@@ -97,7 +97,7 @@ pub fn records_since(
     since: Option<DateTime<Utc>>,
 ) -> Result<Vec<Record>, EngineError> {
     let is_since = |record: &Record| since.is_none_or(|since| record.at >= since);
-    Ok(live.journal.records(is_since)?)
+    Ok(live.journal.records(&is_since)?)
 }
 
 /// Sums up the uses in the journals that this copy has left.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::watch::Watch;
+use crate::files::ChangeFeed;
 
 /// The way changes become known.
 #[derive(Default)]
@@ -11,7 +11,7 @@ pub(in crate::engine) enum Watching {
     /// Each operation looks: right for a process that lives for one.
     #[default]
     Never,
-    Events(Arc<Watch>),
+    Events(Arc<dyn ChangeFeed>),
     /// Each operation looks, because there are no events.
     Polling {
         reason: String,

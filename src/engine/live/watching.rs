@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::watch_state::Watching;
 use crate::engine::locked::locked;
-use crate::files::{Medium, Place};
-use crate::format::is_memory_name;
-use crate::watch::Watch;
+use crate::files::ChangeFeed;
 
 /// Time before another try to watch.
 const RETRY: Duration = Duration::from_secs(5);
@@ -17,13 +15,10 @@ const RETRY: Duration = Duration::from_secs(5);
 impl LiveStore {
     /// Begins to watch the memory folder, or says why it cannot be.
     pub(in crate::engine) fn start_watching(&self) {
-        let started = match crate::files::medium(self.root()) {
-            Medium::Network(kind) => Err(format!("{kind} tells no changes of other machines")),
-            Medium::Local | Medium::Synced(_) => self.try_to_watch(),
-        };
+        let started = self.store.changes(self.waker());
         let mut watching = self.watching_state();
         *watching = match started {
-            Ok(watch) => Watching::Events(Arc::new(watch)),
+            Ok(changes) => Watching::Events(Arc::from(changes)),
             Err(reason) => {
                 let known =
                     matches!(&*watching, Watching::Polling { reason: old, .. } if *old == reason);
@@ -38,17 +33,11 @@ impl LiveStore {
         };
     }
 
-    fn try_to_watch(&self) -> Result<Watch, String> {
-        let wake = self.waker();
-        let folder = self.directory.folder(Place::Files);
-        Watch::start(&folder, is_memory_name, wake).map_err(|error| error.to_string())
-    }
-
     /// The watch, while it can be relied on.
-    pub(in crate::engine) fn watch(&self) -> Option<Arc<Watch>> {
+    pub(in crate::engine) fn watch(&self) -> Option<Arc<dyn ChangeFeed>> {
         let mut watching = self.watching_state();
         match &*watching {
-            Watching::Events(watch) => match self.lost(watch) {
+            Watching::Events(watch) => match watch.lost() {
                 None => return Some(Arc::clone(watch)),
                 Some(reason) => {
                     *watching = Watching::Polling {
@@ -63,13 +52,6 @@ impl LiveStore {
         drop(watching);
         self.wake(); // It is started again in the background.
         None
-    }
-
-    /// Why `watch` cannot be relied on any more.
-    fn lost(&self, watch: &Watch) -> Option<String> {
-        let is_at = watch.is_at(&self.directory.folder(Place::Files));
-        let replaced = || (!is_at).then(|| "the folder was removed or replaced".to_owned());
-        watch.lost().or_else(replaced)
     }
 
     /// Ends the trust in a watch that is alive and does not tell everything.

@@ -45,7 +45,7 @@ pub fn sessions(engine: &Engine) -> Result<usize, EngineError> {
     let begun = engine
         .live
         .journal
-        .records(|record| record.did == SESSION)?;
+        .records(&|record| record.did == SESSION)?;
     let (carried, begun): (Vec<_>, Vec<_>) =
         begun.into_iter().partition(|record| !record.of.is_empty());
     let carried = by_source(carried).into_iter().map(|source| source.count);
@@ -62,7 +62,7 @@ pub(in crate::engine) fn carry_sessions(
     let of = stems.iter().take(MOST_NAMED);
     let of: Vec<String> = of.map(|stem| stem.as_str().to_owned()).collect();
     let is_carried = |record: &Record| record.did == SESSION && !record.of.is_empty();
-    let known = by_source(engine.live.journal.records(is_carried)?);
+    let known = by_source(engine.live.journal.records(&is_carried)?);
     let known = known.iter().filter(|source| source.shares(&of));
     let known = known.map(|source| source.count).max().unwrap_or(0);
     if of.is_empty() || count <= known {

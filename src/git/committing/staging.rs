@@ -99,12 +99,7 @@ pub fn known_files(repository: &Repository) -> KnownFiles {
     known
 }
 
-pub(in crate::git) fn index_edit(
-    repository: &Repository,
-    path: &str,
-    told: &Staged,
-    to: Id,
-) -> Edit {
+pub(super) fn index_edit(repository: &Repository, path: &str, told: &Staged, to: Id) -> Edit {
     let after = told.after.map(|id| {
         let file = repository.work_folder().join(path);
         let mode = match path[repository.prefix.len()..].split_once('/') {
@@ -127,7 +122,7 @@ fn mode_in(repository: &Repository, commit: Id, path: &str) -> Option<u32> {
 
 /// The index with `edits`, as bytes; `written` as for [`index_file::edited`]. One that is damaged is kept aside, and made anew
 /// of the commit `head`.
-pub(in crate::git) fn edited_index(
+pub(super) fn edited_index(
     repository: &Repository,
     head: Option<Id>,
     written: Range<u32>,

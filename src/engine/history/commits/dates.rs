@@ -143,7 +143,7 @@ pub(in crate::engine) fn record_dates(
 /// When the texts of notes were written that were older than their commits, by the name of the note
 /// and the id of the text.
 fn recorded_dates(history: &History) -> Result<HashMap<(String, String), i64>, EngineError> {
-    let records = history.live.journal.records(|record| record.did == DATE)?;
+    let records = history.live.journal.records(&|record| record.did == DATE)?;
     let dates = records.into_iter();
     Ok(dates
         .filter_map(|record| Some((dated_text(&record), record.at.timestamp_nanos_opt()?)))

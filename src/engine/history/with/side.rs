@@ -5,10 +5,18 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::merge_plan::stem_of_path;
-use crate::files::{Entry, FilesError, Place, STATE_FOLDER, Storage, Store, tombstone_of};
-use crate::format::{first_conflict_marker, is_memory_name};
-use crate::git::{Id, untaken};
-use crate::journal::Journal;
+use crate::files::Entry;
+use crate::files::FilesError;
+use crate::files::Place;
+use crate::files::STATE_FOLDER;
+use crate::files::Storage;
+use crate::files::Store;
+use crate::files::tombstone_of;
+use crate::format::first_conflict_marker;
+use crate::format::is_memory_name;
+use crate::git::Id;
+use crate::git::untaken;
+use crate::journal::JournalFolder;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -101,7 +109,7 @@ impl StoreContents {
 
     /// The paths of the journals that only the store at `root` writes.
     pub fn own_journals(root: &Path, state: &Path) -> Vec<String> {
-        let names = Journal::new(root, state).own_names().into_iter();
+        let names = JournalFolder::new(root, state).own_names().into_iter();
         names
             .map(|name| format!("{}/{name}", crate::files::JOURNALS))
             .collect()

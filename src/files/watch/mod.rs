@@ -2,8 +2,8 @@
 //!
 //! Promises: a change is told once, soon, and never waited for; what the system could not tell
 //! (a queue that ran over, a folder that appeared with files in it, names that are no text) is
-//! told as "look at everything". On Linux, [`Watch::take`] tells every change that was complete when it
-//! was called ([`TELLS_AT_ONCE`]). Whether the events can still be relied on is part of the answer.
+//! told as "look at everything". On Linux, [`ChangeFeed::take`] tells every change that was complete when it
+//! was called. Whether the events can still be relied on is part of the answer.
 //! What the names mean, and what is done about them, is left to others.
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -37,34 +37,13 @@ use self::elsewhere::FolderWatcher;
 use self::inotify::Events;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use self::inotify::FolderWatcher;
-
-/// Why a folder cannot be watched.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct WatchError(String);
-
-/// What changed since it was asked for last.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Changed {
-    /// Paths below the watched folder, parts joined by `/`.
-    pub names: BTreeSet<String>,
-    /// More changed than the names say: look at everything.
-    pub everything: bool,
-    /// How many events there were, also about files of no interest.
-    pub events: u64,
-}
-
-impl Changed {
-    /// Takes in what changed after this.
-    pub fn add(&mut self, later: Changed) {
-        self.names.extend(later.names);
-        self.everything |= later.everything;
-        self.events += later.events;
-    }
-}
+use super::storage::ChangeFeed;
+use super::storage::Changed;
 
 /// A folder that is being watched, with the folders in it, until dropped.
-pub struct Watch {
+pub(super) struct FolderWatch {
+    /// As its owner calls it: another folder may stand there later.
+    folder: PathBuf,
     inbox: Arc<Inbox>,
     events: Events,
     watcher: Mutex<FolderWatcher>,
@@ -78,10 +57,6 @@ type Identity = (u64, u64);
 /// Where the system watches each folder for itself. What the library does to find the folders
 /// below one looks at every file in them.
 const IS_BY_FOLDER: bool = cfg!(any(target_os = "linux", target_os = "android"));
-
-/// Whether a change that is complete is always told by the next [`Watch::take`]. Elsewhere the system
-/// hands its events over when it likes, and only a folder's time tells in between.
-pub const TELLS_AT_ONCE: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
 /// Number of single files that cost about as much to look at as everything does.
 const MAX_NAMES: usize = 4096;
@@ -104,27 +79,25 @@ struct State {
     forgotten: u64,
 }
 
-impl Watch {
+impl FolderWatch {
     /// Watches `folder`. Of the files in it, those matter whose names (without folders) are
     /// `of_interest`; `wake` is called from another thread when there is something to take.
-    /// Folders in it are to be named to [`Watch::include`]. The first thing to take is to look at
+    /// Folders in it are to be named to [`ChangeFeed::include`]. The first thing to take is to look at
     /// everything: nobody knows what happened before.
     ///
     /// # Errors
     ///
-    /// Fails if the folder is not there, or if the system has no watches left.
+    /// Says why, if the folder is not there, or if the system has no watches left.
     pub fn start(
         folder: &Path,
         of_interest: fn(&str) -> bool,
         wake: Box<dyn Fn() + Send + Sync>,
-    ) -> Result<Watch, WatchError> {
+    ) -> Result<FolderWatch, String> {
         // Some systems tell real paths, whatever path was watched.
-        let folder = folder
-            .canonicalize()
-            .map_err(|error| WatchError(error.to_string()))?;
-        let identity = identity(&folder);
+        let real = folder.canonicalize().map_err(|error| error.to_string())?;
+        let identity = identity(&real);
         let inbox = Arc::new(Inbox {
-            folder: folder.clone(),
+            folder: real.clone(),
             is_of_interest: of_interest,
             wake,
             state: Mutex::new(State {
@@ -138,27 +111,20 @@ impl Watch {
         });
         let receiver = Arc::clone(&inbox);
         let mut watcher = FolderWatcher::new(move |event| receiver.take_in(event))
-            .map_err(|error| WatchError(reason(&error)))?;
-        watcher
-            .watch(&folder)
-            .map_err(|error| WatchError(reason(&error)))?;
-        Ok(Watch {
+            .map_err(|error| reason(&error))?;
+        watcher.watch(&real).map_err(|error| reason(&error))?;
+        Ok(FolderWatch {
+            folder: folder.to_owned(),
             inbox,
             events: watcher.events(),
             watcher: Mutex::new(watcher),
             identity,
         })
     }
+}
 
-    /// Whether the watched folder is the one at `path`: one that was put in its place is not
-    /// watched, and no event tells of it where a folder above was moved.
-    pub fn is_at(&self, path: &Path) -> bool {
-        identity(path) == self.identity
-    }
-
-    /// Watches `folder`, a path below the watched one, too; before its files are looked at, so
-    /// that no change falls in between. Costs nothing if it is watched already.
-    pub fn include(&self, folder: &str) {
+impl ChangeFeed for FolderWatch {
+    fn include(&self, folder: &str) {
         if !IS_BY_FOLDER || folder.is_empty() {
             return;
         }
@@ -183,14 +149,12 @@ impl Watch {
         }
     }
 
-    /// What changed since the last call.
-    pub fn take(&self) -> Changed {
+    fn take(&self) -> Changed {
         self.events.read();
         std::mem::take(&mut self.inbox.state().changed)
     }
 
-    /// Waits until there is something to take, for `patience` at most.
-    pub fn wait(&self, patience: Duration) {
+    fn wait(&self, patience: Duration) {
         let state = self.inbox.state();
         let is_quiet = |state: &mut State| state.changed.events == 0 && !state.changed.everything;
         drop(
@@ -200,16 +164,21 @@ impl Watch {
         );
     }
 
-    /// Whether something is there to be taken.
-    pub fn has_changes(&self) -> bool {
+    fn has_changes(&self) -> bool {
         self.events.read();
         let state = self.inbox.state();
         state.changed.everything || !state.changed.names.is_empty()
     }
 
-    /// Why the events cannot be relied on any more; start another watch then.
-    pub fn lost(&self) -> Option<String> {
-        self.inbox.state().lost.clone()
+    fn lost(&self) -> Option<String> {
+        // No event tells that a folder above was moved, and another put in its place.
+        let is_there = identity(&self.folder) == self.identity;
+        let replaced = || (!is_there).then(|| "the folder was removed or replaced".to_owned());
+        self.inbox.state().lost.clone().or_else(replaced)
+    }
+
+    fn tells_at_once(&self) -> bool {
+        IS_BY_FOLDER
     }
 }
 
