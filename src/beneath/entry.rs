@@ -1,0 +1,57 @@
+//! What is said of an entry in a folder, and how one is opened or renamed.
+
+/// The kind of an entry in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    File,
+    Folder,
+    Link,
+    /// A named pipe, a socket, a device.
+    Special,
+}
+
+/// Metadata of an entry. A link is not followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    pub kind: Kind,
+    pub size: u64,
+    /// Nanoseconds since 1970.
+    pub modified: i64,
+    /// Device and inode; zeros where the system has none.
+    pub id: (u64, u64),
+    pub(super) permissions: std::fs::Permissions,
+}
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    /// A file that is there.
+    Write,
+    /// Made for the user alone if it is not there.
+    CreateAppend,
+    /// Made for the user alone; fails if the name is taken.
+    CreateNew,
+    /// The same, and all that is written goes to its end. A file that somebody cuts while it is written
+    /// ends up shorter than what was written, and has no hole.
+    AppendNew,
+    /// Made for the user alone if it is not there, else left as it is.
+    Create,
+}
+
+/// How a rename treats a file that has the new name already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    Replace,
+    /// The renaming fails with `AlreadyExists`.
+    Keep,
+    /// Gets the other name; fails with `Unsupported` where the system cannot.
+    Exchange,
+}
+
+impl Facts {
+    /// Its permission bits.
+    pub fn permissions(&self) -> std::fs::Permissions {
+        self.permissions.clone()
+    }
+}
