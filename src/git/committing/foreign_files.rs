@@ -16,6 +16,7 @@ use crate::git::Repository;
 use crate::git::Staged;
 use crate::git::To;
 use crate::git::Trees;
+use crate::git::reading::history::regular_file;
 use crate::git::reading::tree_entry::entry_bytes;
 use crate::git::reading::tree_entry::key;
 
@@ -60,19 +61,12 @@ pub fn foreign_changes(
     after: Id,
 ) -> Result<Vec<OtherChange>, GitError> {
     let mut changes = Vec::new();
-    let regular = |file: &git2::DiffFile<'_>| {
-        let is_regular = matches!(
-            file.mode(),
-            FileMode::Blob | FileMode::BlobExecutable | FileMode::BlobGroupWritable
-        );
-        (is_regular && !file.id().is_zero()).then(|| Id(file.id()))
-    };
     each_foreign_change(repository, before, after, |path, delta| {
         if let Ok(path) = std::str::from_utf8(path) {
             changes.push(OtherChange {
                 path: path.to_owned(),
-                before: regular(&delta.old_file()),
-                after: regular(&delta.new_file()),
+                before: regular_file(&delta.old_file()),
+                after: regular_file(&delta.new_file()),
                 is_executable: delta.new_file().mode() == FileMode::BlobExecutable,
             });
         }

@@ -167,14 +167,6 @@ pub fn diff(
         .diff_tree_to_tree(before.as_ref(), Some(&after), Some(&mut options))
         .to(action)?;
     let mut changes: BTreeMap<String, PathChange> = BTreeMap::new();
-    // A link or a repository of its own is no text, whatever its id is.
-    let some = |file: &git2::DiffFile<'_>| {
-        let is_regular = matches!(
-            file.mode(),
-            FileMode::Blob | FileMode::BlobExecutable | FileMode::BlobGroupWritable
-        );
-        (is_regular && !file.id().is_zero()).then(|| Id(file.id()))
-    };
     for delta in diff.deltas() {
         for (file, is_after) in [(delta.old_file(), false), (delta.new_file(), true)] {
             let is_there = match delta.status() {
@@ -197,9 +189,9 @@ pub fn diff(
                     after: None,
                 });
             if is_after {
-                change.after = some(&file);
+                change.after = regular_file(&file);
             } else {
-                change.before = some(&file);
+                change.before = regular_file(&file);
             }
         }
     }
@@ -207,4 +199,14 @@ pub fn diff(
     Ok(changes
         .filter(|change| change.before != change.after)
         .collect())
+}
+
+/// The text on one side of a difference. A link or a repository of its own is no text, whatever its id
+/// is.
+pub(in crate::git) fn regular_file(file: &git2::DiffFile<'_>) -> Option<Id> {
+    let is_regular = matches!(
+        file.mode(),
+        FileMode::Blob | FileMode::BlobExecutable | FileMode::BlobGroupWritable
+    );
+    (is_regular && !file.id().is_zero()).then(|| Id(file.id()))
 }

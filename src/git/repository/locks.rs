@@ -45,17 +45,8 @@ pub fn clear_locks(repository: &Repository, branch: &str, is_ours: bool) -> Take
         common.join(format!("logs/refs/heads/{branch}.lock")),
     ];
     names.extend_from_slice(&theirs);
-    let mut folders = vec![common.join("refs/memdir")];
-    while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        for path in entries.map(|entry| entry.path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "lock") {
-                names.push(path);
-            }
-        }
-    }
+    let is_lock = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "lock");
+    names.extend(own_reference_files(repository).into_iter().filter(is_lock));
     let mut taken = Taken::default();
     for path in names {
         let Ok(data) = std::fs::symlink_metadata(&path) else {
@@ -78,6 +69,22 @@ pub fn clear_locks(repository: &Repository, branch: &str, is_ours: bool) -> Take
         }
     }
     taken
+}
+
+/// The files of the program's own references, and locks on them.
+pub(in crate::git) fn own_reference_files(repository: &Repository) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![repository.inner.commondir().join("refs/memdir")];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for path in entries.map(|entry| entry.path()) {
+            match path.is_dir() {
+                true => folders.push(path),
+                false => files.push(path),
+            }
+        }
+    }
+    files
 }
 
 /// Keeps the file for whoever wants to know what it was; where it lay, git would take it for a

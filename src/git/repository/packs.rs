@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use git2::Odb;
 use git2::Oid;
 use git2::PackBuilder;
 
@@ -114,4 +115,11 @@ pub(in crate::git) fn packs(repository: &Repository) -> Vec<Pack> {
         }
     }
     packs
+}
+
+/// Whether the object can be read, and is the one that its id says.
+pub(in crate::git) fn is_sound(odb: &Odb<'_>, id: Oid) -> bool {
+    odb.read(id).is_ok_and(|object| {
+        Oid::hash_object(object.kind(), object.data()).is_ok_and(|hash| hash == id)
+    })
 }

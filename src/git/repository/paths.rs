@@ -91,13 +91,7 @@ impl Repository {
 
     /// As [`Repository::left_out`], of a text with so many bytes.
     pub(in crate::git) fn left_out_of_size(&self, path: &str, bytes: u64) -> Option<PathRejection> {
-        // A journal may be larger than other texts.
-        let most = match path.split_once('/') {
-            Some((JOURNALS, _)) => LARGEST_JOURNAL,
-            _ => LARGEST_TEXT,
-        };
-        let bytes = if bytes <= most { 0 } else { bytes };
-        self.untaken(path, bytes)
+        self.untaken(path, counted(path, bytes))
     }
 
     /// Those of `changes` that this machine follows. A text that it leaves out is no file here, so
@@ -189,15 +183,17 @@ impl Repository {
 /// Why no store takes the file at `path` below another one with so many bytes, if there is a reason;
 /// journals are measured otherwise.
 pub fn untaken(path: &str, bytes: u64) -> Option<PathRejection> {
-    let most = match path.split_once('/') {
-        Some((JOURNALS, _)) => LARGEST_JOURNAL,
-        _ => LARGEST_TEXT,
-    };
-    let bytes = match bytes <= most {
-        true => 0,
-        false => bytes,
-    };
-    untaken_below(0, path, bytes)
+    untaken_below(0, path, counted(path, bytes))
+}
+
+/// As many bytes as count for the limit of a text: none of a journal that is within its own.
+fn counted(path: &str, bytes: u64) -> u64 {
+    let is_journal = path.split_once('/').is_some_and(|(top, _)| top == JOURNALS);
+    if is_journal && bytes <= LARGEST_JOURNAL {
+        0
+    } else {
+        bytes
+    }
 }
 
 /// As [`Repository::untaken`], of a store that lies in so many folders.

@@ -22,6 +22,7 @@ use crate::git::reading::history::descends_from;
 use crate::git::reading::trees::trees;
 use crate::git::repository::locks::keep_aside;
 use crate::git::repository::opening::replace;
+use crate::git::repository::packs::is_sound;
 use crate::git::repository::packs::loose_objects;
 use crate::git::repository::packs::pack_folder;
 use crate::git::upkeep::repair_packs::packs_with_wrong_sum;
@@ -419,10 +420,7 @@ fn unreadable(repository: &Repository) -> Result<Vec<PathBuf>, GitError> {
     for (id, path, _) in loose_objects(repository) {
         // A file that cannot be read says nothing about the object.
         std::fs::read(&path).to(action)?;
-        let is_sound = odb.read(id).is_ok_and(|object| {
-            Oid::hash_object(object.kind(), object.data()).is_ok_and(|hash| hash == id)
-        });
-        if !is_sound {
+        if !is_sound(&odb, id) {
             unreadable.push(path);
         }
     }

@@ -21,6 +21,7 @@ use crate::git::Repository;
 use crate::git::To;
 use crate::git::repository::locks::keep_aside;
 use crate::git::repository::packs::Pack;
+use crate::git::repository::packs::is_sound;
 use crate::git::repository::packs::pack_folder;
 use crate::git::repository::packs::packs;
 use crate::git::repository::packs::write_pack;
@@ -111,13 +112,8 @@ fn save_objects_of(repository: &Repository, pack: &Pack) -> Result<(), GitError>
     builder.set_threads(1);
     let ids = pack.ids().unwrap_or_default();
     let ids = ids.iter().filter_map(|id| Oid::from_bytes(id).ok());
-    let is_sound = |id: &Oid| {
-        odb.read(*id).is_ok_and(|object| {
-            Oid::hash_object(object.kind(), object.data()).is_ok_and(|hash| hash == *id)
-        })
-    };
     let mut count = 0;
-    for id in ids.filter(is_sound) {
+    for id in ids.filter(|id| is_sound(&odb, *id)) {
         builder.insert_object(id, None).to(ACTION)?;
         count += 1;
     }

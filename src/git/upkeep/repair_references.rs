@@ -13,6 +13,7 @@ use crate::git::Id;
 use crate::git::Repository;
 use crate::git::To;
 use crate::git::repository::locks::keep_aside;
+use crate::git::repository::locks::own_reference_files;
 use crate::git::repository::opening::replace;
 
 const BRANCHES: &str = "refs/heads/";
@@ -166,21 +167,15 @@ pub(in crate::git) fn references_to_nothing(
 pub(in crate::git) fn own_references(
     repository: &Repository,
 ) -> Result<Vec<(PathBuf, Option<Id>)>, GitError> {
-    let mut found = Vec::new();
-    let mut folders = vec![repository.inner.commondir().join("refs/memdir")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_none_or(|ending| ending != "lock") {
-                let text = std::fs::read(&path).to("look at the repository")?;
-                let text = std::str::from_utf8(&text).unwrap_or_default();
-                found.push((path, Id::parse(text.trim_end())));
-            }
-        }
-    }
-    Ok(found)
+    let files = own_reference_files(repository).into_iter();
+    let files = files.filter(|path| path.extension().is_none_or(|ending| ending != "lock"));
+    let read = |path: PathBuf| {
+        let text = std::fs::read(&path).to("look at the repository")?;
+        let text = std::str::from_utf8(&text).unwrap_or_default();
+        let id = Id::parse(text.trim_end());
+        Ok((path, id))
+    };
+    files.map(read).collect()
 }
 
 fn packed_references_path(repository: &Repository) -> PathBuf {
