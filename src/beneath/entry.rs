@@ -1,4 +1,4 @@
-//! What is said of an entry in a folder, and how one is opened or renamed.
+//! Metadata of an entry in a folder, and the ways to open and to rename one.
 
 /// The kind of an entry in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Facts {
     pub(super) permissions: std::fs::Permissions,
 }
 
-/// How a file is opened.
+/// The way to open a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     Read,

@@ -1,4 +1,4 @@
-//! What can be done with a folder that is held open, on every system.
+//! Operations on a folder that is held open, the same on every system.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -93,7 +93,7 @@ impl Folder {
         Ok((Folder::of_state(parent)?, name))
     }
 
-    /// Where it was found, for messages.
+    /// Its path, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -16,7 +16,7 @@ use super::entry::Target;
 /// A folder that is held open.
 #[derive(Debug)]
 pub struct Folder {
-    /// Where it was found: for messages, and for what takes nothing but a path.
+    /// Its path: for messages, and for functions that take nothing but a path.
     pub(super) path: PathBuf,
 }
 
@@ -175,7 +175,7 @@ fn kind(kind: fs::FileType) -> Kind {
     }
 }
 
-/// On the way lies a link.
+/// The error for a symbolic link on the way.
 #[derive(Debug, thiserror::Error)]
 #[error("it is a symbolic link")]
 struct LinkInTheWay;

@@ -28,7 +28,7 @@ const FOLDER: OFlags = OFlags::RDONLY
 /// A folder that is held open.
 #[derive(Debug)]
 pub struct Folder {
-    /// Where it was found: for messages, and for what takes nothing but a path.
+    /// Its path: for messages, and for functions that take nothing but a path.
     pub(super) path: PathBuf,
     pub(super) fd: OwnedFd,
 }

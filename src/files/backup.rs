@@ -17,16 +17,16 @@ use crate::beneath::Kind;
 use crate::beneath::Target;
 use crate::beneath::is_link;
 
-/// What the name of one ends with that is being made.
+/// Suffix of the name of a backup that is being made.
 const UNFINISHED: &str = ".unfinished";
 
 /// A backup that is being made; nothing of it counts before [`Backup::complete`].
 pub struct Backup {
     /// The folder of all backups.
     all: Folder,
-    /// What it is called when it is complete.
+    /// Its name when it is complete.
     name: String,
-    /// Where it lies until then.
+    /// Its folder until then.
     folder: Folder,
     /// Folders with new names in them, below its own.
     folders: BTreeSet<String>,

@@ -15,7 +15,7 @@ pub use crate::beneath::STATE_FOLDER;
 use crate::beneath::Target;
 use crate::beneath::Temporary;
 
-/// What the names of temporary files begin with; a leading dot hides them from every reader.
+/// Prefix of the names of temporary files; a leading dot hides them from every reader.
 pub(super) const TEMP_PREFIX: &str = ".memdir-";
 pub(super) const TEMP_SUFFIX: &str = ".tmp";
 

@@ -50,7 +50,7 @@ pub fn notes_around(root: &Path) -> Option<&Path> {
     root.parent().filter(|_| root.ends_with(IN_PLACE))
 }
 
-/// What becomes of a folder of the store that is a symbolic link.
+/// The policy for folders of the store that are symbolic links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LinkPolicy {
     /// Nothing behind it is listed, read or written. The path of the store itself may lead through
@@ -72,7 +72,7 @@ pub(super) const TOP_FOLDERS: [&str; 6] = [
     disk::STATE_FOLDER,
 ];
 
-/// Where it is noted which memories were purged.
+/// The folder that notes which memories were purged.
 pub(super) const TOMBSTONES: &str = "tombstones";
 
 /// The path, below the store's folder, of the word that the memory `stem` was purged.

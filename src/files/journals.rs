@@ -22,12 +22,12 @@ use super::store::Store;
 use crate::beneath::Kind;
 use crate::beneath::is_link;
 
-/// What the folder of the journals holds.
+/// The entries in the folder of journals.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Journals {
     /// Their bytes, by path below the store's folder.
     pub sizes: BTreeMap<String, u64>,
-    /// What has such a path and is no regular file.
+    /// Entries with the path of a journal that are no regular files.
     pub others: BTreeSet<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What lies in the memory directory: names and the facts that tell whether a file changed.
+//! Lists the memory directory: names and stamps, which tell whether a file changed.
 
 use std::io;
 
@@ -40,7 +40,7 @@ pub struct Listing {
     pub folders: Vec<(String, i64)>,
 }
 
-/// From so many names on, sorting is shared out.
+/// Number of names from which several threads sort them.
 const MANY: usize = 4_096;
 /// Number of names in one thread's share. More names than this pay for starting threads.
 const SHARE: usize = 1_024;
@@ -189,7 +189,7 @@ pub(super) fn any_name(directory: &Folder, most: usize, fits: impl Fn(&[u8]) -> 
     }
 }
 
-/// What stands behind a name.
+/// The entry behind a name.
 pub(super) enum DirectoryEntry {
     File {
         stamp: Stamp,

@@ -1,12 +1,13 @@
-//! What kind of folder a store lies in, as far as it matters for locks, events and indexes.
+//! Tells local disks, network mounts and folders of sync services apart: locks, events and indexes
+//! depend on it.
 
 use std::path::Path;
 
-/// Where a folder lies.
+/// The medium that a folder lies on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Medium {
     Local,
-    /// On another machine: its kind. Events tell nothing of other machines, and locks may not.
+    /// A network mount, with its kind. Events tell nothing of other machines, and locks may not.
     Network(&'static str),
     /// In a folder that a service copies to other machines, bytes of open files included.
     Synced(&'static str),
@@ -53,7 +54,7 @@ fn network(_: &Path) -> Option<&'static str> {
     None
 }
 
-/// What services leave in the folders that they copy, or how they call them.
+/// Files that sync services leave in the folders that they copy, or names of these folders.
 fn synced(folder: &Path) -> Option<&'static str> {
     const LEFT: [(&str, &str); 5] = [
         (".dropbox", "Dropbox"),

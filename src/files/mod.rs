@@ -79,8 +79,8 @@ pub use storage::WritableStorage;
 pub use store::Store;
 #[cfg(test)]
 pub(crate) use tests::crash::dying_at;
-pub use unfinished_init::Begun;
-pub use user_folder::Given;
+pub use unfinished_init::UnfinishedInit;
+pub use user_folder::FilePlaced;
 pub use user_folder::give;
 
 pub use crate::beneath::is_link;
@@ -89,7 +89,7 @@ pub use crate::beneath::set_strangers_aside;
 use std::io;
 use std::path::PathBuf;
 
-/// What could not be done to which file.
+/// An error of an operation on a file.
 #[derive(Debug, thiserror::Error)]
 pub enum FilesError {
     #[error("cannot {action} {}", path.display())]

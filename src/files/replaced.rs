@@ -21,7 +21,7 @@ use crate::beneath::Target;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplacedText {
     pub place: Place,
-    /// Where the memory lay, below the place's folder.
+    /// The memory's path below the place's folder.
     pub name: String,
     /// Texts of one memory are replaced in the order of their numbers.
     number: u32,
@@ -70,7 +70,7 @@ impl ReplacedText {
         self.seen
     }
 
-    /// What it is called in the archive, where that keeps it; tells the memory and the text.
+    /// Its name in the archive, which tells the memory and the text.
     pub fn archived_name(&self) -> String {
         let name = self.name.strip_suffix(".md").unwrap_or(&self.name);
         format!("{name}.replaced-{:016x}.md", self.seen)

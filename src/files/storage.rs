@@ -49,7 +49,7 @@ pub struct Changed {
     pub names: BTreeSet<String>,
     /// More changed than the names say: look at everything.
     pub everything: bool,
-    /// How many events there were, also about files of no interest.
+    /// Number of events, also about files of no interest.
     pub events: u64,
 }
 
@@ -65,7 +65,7 @@ impl Changed {
 /// Tells which live memories change, until dropped. The first thing to take is to look at
 /// everything: nobody knows what happened before.
 pub trait ChangeFeed: Send + Sync {
-    /// What changed since the last call.
+    /// Takes the changes since the last call.
     fn take(&self) -> Changed;
 
     /// Waits until there is something to take, for `patience` at most.

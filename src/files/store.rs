@@ -65,9 +65,9 @@ pub struct Store {
 /// Lock files that editing processes share; more than processes that edit at one moment.
 const LOCK_SHARDS: u128 = 64;
 
-/// Where it is noted which texts this program wrote.
+/// The file that notes which texts this program wrote.
 const WRITTEN: &str = "written.log";
-/// Of some 15,000 texts.
+/// Maximum size of that file: some 15,000 texts.
 const MOST_WRITTEN_BYTES: u64 = 256 << 10;
 
 /// After this time a temporary file is a leftover even on a system without locks.
@@ -847,12 +847,12 @@ fn folder_of(name: &str) -> &str {
     name.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// What the file `name` is called in its folder.
+/// The name of the file `name` in its folder.
 fn file_of(name: &str) -> &str {
     name.rsplit_once('/').map_or(name, |(_, file)| file)
 }
 
-/// Which of the locks is a memory's.
+/// The number of a memory's lock.
 fn shard_of(name: &str) -> u8 {
     (content_hash(name.as_bytes()) % LOCK_SHARDS) as u8
 }

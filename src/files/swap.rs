@@ -15,7 +15,7 @@ use super::hash::content_hash;
 use crate::beneath::Folder;
 use crate::beneath::Target;
 
-/// What became of an exchange.
+/// The outcome of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Swapped {
     Done,
@@ -23,7 +23,7 @@ pub(super) enum Swapped {
     KeptOther,
 }
 
-/// What the name of a file beside a memory says.
+/// The fields in the name of a temporary file beside a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SwapName {
     /// The number of the lock that its writer holds.

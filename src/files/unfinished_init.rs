@@ -8,16 +8,16 @@ use super::folders::JOURNALS;
 use crate::beneath::Folder;
 use crate::beneath::Kind;
 
-/// What a folder did not hold before a store was begun in it.
+/// Entries that a folder did not hold before a store was begun in it.
 #[derive(Debug)]
-pub struct Begun {
+pub struct UnfinishedInit {
     folder: PathBuf,
     /// The topmost folder that was not there either.
     new_above: Option<PathBuf>,
     parts: Vec<&'static str>,
 }
 
-/// What setting a store up makes, the memories first.
+/// Entries that setting a store up makes, the memories first.
 const PARTS: [&str; 8] = [
     "files",
     "archive",
@@ -29,13 +29,13 @@ const PARTS: [&str; 8] = [
     STATE_FOLDER,
 ];
 
-impl Begun {
+impl UnfinishedInit {
     /// Looks at `folder` before anything is made there.
-    pub fn at(folder: &Path) -> Begun {
+    pub fn at(folder: &Path) -> UnfinishedInit {
         let is_missing = |path: &&Path| path.symlink_metadata().is_err();
         let missing = folder.ancestors().take_while(is_missing);
         let parts = PARTS.into_iter();
-        Begun {
+        UnfinishedInit {
             folder: folder.to_owned(),
             new_above: missing.last().map(Path::to_owned),
             parts: parts

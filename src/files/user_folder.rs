@@ -10,9 +10,9 @@ use crate::beneath::Access;
 use crate::beneath::Folder;
 use crate::beneath::Target;
 
-/// What became of a file for a folder of the user's.
+/// The outcome of writing a file into a folder of the user's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Given {
+pub enum FilePlaced {
     New,
     /// It is there with the same bytes.
     Known,
@@ -26,7 +26,7 @@ pub enum Given {
 /// # Errors
 ///
 /// Fails as the system says.
-pub fn give(root: &Path, name: &str, bytes: &[u8]) -> Result<Given, FilesError> {
+pub fn give(root: &Path, name: &str, bytes: &[u8]) -> Result<FilePlaced, FilesError> {
     let (below, file) = name.rsplit_once('/').unwrap_or(("", name));
     let put = || {
         let folder = Folder::open(root)?.create_below(below)?;
@@ -36,14 +36,18 @@ pub fn give(root: &Path, name: &str, bytes: &[u8]) -> Result<Given, FilesError> 
             other => {
                 other?;
                 folder.sync()?;
-                return Ok(Given::New);
+                return Ok(FilePlaced::New);
             }
         }
         let mut there = Vec::new();
         let is_same = folder.open_file(file, Access::Read).is_ok_and(|mut open| {
             io::Read::read_to_end(&mut open, &mut there).is_ok() && there == bytes
         });
-        Ok(if is_same { Given::Known } else { Given::Taken })
+        Ok(if is_same {
+            FilePlaced::Known
+        } else {
+            FilePlaced::Taken
+        })
     };
     put().at("write", &root.join(name))
 }

@@ -1,6 +1,6 @@
-//! Who commits, and when.
+//! The author of a commit.
 
-/// Who commits, and when.
+/// The author of a commit, with its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
     pub name: String,

@@ -1,6 +1,6 @@
-//! Errors of git: what could not be done, and why.
+//! The error of operations on a repository.
 
-/// What could not be done in a repository, and why.
+/// An error of an operation on a repository.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action}: {reason}")]
 pub struct GitError {

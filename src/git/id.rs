@@ -1,9 +1,9 @@
-//! What an object is called: the hash of its content.
+//! The id of an object: the hash of its content.
 
 use git2::ObjectType;
 use git2::Oid;
 
-/// What an object is called: the hash of its content.
+/// The id of an object: the hash of its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(pub(super) Oid);
 
@@ -14,12 +14,12 @@ impl Id {
         Oid::from_str(text).ok().map(Id)
     }
 
-    /// Of a text, whether it is written anywhere or not.
+    /// The id of a text, whether an object holds it or not.
     pub fn of_text(bytes: &[u8]) -> Id {
         Id(Oid::hash_object(ObjectType::Blob, bytes).expect("hashing bytes in memory"))
     }
 
-    /// As many digits as people read.
+    /// The first ten digits, for people.
     pub fn short(&self) -> String {
         self.0.to_string()[..10].to_owned()
     }

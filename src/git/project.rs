@@ -1,4 +1,4 @@
-//! What project a folder belongs to.
+//! Finds the project that a folder belongs to.
 
 use std::path::Path;
 

@@ -40,7 +40,7 @@ pub struct JournalFolder {
 /// In bytes; a journal that has so many is left for a new one. Each commit holds the current one
 /// whole, and a program that starts reads whatever is not summed up.
 pub(super) const LONGEST: u64 = 256 << 10;
-/// How often journals are read again because they were replaced meanwhile.
+/// Maximum number of times that journals are read again because they were replaced meanwhile.
 const MAX_TRIES: usize = 8;
 
 impl JournalFolder {

@@ -16,7 +16,7 @@ use super::record::Record;
 use crate::model::Usage;
 use crate::model::is_possible_time;
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line {
     /// These memories were used.

@@ -1,4 +1,4 @@
-//! What was done with memories: uses, and a record of every change.
+//! Journals: uses of memories, and a record of every change.
 //!
 //! A folder of files that only grow, one for each copy of the store, called by a random id that
 //! the copy keeps among its derived things; so two machines never change the same file, and git

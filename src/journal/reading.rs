@@ -33,7 +33,7 @@ pub(super) fn raise(
     }
 }
 
-/// What was read so far.
+/// Lines that were read so far, as sums.
 #[derive(Default)]
 pub(super) struct Read {
     pub(super) files: BTreeMap<PathBuf, Looked>,
@@ -42,11 +42,11 @@ pub(super) struct Read {
     pub(super) uses: Arc<Uses>,
 }
 
-/// How a file was when it was read.
+/// The state of a file when it was read.
 pub(super) struct Looked {
     pub(super) id: FileId,
     pub(super) size: u64,
-    /// Where the last whole line ended.
+    /// Offset of the end of the last whole line.
     pub(super) upto: u64,
     /// The bytes before that.
     pub(super) tail: Vec<u8>,

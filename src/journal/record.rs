@@ -7,7 +7,7 @@ use chrono::Utc;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     pub at: DateTime<Utc>,
-    /// What was done: the tool or command, such as `remember` or `forget`.
+    /// The tool or command that made the change, such as `remember` or `forget`.
     pub did: String,
     /// The stems of the memories that it was done to.
     pub of: Vec<String>,

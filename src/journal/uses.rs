@@ -1,4 +1,4 @@
-//! What the lines of all journals come to.
+//! Sums up the lines of all journals.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use super::record::TIER;
 use super::record::UNDO_DECAY;
 use crate::model::Usage;
 
-/// What is done to a file and leaves its content as it was.
+/// Changes that leave the content of a memory as it was.
 const NO_CHANGES: [&str; 9] = [
     "forget",
     "import",
@@ -29,7 +29,7 @@ const NO_CHANGES: [&str; 9] = [
 ];
 
 impl Record {
-    /// What it says of the memories that it tells of; `None` if that is nothing that counts.
+    /// The effect on the usage of the memories that it names; `None` if there is none.
     pub(super) fn note(&self) -> Option<fn(&mut Usage, DateTime<Utc>)> {
         match self.did.as_str() {
             RESTORE => Some(Usage::restored_at),

@@ -47,7 +47,7 @@ pub enum TrustError {
 pub struct RemoteConsent {
     /// As git gets it.
     pub address: String,
-    /// Where commits are sent, if that is elsewhere.
+    /// The address that commits are pushed to, if it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub push_address: Option<String>,
     /// Whether it may be a folder of this machine, or http to it.
@@ -145,7 +145,7 @@ fn id_in(store: &Path) -> Option<String> {
     Some(text.trim().to_owned()).filter(|id| !id.is_empty())
 }
 
-/// Where the id of the store lies; `None` where its folder of derived things is a link.
+/// The path of the store's id; `None` where its folder of derived things is a link.
 fn id_path(store: &Path) -> Option<PathBuf> {
     let folder = store.join(files::STATE_FOLDER);
     let is_link = fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_symlink());
@@ -268,7 +268,7 @@ fn read(path: &Path) -> Option<Record> {
         .ok()
 }
 
-/// By whose word a store is used.
+/// The source of the permission to use a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Naming {
     /// The user's settings name it, or it is the default store.

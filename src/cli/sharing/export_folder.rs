@@ -14,7 +14,7 @@ use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::engine::Engine;
 use crate::engine::ops;
-use crate::files::Given;
+use crate::files::FilePlaced;
 use crate::format;
 use crate::format::NoteLink;
 use crate::model::Filter;
@@ -75,9 +75,9 @@ pub(in crate::cli) fn export(
         };
         let bytes = names.relinked(name, given, bytes);
         match crate::files::give(&folder, given, &bytes) {
-            Ok(Given::New) => new += 1,
-            Ok(Given::Known) => known += 1,
-            Ok(Given::Taken) => {
+            Ok(FilePlaced::New) => new += 1,
+            Ok(FilePlaced::Known) => known += 1,
+            Ok(FilePlaced::Taken) => {
                 left.push((given.clone(), "another text is there, and stays".to_owned()));
             }
             Err(error) => left.push((given.clone(), error.to_string())),

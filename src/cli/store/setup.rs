@@ -58,7 +58,7 @@ pub(in crate::cli) fn init(context: &mut Context, command: &Init) -> Result<Outc
     }
     let cannot = |error| no_store::not_made(&folder, error);
     let existed = folder.join("memdir.toml").exists();
-    let begun = crate::files::Begun::at(&folder);
+    let begun = crate::files::UnfinishedInit::at(&folder);
     let was_trusted = trust::is_recorded(&context.environment, &folder);
     match crate::files::notes_around(&folder) {
         None => crate::files::create_private_folder(&folder.join("files")).map_err(cannot)?,

@@ -9,7 +9,13 @@ use crate::engine::history::{History, consent};
 use crate::engine::texts::FOLDERS;
 use crate::files::JOURNALS;
 use crate::git;
-use crate::git::{CommitInfo, Id, Named, Owner, Places, Repository, STORE_PARTS};
+use crate::git::CommitInfo;
+use crate::git::Id;
+use crate::git::NamedCommit;
+use crate::git::Owner;
+use crate::git::Places;
+use crate::git::Repository;
+use crate::git::STORE_PARTS;
 use crate::model::Stem;
 
 /// The commits of a store that has some.
@@ -140,11 +146,11 @@ impl PastCommits {
     pub fn find(&self, revision: &Revision) -> Result<Id, EngineError> {
         let text = &revision.text;
         match git::resolve_revision(&self.repository, text, self.head)? {
-            Named::One(id) => return Ok(id),
-            Named::Several if revision.at.is_none() => {
+            NamedCommit::One(id) => return Ok(id),
+            NamedCommit::Several if revision.at.is_none() => {
                 return Err(PastError::AmbiguousRevision(text.clone()).into());
             }
-            Named::Several | Named::Nothing => {}
+            NamedCommit::Several | NamedCommit::Nothing => {}
         }
         let Some(at) = revision.at else {
             return Err(PastError::UnknownRevision(text.clone()).into());

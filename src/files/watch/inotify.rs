@@ -211,7 +211,7 @@ impl Events {
     }
 }
 
-/// What the system told, kept beyond the next reading.
+/// Events of the system, kept beyond the next reading.
 struct News {
     number: i32,
     what: ReadFlags,

@@ -47,11 +47,11 @@ pub(super) struct FolderWatch {
     inbox: Arc<Inbox>,
     events: Events,
     watcher: Mutex<FolderWatcher>,
-    /// Which folder it is, whatever is called so later.
+    /// Device and inode of the folder that is watched.
     identity: Option<Identity>,
 }
 
-/// What tells one folder from another of its name.
+/// Device and inode of a folder.
 type Identity = (u64, u64);
 
 /// Where the system watches each folder for itself. What the library does to find the folders
@@ -75,7 +75,7 @@ struct State {
     lost: Option<String>,
     /// The folders below the watched one that are watched, too.
     folders: BTreeSet<String>,
-    /// How often these were forgotten.
+    /// Number of times that `folders` was cleared.
     forgotten: u64,
 }
 
@@ -301,7 +301,7 @@ fn name_of(below: &Path) -> Option<String> {
     Some(parts?.join("/"))
 }
 
-/// What went wrong, in few words: the paths are known to whoever asks.
+/// The reason of an error in few words: the paths are known to the caller.
 fn reason(error: &notify::Error) -> String {
     match &error.kind {
         notify::ErrorKind::MaxFilesWatch => "the system's limit of watches is reached".to_owned(),

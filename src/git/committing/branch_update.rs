@@ -203,7 +203,7 @@ fn seconds(nanos: i64) -> u32 {
     u32::try_from(nanos.div_euclid(1_000_000_000)).unwrap_or(0)
 }
 
-/// What tells a version of the index from the next: its size, time and inode.
+/// The stamp of a version of the index: size, time and inode.
 fn stamp_of(path: &Path) -> Option<(u64, i64, u64)> {
     let data = std::fs::metadata(path).ok()?;
     #[cfg(unix)]

@@ -27,7 +27,7 @@ pub enum NewText {
 /// Gives the text of a file that is to be committed.
 pub type TextOf<'a> = dyn FnMut(&str, Id) -> Result<NewText, GitError> + 'a;
 
-/// From so many new objects on they are written as one pack instead of a file each.
+/// Number of new objects from which they are written as one pack instead of a file each.
 const PACK_FROM: usize = 64;
 
 /// Makes a commit that differs from `base`, the files of its first parent, in `changes`: paths below the store,

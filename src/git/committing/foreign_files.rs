@@ -20,18 +20,18 @@ use crate::git::reading::history::regular_file;
 use crate::git::reading::tree_entry::entry_bytes;
 use crate::git::reading::tree_entry::key;
 
-/// How one file that is not the store's differs between two commits.
+/// The difference of one file that is not the store's between two commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OtherChange {
+pub struct ForeignChange {
     /// Below the work folder.
     pub path: String,
-    /// What it held; `None` where it was not there, or was no regular file.
+    /// The former text; `None` where it was not there, or was no regular file.
     pub before: Option<Id>,
     pub after: Option<Id>,
     pub is_executable: bool,
 }
 
-/// What an entry of a folder points to, and as what.
+/// The id and the mode of an entry of a folder.
 type Pointed = (Oid, i32);
 
 /// Whether anything but the store differs between two commits.
@@ -59,11 +59,11 @@ pub fn foreign_changes(
     repository: &Repository,
     before: Option<Id>,
     after: Id,
-) -> Result<Vec<OtherChange>, GitError> {
+) -> Result<Vec<ForeignChange>, GitError> {
     let mut changes = Vec::new();
     each_foreign_change(repository, before, after, |path, delta| {
         if let Ok(path) = std::str::from_utf8(path) {
-            changes.push(OtherChange {
+            changes.push(ForeignChange {
                 path: path.to_owned(),
                 before: regular_file(&delta.old_file()),
                 after: regular_file(&delta.new_file()),

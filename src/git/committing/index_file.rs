@@ -11,10 +11,11 @@ use git2::Oid;
 use sha1::Digest;
 use sha1::Sha1;
 
-/// What is to become of one path.
+/// The change to apply to one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edit {
-    /// What the index holds, unless somebody staged something else, which stays then.
+    /// The id that the index has to hold: an entry with another one was staged by somebody, and
+    /// stays.
     pub before: Option<Oid>,
     /// Its new entry; `None` if it has to go.
     pub after: Option<Entry>,
@@ -37,7 +38,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Of a file that git has to look at.
+    /// An entry of a file that git has to look at.
     pub fn unstamped(id: Oid, mode: u32) -> Entry {
         Entry {
             id,
@@ -65,7 +66,7 @@ pub(super) enum Unsupported {
 
 const SIGNATURE: &[u8; 4] = b"DIRC";
 const HEADER: usize = 12;
-/// What stands before a path: ten numbers, an id, flags.
+/// Bytes before a path: ten numbers, an id, flags.
 const FIXED: usize = 62;
 const SUM: usize = 20;
 const LENGTH_MASK: u16 = 0x0fff;
@@ -73,7 +74,7 @@ const STAGE_MASK: u16 = 0x3000;
 const EXTENDED: u16 = 0x4000;
 /// In the first byte of what follows the flags then.
 const INTENDED: u8 = 0x20;
-/// Where the size stands in an entry.
+/// Offset of the size in an entry.
 const SIZE: usize = 36;
 
 /// An index without entries.

@@ -1,4 +1,4 @@
-//! Which commits the program made itself in somebody's repository, and nobody has sent yet.
+//! Notes which commits the program made itself in somebody's repository, until they are sent.
 //!
 //! A commit's message can be kept while its content is changed, and anybody may write the same. So
 //! each is noted by its id, as the name of an empty file: that is one step for any number of

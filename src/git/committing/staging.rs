@@ -20,7 +20,7 @@ use crate::git::committing::index_file::Unsupported;
 use crate::git::repository::locks::set_aside;
 use crate::git::repository::opening::replace;
 
-/// What the system says of a file, and what it held then.
+/// The stamp of a file: size, times and inode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamped {
     /// Below the store.
@@ -32,18 +32,18 @@ pub struct Stamped {
     pub changed: i64,
 }
 
-/// What the index is told of one file when the branch moves.
+/// The change of one entry of the index when the branch moves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Staged {
-    /// What the branch held.
+    /// The file's text in the former commit.
     pub before: Option<Id>,
-    /// What it holds now.
+    /// The file's text in the new commit.
     pub after: Option<Id>,
-    /// Of the file that holds `after`.
+    /// The stamp of the file that holds `after`.
     pub stamped: Option<Stamped>,
 }
 
-/// What the index says of files by their stamps.
+/// Files of the index, by their stamps.
 pub struct KnownFiles {
     by_path: HashMap<String, (Id, Stamped)>,
     /// A file that was modified later may be another one by now.
@@ -51,7 +51,7 @@ pub struct KnownFiles {
 }
 
 impl KnownFiles {
-    /// What the file holds, if it is the one that the index knows.
+    /// The id of the file's text, if the file has the stamp that the index knows.
     pub fn id_of(&self, file: &Stamped) -> Option<Id> {
         let (id, known) = self.by_path.get(&file.path)?;
         let cut = |inode: u64| inode as u32;
@@ -64,7 +64,7 @@ impl KnownFiles {
     }
 }
 
-/// What the index knows of the files below the store; nothing if it cannot be read.
+/// Reads the index for the files below the store; none if it cannot be read.
 pub fn known_files(repository: &Repository) -> KnownFiles {
     let mut known = KnownFiles {
         by_path: HashMap::new(),
@@ -218,7 +218,7 @@ pub(in crate::git) fn modified(path: &Path) -> std::io::Result<i64> {
     Ok(since.as_nanos() as i64)
 }
 
-/// What the index says of a file. Without a stamp that fits, git reads the file when it needs to.
+/// The index entry of a file. Without a stamp that fits, git reads the file when it needs to.
 fn entry(id: Id, mode: u32, file: &Path, stamped: Option<&Stamped>) -> Entry {
     let mut entry = Entry::unstamped(id.0, mode);
     #[cfg(unix)]

@@ -17,7 +17,7 @@ use percent_encoding::percent_decode_str;
 /// Longer than any forge's longest path, shorter than what fills a log.
 const MAX_BYTES: usize = 2048;
 
-/// How a remote is reached.
+/// The protocol of a remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     Https,
@@ -28,7 +28,7 @@ pub enum Scheme {
     Local,
 }
 
-/// Where a remote is. Holds no secret.
+/// The address of a remote. Holds no secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
     scheme: Scheme,
@@ -84,7 +84,7 @@ pub enum AddressError {
 }
 
 impl AddressError {
-    /// What to do about it, as a sentence.
+    /// A hint for the user, as a sentence.
     pub fn hint(self) -> &'static str {
         match self {
             AddressError::Credentials => {

@@ -28,10 +28,10 @@ use rustix::process::Pid;
 #[cfg(not(unix))]
 type Pid = std::convert::Infallible;
 
-/// How often `stop` is asked.
+/// Interval at which `stop` is asked.
 pub(in crate::git) const TICK: Duration = Duration::from_millis(50);
 
-/// What a child gets to clean up after itself: git removes its temporary files.
+/// Time that a child gets to clean up after itself: git removes its temporary files.
 const GRACE: Duration = Duration::from_millis(400);
 
 /// For a pipe that a background process holds open after the child has ended.
@@ -43,14 +43,14 @@ const MAX_OUTPUT: usize = 8 << 20;
 /// Kept of the beginning and of the end of what is said on standard error.
 const KEPT: usize = 16 << 10;
 
-/// How long a remote may keep us waiting, and how much it may send.
+/// Limits for a remote: time to wait, and bytes to receive.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Without any sign of progress.
     pub silence: Duration,
     /// For the whole operation.
     pub total: Duration,
-    /// Of what is received, in bytes.
+    /// Maximum number of bytes received.
     pub largest: u64,
 }
 
@@ -75,7 +75,7 @@ pub(in crate::git) enum Cut {
     Stopped,
 }
 
-/// How a child ended, and what it said.
+/// The exit of a child process, with its output.
 #[derive(Debug)]
 pub(in crate::git) struct Ended {
     pub(in crate::git) status: ExitStatus,
@@ -177,7 +177,7 @@ impl Group {
         let _ = largest;
     }
 
-    /// How the child ended; `None` while it runs.
+    /// The exit of the child; `None` while it runs.
     pub(in crate::git) fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         let mut running = running();
         let status = self.child.try_wait()?;

@@ -27,14 +27,14 @@ const FAREWELL: Duration = Duration::from_secs(1);
 pub(in crate::git) struct Connection {
     address: Address,
     settings: NetworkSettings,
-    /// What git is set to use for ssh.
+    /// The ssh command of git's configuration.
     ssh_command: Option<String>,
     is_aborted: AtomicBool,
     received: AtomicU64,
     heard: Mutex<Instant>,
     failure: Mutex<Option<Failure>>,
     agent: Mutex<Option<ureq::Agent>>,
-    /// Where the repository is on a web server, after redirects.
+    /// The address of the repository on a web server, after redirects.
     base: Mutex<Option<String>>,
     /// The server has asked who we are.
     is_challenged: AtomicBool,
@@ -79,7 +79,7 @@ impl Connection {
         *locked(&self.heard) = Instant::now();
     }
 
-    /// How long there was no progress.
+    /// Time since the last progress.
     pub(in crate::git) fn silence(&self) -> Duration {
         locked(&self.heard).elapsed()
     }

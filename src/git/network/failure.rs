@@ -29,7 +29,7 @@ pub enum NetworkError {
 }
 
 impl NetworkError {
-    /// What to do about it, as a sentence, where that is known.
+    /// A hint for the user, as a sentence, where there is one.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             NetworkError::Offline { .. } => {
@@ -78,7 +78,7 @@ pub(in crate::git) enum Kind {
     Other,
 }
 
-/// What went wrong, before it is said of which remote.
+/// An error of an operation on a remote, without the remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::git) struct Failure {
     pub(in crate::git) kind: Kind,

@@ -7,7 +7,7 @@ use crate::git::network::failure::Failure;
 use crate::git::network::network_settings::NetworkSettings;
 use crate::git::network::quarantine::Quarantine;
 
-/// How a push ended.
+/// The outcome of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
     Done,
@@ -15,7 +15,7 @@ pub enum Pushed {
     Rejected,
 }
 
-/// What a remote has.
+/// The branches of a remote.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RemoteBranches {
     /// The branch that the remote offers first. `None` where there is none, as in an empty one.
@@ -34,7 +34,7 @@ pub(in crate::git) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// What the git program works in; `None` without a repository.
+    /// The folder that the git program works in; `None` without a repository.
     pub(in crate::git) fn quarantine(&self) -> Result<Option<Quarantine>, Failure> {
         self.repository.map(Quarantine::of).transpose()
     }

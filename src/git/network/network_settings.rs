@@ -1,4 +1,4 @@
-//! What reaching remotes depends on.
+//! Settings for reaching remotes.
 
 use std::env;
 use std::ffi::OsStr;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use crate::git::network::child::Limits;
 use crate::git::settings::Honoured;
 
-/// Which `git` is used.
+/// The git program that is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitProgram {
     /// The one in `PATH`, if it is there and new enough.
@@ -19,12 +19,12 @@ pub enum GitProgram {
     Never,
 }
 
-/// What reaching remotes depends on. Nothing else of the process does.
+/// Settings for reaching remotes. Nothing else of the process has an effect on it.
 #[derive(Clone)]
 pub struct NetworkSettings {
     /// Whether folders of this machine, and http to it, may be remotes.
     pub allow_local: bool,
-    /// Which `git` is used.
+    /// The git program that is used.
     pub program: GitProgram,
     /// Every variable that git, ssh and the search for tokens see.
     pub environment: Vec<(OsString, OsString)>,

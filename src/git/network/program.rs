@@ -414,7 +414,7 @@ fn version_in(text: &str) -> Option<(String, (u32, u32))> {
     Some((format!("git {version}"), (major, minor)))
 }
 
-/// How many bytes have come in, from a line of git's progress:
+/// Number of bytes received, from a line of git's progress:
 /// `Receiving objects:  45% (9/20), 12.34 MiB | 1.20 MiB/s`.
 fn received(line: &str) -> Option<u64> {
     let is_receipt = ["Receiving objects:", "Unpacking objects:"];

@@ -7,10 +7,10 @@
 
 use std::fmt;
 
-/// What stands in place of a secret.
+/// The text in place of a secret.
 const GONE: &str = "***";
 
-/// What tokens of forges begin with.
+/// Prefixes of the tokens of forges.
 const TOKENS: &[&str] = &[
     "ghp_",
     "gho_",
@@ -25,7 +25,7 @@ const TOKENS: &[&str] = &[
     "ATCTT",
 ];
 
-/// What stands before a secret, in small letters.
+/// Words before a secret, in small letters.
 const NAMES: &[&str] = &[
     "authorization: basic ",
     "authorization: bearer ",
@@ -98,7 +98,7 @@ fn without_users(text: &str) -> String {
     cleaned
 }
 
-/// How many bytes of an address, after its `://`, belong to users and passwords.
+/// Number of bytes of an address, after its `://`, that belong to users and passwords.
 fn users_in(address: &str) -> usize {
     let end = address.find(['/', '?', '#']).unwrap_or(address.len());
     let authority = &address[..end];

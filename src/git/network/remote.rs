@@ -33,7 +33,7 @@ use crate::git::network::program::Program;
 use crate::git::network::redact::Secrets;
 use crate::git::repository::loose_objects;
 
-/// By what remotes are reached.
+/// The means by which remotes are reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Means {
     /// The git program of this version, like `git 2.47.3`.
@@ -42,7 +42,7 @@ pub enum Means {
     Library,
 }
 
-/// How to reach remotes from this process.
+/// Reaches remotes from this process.
 pub struct Network {
     settings: NetworkSettings,
     secrets: Secrets,
@@ -60,7 +60,7 @@ impl Network {
         }
     }
 
-    /// By what remotes are reached. Runs `git --version` when it is first asked.
+    /// The means by which remotes are reached. Runs `git --version` when it is first called.
     pub fn means(&self) -> Means {
         match self.program() {
             Some(program) => Means::Program(program.version().to_owned()),

@@ -1,4 +1,4 @@
-//! What happened: commits, newest first, with the files they changed.
+//! Reads the history: commits, newest first, with the files they changed.
 
 use std::collections::BTreeMap;
 use std::collections::HashSet;
@@ -142,7 +142,7 @@ pub fn last_commit_time(repository: &Repository, why: &str) -> Result<Option<i64
     }
 }
 
-/// How the store's files differ between two commits, by path.
+/// The differences of the store's files between two commits, by path.
 ///
 /// # Errors
 ///

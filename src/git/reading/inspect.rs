@@ -20,10 +20,10 @@ use crate::git::repository::paths::MOST_DEPTH;
 use crate::git::repository::paths::PathRejection;
 use crate::git::repository::paths::is_gits_own;
 
-/// More entries are no collection of memories, or made to hurt.
+/// Maximum number of entries: more are no collection of memories, or an attack.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// Deeper folders are made to hurt.
+/// Maximum depth of folders: deeper ones are an attack.
 const DEEPEST: usize = 128;
 
 /// Maximum number of omitted files that are named.
@@ -37,17 +37,18 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// What is wrong with the files of a commit.
+/// Reasons why files of a commit, or all of it, are not taken.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inspected {
     /// Why nothing of it is to be taken, if there is a reason.
     pub refused: Option<String>,
     pub left_out: Vec<LeftOut>,
-    /// How many more there are.
+    /// Number of omitted files beyond those that are named.
     pub unnamed: usize,
 }
 
-/// What is wrong with the files of `commit`. What the commit `known` holds was looked at before.
+/// Checks the files of `commit`, but for those that the commit `known` holds, too: they were
+/// checked before.
 ///
 /// # Errors
 ///
@@ -75,7 +76,7 @@ pub fn inspect(
 struct Look<'a> {
     repository: &'a Repository,
     entries: usize,
-    /// Of texts: what unfolds without end has few of them, many times.
+    /// Sizes of texts that were seen: a tree that expands without end repeats a few of them.
     sizes: HashMap<Oid, u64>,
     found: Inspected,
 }

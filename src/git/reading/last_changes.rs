@@ -26,7 +26,7 @@ use crate::git::reading::tree_entry::ID_BYTES;
 use crate::git::reading::tree_entry::TreeEntry;
 
 const ACTION: &str = "read the history";
-/// A commit's folders are the next older commit's other side: so many are kept for it.
+/// Number of folders kept: those of a commit are compared again with the next older commit.
 const FOLDERS_KEPT: usize = 16;
 
 /// Looks for the newest commits that changed files of some names.
@@ -37,25 +37,25 @@ pub struct LastChanges<'a> {
     older: Box<dyn Iterator<Item = Result<CommitInfo, GitError>> + 'a>,
     /// The name under which a path below the store is looked up.
     name_of: fn(&str) -> &str,
-    /// What the compared commits changed, and when the newest of them was made.
+    /// Names that the compared commits changed, with the time of the newest such commit.
     found: HashMap<String, i64>,
     /// The changes of each path, of newer commits first.
     changes: HashMap<String, Vec<TextChange>>,
-    /// Where a text lay that the commit took from there.
+    /// The former path of a text that a commit removed, by commit and text.
     removed: HashMap<(usize, Oid), String>,
     /// The compared commits, newest first.
     commits: Vec<Id>,
-    /// Of the newest commit.
+    /// Time of the newest commit, in seconds since 1970.
     newest: i64,
     folders: VecDeque<(Oid, Rc<[u8]>)>,
-    /// How many commits were compared with their parents.
+    /// Number of commits that were compared with their parents.
     pub compared: usize,
 }
 
 /// A path with the text that it had before a commit and has after it.
 type ChangedFile = (String, Option<Oid>, Option<Oid>);
 
-/// What one commit did to one path.
+/// The change of one path by one commit.
 #[derive(Clone, Copy)]
 struct TextChange {
     /// Its number among the compared commits.

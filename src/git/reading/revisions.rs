@@ -18,9 +18,9 @@ use crate::git::To;
 use crate::git::reading::tree_entry::EntryKind;
 use crate::git::reading::tree_entry::TreeEntry;
 
-/// What a text names.
+/// The commit that a text names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Named {
+pub enum NamedCommit {
     One(Id),
     Nothing,
     /// The beginning of more than one commit's id.
@@ -35,10 +35,10 @@ pub struct ComparedLine {
     pub text: Vec<u8>,
 }
 
-/// What a line of a comparison is.
+/// The kind of a line in a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineKind {
-    /// Where the lines after it stand: `@@ -1,3 +1,4 @@`.
+    /// The line numbers of the lines after it: `@@ -1,3 +1,4 @@`.
     Place,
     Same,
     Added,
@@ -48,7 +48,7 @@ pub enum LineKind {
 }
 
 const ACTION: &str = "read the history";
-/// The least that names a commit: git's own.
+/// Minimum number of digits that name a commit, as in git.
 const LEAST_DIGITS: usize = 4;
 
 /// The commits that `from` rests on, itself first, newest first. Each is read when it is asked
@@ -82,36 +82,46 @@ pub fn parents(repository: &Repository, commit: Id) -> Result<Vec<Id>, GitError>
 /// # Errors
 ///
 /// Fails if the repository is damaged.
-pub fn resolve_revision(repository: &Repository, text: &str, head: Id) -> Result<Named, GitError> {
+pub fn resolve_revision(
+    repository: &Repository,
+    text: &str,
+    head: Id,
+) -> Result<NamedCommit, GitError> {
     match repository.inner.revparse_single(text) {
         Ok(object) => Ok(object
             .peel_to_commit()
-            .map_or(Named::Nothing, |commit| Named::One(Id(commit.id())))),
+            .map_or(NamedCommit::Nothing, |commit| {
+                NamedCommit::One(Id(commit.id()))
+            })),
         Err(error) if error.code() == ErrorCode::Ambiguous => {
             commit_with_prefix(repository, text, head)
         }
         // What libgit2 cannot read as a name is none; it has no code of its own for that.
-        Err(_) => Ok(Named::Nothing),
+        Err(_) => Ok(NamedCommit::Nothing),
     }
 }
 
-fn commit_with_prefix(repository: &Repository, digits: &str, head: Id) -> Result<Named, GitError> {
+fn commit_with_prefix(
+    repository: &Repository,
+    digits: &str,
+    head: Id,
+) -> Result<NamedCommit, GitError> {
     let digits = digits.to_ascii_lowercase();
     if digits.len() < LEAST_DIGITS {
-        return Ok(Named::Several);
+        return Ok(NamedCommit::Several);
     }
-    let mut found = Named::Nothing;
+    let mut found = NamedCommit::Nothing;
     for id in commit_ids(repository, head)? {
         let id = id?;
         if id.to_string().starts_with(&digits) {
             match found {
-                Named::Nothing => found = Named::One(id),
-                _ => return Ok(Named::Several),
+                NamedCommit::Nothing => found = NamedCommit::One(id),
+                _ => return Ok(NamedCommit::Several),
             }
         }
     }
     Ok(match found {
-        Named::Nothing => Named::Several,
+        NamedCommit::Nothing => NamedCommit::Several,
         found => found,
     })
 }
@@ -172,7 +182,7 @@ pub struct Places<'a> {
     odb: git2::Odb<'a>,
     folders: &'a [&'a str],
     is_wanted: IsWanted<'a>,
-    /// By the folder's own id. Commits share most of theirs.
+    /// Files by the id of their folder. Commits share most folders.
     known: HashMap<Oid, Found>,
 }
 
@@ -229,7 +239,8 @@ impl Places<'_> {
     }
 }
 
-/// How two texts differ, with up to `context` lines around each difference; empty if they do not.
+/// Compares two texts line by line, with up to `context` lines around each difference; empty if
+/// they are equal.
 ///
 /// # Errors
 ///

@@ -14,7 +14,7 @@ pub(in crate::git) struct TreeEntry<'a> {
     pub bytes: &'a [u8],
 }
 
-/// What an entry of a folder is.
+/// The kind of an entry in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::git) enum EntryKind {
     File,
@@ -66,7 +66,7 @@ impl<'a> TreeEntry<'a> {
     }
 }
 
-/// What git orders the entries of a folder by: the name, of a folder as if a slash followed.
+/// The sort key of an entry in git's order: its name, with a slash at the end of a folder's.
 pub(in crate::git) fn key(name: &[u8], is_folder: bool) -> Vec<u8> {
     let mut key = name.to_vec();
     if is_folder {

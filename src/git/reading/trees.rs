@@ -21,20 +21,20 @@ use crate::git::reading::tree_entry::TreeEntry;
 use crate::git::reading::tree_entry::entry_bytes;
 use crate::git::reading::tree_entry::key;
 
-/// The parts of a path, and what is to stand there.
+/// A change to a tree: the parts of a path, and the text to put there; `None` removes it.
 pub(in crate::git) type Step<'a> = (Vec<&'a str>, Option<Oid>);
 
 /// Looks files of one commit up; each folder is read once.
 pub struct Trees<'a> {
     repository: &'a Repository,
-    /// By path below the work folder, without a slash at its end.
+    /// Folders by their paths below the work folder, without a slash at the end.
     folders: HashMap<String, Option<Folder>>,
 }
 
 /// One folder: entries of `MODE NAME\0ID`, in git's order.
 struct Folder {
     bytes: Vec<u8>,
-    /// Where each entry begins.
+    /// Offset of each entry.
     starts: Vec<u32>,
 }
 
@@ -102,7 +102,7 @@ pub fn trees(repository: &Repository, commit: Option<Id>) -> Result<Trees<'_>, G
 }
 
 impl<'a> Trees<'a> {
-    /// Of the tree `root`; of nothing if there is none.
+    /// Reads the tree `root`; no files if there is none.
     pub(in crate::git) fn of(
         repository: &'a Repository,
         root: Option<Oid>,

@@ -15,22 +15,22 @@ use crate::git::To;
 use crate::git::repository::processes::is_git_running;
 use crate::git::repository::processes::is_open_somewhere;
 
-/// What became of the lock files of others.
+/// Lock files of others, by what was done with them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Taken {
+pub struct ClearedLocks {
     /// Set aside: whoever made them is gone.
     pub set_aside: Vec<PathBuf>,
     /// Somebody seems to be at work.
     pub in_use: Vec<PathBuf>,
 }
 
-/// Nobody holds such a lock for longer without using it.
+/// Age from which a lock counts as left by a killed process.
 const STALE_AFTER: Duration = Duration::from_secs(60);
 
 /// Looks at the lock files on the index, HEAD, the branch `branch`, the program's own and packed
 /// references, and sets those aside whose makers are gone. `is_ours` says that a process of this
 /// program was killed while it may have held some of them, and that no other is at work.
-pub fn clear_locks(repository: &Repository, branch: &str, is_ours: bool) -> Taken {
+pub fn clear_locks(repository: &Repository, branch: &str, is_ours: bool) -> ClearedLocks {
     let common = repository.inner.commondir();
     // These are locked for as long as somebody writes a message in an editor, and by git only:
     // what this program leaves of them it finds by itself.
@@ -47,7 +47,7 @@ pub fn clear_locks(repository: &Repository, branch: &str, is_ours: bool) -> Take
     names.extend_from_slice(&theirs);
     let is_lock = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "lock");
     names.extend(own_reference_files(repository).into_iter().filter(is_lock));
-    let mut taken = Taken::default();
+    let mut taken = ClearedLocks::default();
     for path in names {
         let Ok(data) = std::fs::symlink_metadata(&path) else {
             continue;

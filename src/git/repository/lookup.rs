@@ -105,7 +105,7 @@ impl Repository {
         Ok(blob.content().to_owned())
     }
 
-    /// How many bytes a text has.
+    /// The size of a text in bytes.
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ impl Repository {
         has_commits.then_some(branch)
     }
 
-    /// What a reference says, whether that is there or not.
+    /// The id that a reference names, whether such an object exists or not.
     pub(in crate::git) fn raw_target(&self, name: &str) -> Option<Oid> {
         let reference = self.inner.find_reference(name).ok()?;
         reference.target()

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use git2::ObjectType;
 
-/// A header needs fewer: a type, a blank, twenty digits and a zero.
+/// Maximum length of a header: a type, a blank, twenty digits and a zero.
 const HEADER_BYTES: usize = 64;
 /// Bytes of a file that suffice to inflate a header, as for libgit2.
 const HEADER_INPUT: u64 = 1024;

@@ -36,7 +36,7 @@ use crate::git::repository::loose_file::read_whole;
 /// objects, which are left the default. Packs first: most objects of a long history lie there.
 const PACKED_PRIORITY: c_int = 3;
 const SOURCE_PRIORITY: c_int = 2;
-/// How deep libgit2 follows the files that name other folders of objects.
+/// Maximum depth to which libgit2 follows files that name further folders of objects.
 const MOST_ALTERNATES: usize = 5;
 
 /// Opens the repository at `path` with checked loose objects.

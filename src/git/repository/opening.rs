@@ -26,7 +26,7 @@ pub struct Repository {
     _shared: Option<Shared>,
 }
 
-/// Whose a repository is.
+/// The owner of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// Made for this store and nothing else.
@@ -69,7 +69,7 @@ impl std::fmt::Display for Obstacle {
     }
 }
 
-/// Overrides whatever a `.gitattributes` that somebody else committed says.
+/// Attributes that override a `.gitattributes` of a commit.
 const OWN_ATTRIBUTES: &str = "\
 # Memories keep their bytes, and a merge leaves no markers in them.
 * -text -filter -ident -working-tree-encoding
@@ -77,7 +77,7 @@ const OWN_ATTRIBUTES: &str = "\
 *.jsonl merge=union
 ";
 
-/// What is derived, and what is being written at the moment.
+/// Patterns of files that are derived or being written.
 const OWN_EXCLUDES: &str = "\
 .memdir/
 .memdir-*.tmp
@@ -211,7 +211,7 @@ impl Repository {
         self.set("branch", branch)
     }
 
-    /// What a repository of the store's own is set to.
+    /// Configures a repository of the store's own.
     pub(in crate::git) fn set_own_options(&self) -> Result<(), GitError> {
         let action = "set up the repository";
         let mut config = self.local_config()?;
@@ -235,7 +235,7 @@ impl Repository {
         written.to(action)
     }
 
-    /// Who commits: whom git's configuration names, else `user` at this machine.
+    /// The author of commits: the user of git's configuration, else `user` at this machine.
     pub fn author(&self, user: &str, at: i64) -> Author {
         if let Ok(signature) = self.inner.signature() {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -264,7 +264,7 @@ impl Repository {
         }
     }
 
-    /// Whose it is, as far as this store is concerned.
+    /// The owner, as far as this store is concerned.
     pub fn owner(&self) -> Owner {
         match self.get("owner").as_deref() {
             Some("store") => Owner::Store,
@@ -283,22 +283,22 @@ impl Repository {
         says_nothing && self.inner.path().join(OWN_SETTINGS).exists()
     }
 
-    /// Where it keeps its own things: `.git`.
+    /// The folder `.git` of the repository.
     pub fn path(&self) -> &Path {
         self.inner.path()
     }
 
-    /// The folder that it is the repository of.
+    /// The work folder.
     pub fn work_folder(&self) -> PathBuf {
         self.inner.workdir().unwrap_or(self.inner.path()).to_owned()
     }
 
-    /// What was noted about this store under `key`.
+    /// The value of this store's setting `key`.
     pub fn get(&self, key: &str) -> Option<String> {
         self.local_config().ok()?.get_string(&self.key(key)).ok()
     }
 
-    /// Notes something about this store, in the repository's own configuration.
+    /// Sets this store's setting `key`, in the configuration of the repository.
     ///
     /// # Errors
     ///
@@ -310,7 +310,7 @@ impl Repository {
             .to("change the repository's configuration")
     }
 
-    /// Takes back what was noted.
+    /// Removes this store's setting `key`.
     ///
     /// # Errors
     ///
@@ -422,7 +422,7 @@ impl Repository {
             .unwrap_or(false)
     }
 
-    /// What stands in the way of a commit.
+    /// The reason why nothing can be committed at present, if there is one.
     pub fn obstacle(&self) -> Option<Obstacle> {
         let what = match self.inner.state() {
             RepositoryState::Clean => None,

@@ -1,8 +1,8 @@
-//! How one file differs between two commits.
+//! The difference of one file between two commits.
 
 use crate::git::Id;
 
-/// How one file differs between two commits. `None` where it is not there.
+/// The difference of one file between two commits. `None` where it is absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathChange {
     /// Below the store.

@@ -1,4 +1,5 @@
-//! Which paths of a repository are the store's, and which no machine takes from another one.
+//! Decides which paths of a repository are the store's, and which no machine takes from another
+//! one.
 //!
 //! Only `files/`, `archive/`, `tombstones/`, `journal/` and `memdir.toml` are the store's. What
 //! this machine leaves out of a remote's commit is no file here and no change in the plan of a
@@ -20,7 +21,7 @@ const JOURNALS: &str = "journal";
 /// The one of [`STORE_PARTS`] that is a file.
 const SETTINGS: &str = "memdir.toml";
 
-/// What is derived, and holds the locks.
+/// The folder of derived files and locks.
 const LOCAL: &str = ".memdir";
 
 /// The folder of a store whose memories are the notes around it, as the rest of the program calls it.
@@ -53,7 +54,7 @@ pub enum PathRejection {
 }
 
 impl PathRejection {
-    /// What is wrong with the file, as the rest of a sentence about it.
+    /// The fault of the file, as the rest of a sentence about it.
     pub fn reason(self) -> &'static str {
         match self {
             PathRejection::Name => "git would act on its name",
@@ -71,11 +72,11 @@ impl PathRejection {
 impl Repository {
     /// Why no machine would take the file at `path` below the store with so many bytes, if there is
     /// a reason.
-    pub fn untaken(&self, path: &str, bytes: u64) -> Option<PathRejection> {
+    pub fn path_rejection(&self, path: &str, bytes: u64) -> Option<PathRejection> {
         let is_in_place = self.work_folder().join(&self.prefix).ends_with(IN_PLACE);
         match path.strip_prefix("files/") {
             Some(name) if is_in_place && !is_note(name) => Some(PathRejection::NoNote),
-            _ => untaken_below(self.prefix.matches('/').count(), path, bytes),
+            _ => rejection_at_depth(self.prefix.matches('/').count(), path, bytes),
         }
     }
 
@@ -91,7 +92,7 @@ impl Repository {
 
     /// As [`Repository::left_out`], of a text with so many bytes.
     pub(in crate::git) fn left_out_of_size(&self, path: &str, bytes: u64) -> Option<PathRejection> {
-        self.untaken(path, counted(path, bytes))
+        self.path_rejection(path, counted(path, bytes))
     }
 
     /// Those of `changes` that this machine follows. A text that it leaves out is no file here, so
@@ -126,7 +127,7 @@ impl Repository {
         let first = path.split('/').next().unwrap_or_default();
         let is_ours = |part: &&str| part.eq_ignore_ascii_case(first);
         let is_free = !STORE_PARTS.iter().chain(&[LOCAL]).any(is_ours);
-        is_free && untaken_below(0, path, 0).is_none()
+        is_free && rejection_at_depth(0, path, 0).is_none()
     }
 
     /// The path below the store of what lies at `path` below the work folder, if it is the
@@ -182,11 +183,11 @@ impl Repository {
 
 /// Why no store takes the file at `path` below another one with so many bytes, if there is a reason;
 /// journals are measured otherwise.
-pub fn untaken(path: &str, bytes: u64) -> Option<PathRejection> {
-    untaken_below(0, path, counted(path, bytes))
+pub fn path_rejection(path: &str, bytes: u64) -> Option<PathRejection> {
+    rejection_at_depth(0, path, counted(path, bytes))
 }
 
-/// As many bytes as count for the limit of a text: none of a journal that is within its own.
+/// The size that counts for the limit of a text: 0 for a journal within its own limit.
 fn counted(path: &str, bytes: u64) -> u64 {
     let is_journal = path.split_once('/').is_some_and(|(top, _)| top == JOURNALS);
     if is_journal && bytes <= LARGEST_JOURNAL {
@@ -196,8 +197,8 @@ fn counted(path: &str, bytes: u64) -> u64 {
     }
 }
 
-/// As [`Repository::untaken`], of a store that lies in so many folders.
-fn untaken_below(folders: usize, path: &str, bytes: u64) -> Option<PathRejection> {
+/// As [`Repository::path_rejection`], of a store that lies in so many folders.
+fn rejection_at_depth(folders: usize, path: &str, bytes: u64) -> Option<PathRejection> {
     let folders = folders + path.matches('/').count();
     let above = path.rsplit_once('/').map_or("", |(above, _)| above);
     if path.split('/').any(|part| is_gits_own(part.as_bytes())) {
@@ -289,10 +290,13 @@ mod tests {
             ("files/a.MD/b.md", Some(PathRejection::Folder)),
             ("files/.git/config", Some(PathRejection::Name)),
         ] {
-            assert_eq!(untaken(path, 0), expected, "{path}");
+            assert_eq!(path_rejection(path, 0), expected, "{path}");
         }
-        assert_eq!(untaken("files/a.md", 11 << 20), Some(PathRejection::Size));
-        assert_eq!(untaken("journal/a.jsonl", 11 << 20), None);
+        assert_eq!(
+            path_rejection("files/a.md", 11 << 20),
+            Some(PathRejection::Size)
+        );
+        assert_eq!(path_rejection("journal/a.jsonl", 11 << 20), None);
     }
 
     #[test]

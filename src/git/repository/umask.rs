@@ -15,7 +15,7 @@ use rustix::fs::Mode;
 struct Masks {
     /// The caller's, as the program found it.
     theirs: Option<Mode>,
-    /// How many need it at present, and the program's own.
+    /// Number of users of the mask at present, and the mask of this program.
     users: usize,
     own: Mode,
 }

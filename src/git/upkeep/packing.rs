@@ -19,10 +19,11 @@ use crate::git::repository::packs::pack_folder;
 use crate::git::repository::packs::packs;
 use crate::git::repository::packs::write_pack;
 
-/// What is worth packing.
+/// Number and bytes of loose objects from which they are packed.
 const MANY_OBJECTS: usize = 2_000;
 const MANY_BYTES: u64 = 16 << 20;
-/// What is packed already makes more worth waiting for: each pack holds a large folder once whole.
+/// With many packed bytes, loose objects wait for this share of them: each pack holds a large
+/// folder once whole.
 const SHARE_OF_PACKED: u64 = 2;
 /// Number of packs from which they become one: each lookup of an object asks all packs.
 const MANY_PACKS: usize = 16;

@@ -36,7 +36,7 @@ use crate::git::upkeep::repair_references::references_to_nothing;
 use crate::git::upkeep::repair_references::repair_logs;
 use crate::git::upkeep::repair_references::repair_packed_references;
 
-/// What was found, and done.
+/// The outcome of a repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repaired {
     /// Commits can be made on what is there.
@@ -51,7 +51,7 @@ pub enum Repaired {
 /// on from.
 pub const RESUME: &str = "resume";
 
-/// What is kept of the settings of a repository that is set aside.
+/// Settings that are copied from a repository that is set aside.
 const KEPT_SETTINGS: [&str; 3] = ["user.name", "user.email", "user.signingkey"];
 
 /// Looks at everything that the next commit needs, and repairs it as far as possible. The
@@ -191,7 +191,7 @@ pub fn replace_repository(
     Ok(new)
 }
 
-/// What the branch may go on from, the likeliest first.
+/// Commits that the branch may go on from, the likeliest first.
 fn candidates(repository: &Repository, branch: &str) -> Result<Vec<Oid>, GitError> {
     let name = format!("refs/heads/{branch}");
     let mut found: Vec<Oid> = repository.inner.refname_to_id(&name).into_iter().collect();
@@ -335,7 +335,7 @@ fn has_files(
     Ok(true)
 }
 
-/// What is wrong with what the next commit needs, and with the history, a sentence each.
+/// Faults of the history, and of all that the next commit needs, a sentence each.
 ///
 /// # Errors
 ///

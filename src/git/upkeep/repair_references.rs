@@ -190,7 +190,7 @@ fn packed_references(repository: &Repository) -> Result<Option<PackedReferences>
     }
 }
 
-/// What the file of packed references says.
+/// The content of the file of packed references.
 #[derive(Debug, PartialEq, Eq)]
 struct PackedReferences {
     is_sound: bool,

@@ -24,12 +24,12 @@ use crate::git::repository::opening::replace;
 use crate::git::upkeep::packing::has_kept_packs;
 use crate::git::upkeep::packing::remove_objects;
 
-/// What became of a history.
+/// The outcome of a rewriting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rewritten {
-    /// How many commits were made anew.
+    /// Number of commits that were made anew.
     pub commits: usize,
-    /// How many texts are gone from the disk.
+    /// Number of texts that are gone from the disk.
     pub texts: usize,
 }
 
@@ -119,7 +119,7 @@ pub fn rewrite_without(
     })
 }
 
-/// What every reference points to, and the commit that is meant.
+/// The target of every reference, and the commit that is meant.
 fn tips(repository: &Repository) -> Result<BTreeMap<String, (Oid, Oid)>, GitError> {
     let mut tips = BTreeMap::new();
     for reference in repository.inner.references().to(ACTION)? {
@@ -277,7 +277,7 @@ fn reachable(repository: &Repository) -> Result<HashSet<Oid>, GitError> {
     Ok(reachable)
 }
 
-/// What a rewriting has found and made so far.
+/// The state of a rewriting.
 struct Rewriting<'a> {
     repository: &'a Repository,
     odb: Odb<'a>,
@@ -286,7 +286,7 @@ struct Rewriting<'a> {
     texts: HashSet<Oid>,
     /// Folders that were looked at, by what they hold and where they lie.
     seen: HashSet<(Oid, String)>,
-    /// What folders become; `None` where nothing is left.
+    /// New folders by old ones; `None` where nothing is left.
     made: HashMap<(Oid, String), Option<Oid>>,
 }
 

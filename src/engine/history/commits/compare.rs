@@ -262,7 +262,7 @@ pub(in crate::engine) fn compare_settings(
     let tombstones = purged
         .iter()
         .map(|stem| tombstone_of(stem))
-        .filter(|path| repository.untaken(path, 0).is_none());
+        .filter(|path| repository.path_rejection(path, 0).is_none());
     for path in std::iter::once(SETTINGS.to_owned()).chain(tombstones) {
         let before = trees.file(&path)?;
         let after = reading::bytes_at(&history.live, &path)?.map(|bytes| Id::of_text(&bytes));

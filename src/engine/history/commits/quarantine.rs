@@ -227,7 +227,7 @@ pub(in crate::engine) fn is_held(history: &History, path: &str) -> bool {
 
 /// Holds back a path that other machines refuse: it would stop the exchange of all of them.
 fn untaken(repository: &Repository, path: &str, bytes: usize) -> Option<Quarantined> {
-    let kind = match repository.untaken(path, bytes as u64)? {
+    let kind = match repository.path_rejection(path, bytes as u64)? {
         PathRejection::Name => GIT_NAME,
         PathRejection::System => UNPORTABLE_PATH,
         PathRejection::Folder => MEMORY_LIKE_FOLDER,

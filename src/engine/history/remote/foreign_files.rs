@@ -10,7 +10,10 @@ use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::files::{FilesError, Version};
 use crate::git;
-use crate::git::{Id, OtherChange, Owner, Repository};
+use crate::git::ForeignChange;
+use crate::git::Id;
+use crate::git::Owner;
+use crate::git::Repository;
 
 /// A larger file is left to git.
 const LARGEST: u64 = 10 << 20;
@@ -39,7 +42,7 @@ pub(in crate::engine) fn take_over_others(
 fn take_over(
     history: &History,
     repository: &Repository,
-    change: &OtherChange,
+    change: &ForeignChange,
 ) -> Result<(), EngineError> {
     let path = change.path.as_str();
     let is_new = change.before.is_none();

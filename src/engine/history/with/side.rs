@@ -15,7 +15,7 @@ use crate::files::tombstone_of;
 use crate::format::first_conflict_marker;
 use crate::format::is_memory_name;
 use crate::git::Id;
-use crate::git::untaken;
+use crate::git::path_rejection;
 use crate::journal::JournalFolder;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -205,5 +205,5 @@ impl StoreContents {
 }
 
 fn refusal(path: &str, bytes: u64) -> Option<String> {
-    Some(untaken(path, bytes)?.reason().to_owned())
+    Some(path_rejection(path, bytes)?.reason().to_owned())
 }

@@ -47,7 +47,7 @@ use crate::files::Replaced;
 use crate::git;
 use crate::git::CommitInfo;
 use crate::git::Id;
-use crate::git::Named;
+use crate::git::NamedCommit;
 use crate::journal::RESTORE;
 use crate::model::Stem;
 use std::collections::BTreeSet;
@@ -262,7 +262,7 @@ fn aim(
     let is_memory_only = text.ends_with(".md") || text.contains("://") || text.contains("[[");
     let commit = match Id::parse(text) {
         Some(id) => return Ok(UndoTarget::Commit(id)),
-        None if is_memory_only => Named::Nothing,
+        None if is_memory_only => NamedCommit::Nothing,
         None => git::resolve_revision(&history.repository, text, history.head)?,
     };
     let mut memory = names::resolve(&engine.live, text);
@@ -270,7 +270,7 @@ fn aim(
         memory = names::resolve_archived(&engine.live, text);
     }
     match (commit, memory) {
-        (Named::Nothing, Err(EngineError::NotFound(_))) => {
+        (NamedCommit::Nothing, Err(EngineError::NotFound(_))) => {
             match log::resolve_ever(engine, history, text) {
                 Err(EngineError::NotFound(_)) => {
                     Err(PastError::UnknownTarget(text.to_owned()).into())
@@ -278,14 +278,14 @@ fn aim(
                 other => other.map(UndoTarget::Memory),
             }
         }
-        (Named::Nothing, memory) => memory.map(|(stem, _)| UndoTarget::Memory(stem)),
-        (Named::One(id), Err(EngineError::NotFound(_))) => Ok(UndoTarget::Commit(id)),
-        (Named::Several, Err(EngineError::NotFound(_))) => {
+        (NamedCommit::Nothing, memory) => memory.map(|(stem, _)| UndoTarget::Memory(stem)),
+        (NamedCommit::One(id), Err(EngineError::NotFound(_))) => Ok(UndoTarget::Commit(id)),
+        (NamedCommit::Several, Err(EngineError::NotFound(_))) => {
             Err(PastError::AmbiguousRevision(text.to_owned()).into())
         }
         (_, Err(error)) => Err(error),
-        (Named::Several, Ok((stem, _))) => Ok(UndoTarget::Memory(stem)),
-        (Named::One(id), Ok((stem, _))) => Err(PastError::MemoryOrCommit {
+        (NamedCommit::Several, Ok((stem, _))) => Ok(UndoTarget::Memory(stem)),
+        (NamedCommit::One(id), Ok((stem, _))) => Err(PastError::MemoryOrCommit {
             text: text.to_owned(),
             memory: stem.as_str().to_owned(),
             commit: id.to_string(),
