@@ -18,10 +18,8 @@ use crate::git::Staged;
 use crate::git::To;
 use crate::git::committing::index_file::Edit;
 use crate::git::committing::local_commits::note_local_commit;
+use crate::git::committing::staging;
 use crate::git::committing::staging::TELL;
-use crate::git::committing::staging::edited_index;
-use crate::git::committing::staging::index_edit;
-use crate::git::committing::staging::modified;
 use crate::git::repository::processes::is_git_committing;
 
 /// Begins the name of a file beside the index that holds its next version, and ends with the commit
@@ -105,17 +103,17 @@ fn move_prepared(
     let mut file = File::create(prepared).to(TELL)?;
     let began = file.metadata().and_then(|data| data.modified());
     let began = began.to(TELL)?;
-    let now = seconds(modified(prepared).to(TELL)?);
+    let now = seconds(staging::modified(prepared).to(TELL)?);
     let edits: BTreeMap<Vec<u8>, Edit> = told
         .iter()
         .map(|(path, told)| {
             let path = format!("{}{path}", repository.prefix);
-            let edit = index_edit(repository, &path, told, to);
+            let edit = staging::index_edit(repository, &path, told, to);
             (path.into_bytes(), edit)
         })
         .collect();
     let written = seen.map_or(0, |(_, modified, _)| seconds(modified));
-    let new = edited_index(repository, from, written..now, &edits)?;
+    let new = staging::edited_index(repository, from, written..now, &edits)?;
     // Files were looked at from then on: one that was modified since counts as uncertain.
     let done = file
         .write_all(&new)
@@ -210,7 +208,7 @@ fn stamp_of(path: &Path) -> Option<(u64, i64, u64)> {
     let inode = std::os::unix::fs::MetadataExt::ino(&data);
     #[cfg(not(unix))]
     let inode = 0;
-    Some((data.len(), modified(path).ok()?, inode))
+    Some((data.len(), staging::modified(path).ok()?, inode))
 }
 
 /// Locks the index as git does, with a lock that holds what was prepared; false if somebody else

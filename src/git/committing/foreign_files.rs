@@ -17,8 +17,7 @@ use crate::git::Staged;
 use crate::git::To;
 use crate::git::Trees;
 use crate::git::reading::history::regular_file;
-use crate::git::reading::tree_entry::entry_bytes;
-use crate::git::reading::tree_entry::key;
+use crate::git::reading::tree_entry;
 
 /// The difference of one file that is not the store's between two commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -207,7 +206,7 @@ fn merge_folder(
         if let Some((id, mode)) = new {
             let is_folder = mode == i32::from(FileMode::Tree);
             let entry = (format!("{mode:o}"), id);
-            entries.insert(key(&name, is_folder), (name, entry));
+            entries.insert(tree_entry::key(&name, is_folder), (name, entry));
         }
     }
     if entries.is_empty() {
@@ -216,7 +215,7 @@ fn merge_folder(
     // Not by a builder of the library, which refuses the names that we only pass on.
     let mut bytes = Vec::new();
     for (name, (mode, id)) in entries.into_values() {
-        bytes.extend(entry_bytes(&mode, &name, id));
+        bytes.extend(tree_entry::entry_bytes(&mode, &name, id));
     }
     repository
         .inner

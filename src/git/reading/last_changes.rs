@@ -19,8 +19,7 @@ use crate::git::Id;
 use crate::git::Repository;
 use crate::git::STORE_PARTS;
 use crate::git::To;
-use crate::git::reading::history::commit_info;
-use crate::git::reading::history::commits;
+use crate::git::reading::history;
 use crate::git::reading::revisions::entries_at;
 use crate::git::reading::tree_entry::ID_BYTES;
 use crate::git::reading::tree_entry::TreeEntry;
@@ -81,13 +80,13 @@ pub fn last_changes(
     Ok(LastChanges {
         repository,
         odb: repository.inner.odb().to(ACTION)?,
-        older: Box::new(commits(repository, from, without)?),
+        older: Box::new(history::commits(repository, from, without)?),
         name_of,
         found: HashMap::new(),
         changes: HashMap::new(),
         removed: HashMap::new(),
         commits: Vec::new(),
-        newest: commit_info(repository, from)?.at,
+        newest: history::commit_info(repository, from)?.at,
         folders: VecDeque::new(),
         compared: 0,
     })
@@ -136,7 +135,7 @@ impl LastChanges<'_> {
             if let Some(old) = old {
                 path.clone_from(old);
             } else if !brings_back(
-                &commit_info(self.repository, self.commits[change.commit])?.message,
+                &history::commit_info(self.repository, self.commits[change.commit])?.message,
             ) {
                 return Ok(change.at);
             }

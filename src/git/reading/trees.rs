@@ -15,11 +15,10 @@ use crate::git::GitError;
 use crate::git::Id;
 use crate::git::Repository;
 use crate::git::To;
+use crate::git::reading::tree_entry;
 use crate::git::reading::tree_entry::EntryKind;
 use crate::git::reading::tree_entry::ID_BYTES;
 use crate::git::reading::tree_entry::TreeEntry;
-use crate::git::reading::tree_entry::entry_bytes;
-use crate::git::reading::tree_entry::key;
 
 /// A change to a tree: the parts of a path, and the text to put there; `None` removes it.
 pub(in crate::git) type Step<'a> = (Vec<&'a str>, Option<Oid>);
@@ -69,7 +68,7 @@ impl Folder {
     }
 
     fn get(&self, name: &str, kind: EntryKind) -> Option<TreeEntry<'_>> {
-        let wanted = key(name.as_bytes(), kind == EntryKind::Folder);
+        let wanted = tree_entry::key(name.as_bytes(), kind == EntryKind::Folder);
         let (mut low, mut high) = (0, self.starts.len());
         while low < high {
             let middle = (low + high) / 2;
@@ -200,8 +199,8 @@ impl<'a> Trees<'a> {
             } else {
                 let known = self.folder(path)?.and_then(|folder| folder.mode(name));
                 let mode = known.unwrap_or_else(|| "100644".to_owned());
-                let new = id.map(|id| entry_bytes(&mode, name.as_bytes(), id));
-                here.insert(key(name.as_bytes(), false), new);
+                let new = id.map(|id| tree_entry::entry_bytes(&mode, name.as_bytes(), id));
+                here.insert(tree_entry::key(name.as_bytes(), false), new);
             }
         }
         for (name, changes) in below {
@@ -210,8 +209,8 @@ impl<'a> Trees<'a> {
                 _ => format!("{path}/{name}"),
             };
             let new = self.write(odb, &folder, &changes, depth + 1, written)?;
-            let new = new.map(|id| entry_bytes("40000", name.as_bytes(), id));
-            here.insert(key(name.as_bytes(), true), new);
+            let new = new.map(|id| tree_entry::entry_bytes("40000", name.as_bytes(), id));
+            here.insert(tree_entry::key(name.as_bytes(), true), new);
         }
         let bytes = match self.folder(path)? {
             Some(folder) => folder.with(here),
@@ -232,7 +231,8 @@ impl Folder {
     fn with(&self, changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.bytes.len() + changes.len() * 64);
         let is_new = |key: &[u8]| changes.get(key).is_some_and(Option::is_some);
-        let is_replaced = |entry: &TreeEntry<'_>| is_new(&key(entry.name, !entry.is_folder()));
+        let is_replaced =
+            |entry: &TreeEntry<'_>| is_new(&tree_entry::key(entry.name, !entry.is_folder()));
         let replaced: Vec<bool> = self.entries().map(|entry| is_replaced(&entry)).collect();
         let mut changes = changes.into_iter().peekable();
         for (entry, is_replaced) in self.entries().zip(replaced) {

@@ -12,8 +12,7 @@ use std::time::Duration;
 use crate::git::GitError;
 use crate::git::Repository;
 use crate::git::To;
-use crate::git::repository::processes::is_git_running;
-use crate::git::repository::processes::is_open_somewhere;
+use crate::git::repository::processes;
 
 /// Lock files of others, by what was done with them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -55,10 +54,10 @@ pub fn clear_locks(repository: &Repository, branch: &str, is_ours: bool) -> Clea
         let age = data.modified().ok().and_then(|at| at.elapsed().ok());
         let is_old = age.is_some_and(|age| age > STALE_AFTER);
         let is_in_use = match theirs.contains(&path) {
-            true => !is_old || is_git_running(repository),
+            true => !is_old || processes::is_git_running(repository),
             false => !(is_ours || is_old),
         };
-        if is_in_use || is_open_somewhere(&path) {
+        if is_in_use || processes::is_open_somewhere(&path) {
             taken.in_use.push(path);
             continue;
         }

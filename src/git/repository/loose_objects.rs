@@ -25,12 +25,9 @@ use git2::Oid;
 use git2::Repository;
 use libgit2_sys as raw;
 
+use crate::git::repository::loose_file;
 use crate::git::repository::loose_file::LooseObject;
 use crate::git::repository::loose_file::Unreadable;
-use crate::git::repository::loose_file::open_file;
-use crate::git::repository::loose_file::read_beginning;
-use crate::git::repository::loose_file::read_bytes;
-use crate::git::repository::loose_file::read_whole;
 
 /// libgit2 asks sources of objects in falling order: packs, then this one, then its own loose
 /// objects, which are left the default. Packs first: most objects of a long history lie there.
@@ -113,7 +110,7 @@ pub(in crate::git) fn damaged_object(path: &Path) -> Option<PathBuf> {
     let files = folders.flat_map(|folder| entries_of(&folder.path()).map(|file| file.path()));
     files
         .filter(|file| id_of(file).is_some())
-        .find(|file| read_whole(file).is_err())
+        .find(|file| loose_file::read_whole(file).is_err())
 }
 
 #[allow(unsafe_code, reason = "libgit2-sys leaves this function out")]
@@ -254,7 +251,7 @@ extern "C" fn read(
     // SAFETY: libgit2 asks a source that it was given, with an id.
     let (source, id) = unsafe { asked(backend, id) };
     let found = source.first(id, |file| {
-        let (bytes, size) = read_bytes(file)?;
+        let (bytes, size) = loose_file::read_bytes(file)?;
         let begun = LooseObject::begin(&bytes, size)?;
         let (size, object_kind) = (begun.size, begun.kind);
         let room = size.checked_add(1).ok_or(Unreadable::Damaged)?;
@@ -299,8 +296,8 @@ extern "C" fn read_header(
     // SAFETY: libgit2 asks a source that it was given, with an id.
     let (source, id) = unsafe { asked(backend, id) };
     let found = source.first(id, |file| {
-        let (mut opened, size) = open_file(file)?;
-        let bytes = read_beginning(&mut opened, size)?;
+        let (mut opened, size) = loose_file::open_file(file)?;
+        let bytes = loose_file::read_beginning(&mut opened, size)?;
         let begun = LooseObject::begin(&bytes, size)?;
         Ok((begun.size, begun.kind))
     });

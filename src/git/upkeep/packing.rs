@@ -13,11 +13,8 @@ use sha1::Sha1;
 use crate::git::GitError;
 use crate::git::Repository;
 use crate::git::To;
+use crate::git::repository::packs;
 use crate::git::repository::packs::Pack;
-use crate::git::repository::packs::loose_objects;
-use crate::git::repository::packs::pack_folder;
-use crate::git::repository::packs::packs;
-use crate::git::repository::packs::write_pack;
 
 /// Number and bytes of loose objects from which they are packed.
 const MANY_OBJECTS: usize = 2_000;
@@ -37,9 +34,9 @@ const MANY_PACKS: usize = 16;
 /// Fails if the repository cannot be read or written.
 pub fn pack_loose_objects(repository: &Repository, patience: u32) -> Result<usize, GitError> {
     let action = "pack the repository";
-    let loose = loose_objects(repository);
+    let loose = packs::loose_objects(repository);
     let bytes: u64 = loose.iter().map(|(_, _, size)| size).sum();
-    let packed: u64 = packs(repository).iter().map(|pack| pack.size).sum();
+    let packed: u64 = packs::packs(repository).iter().map(|pack| pack.size).sum();
     let much = MANY_BYTES.max(packed / SHARE_OF_PACKED) * u64::from(patience);
     if loose.len() < MANY_OBJECTS * patience as usize && bytes < much {
         return Ok(0);
@@ -53,7 +50,7 @@ pub fn pack_loose_objects(repository: &Repository, patience: u32) -> Result<usiz
             inserted.push(path);
         }
     }
-    write_pack(repository, &mut builder, action)?;
+    packs::write_pack(repository, &mut builder, action)?;
     let mut count = 0;
     for path in inserted {
         if std::fs::remove_file(path).is_ok() {
@@ -71,12 +68,12 @@ pub fn pack_loose_objects(repository: &Repository, patience: u32) -> Result<usiz
 /// Fails if one of them cannot be read, or the new one written.
 pub fn join_packs(repository: &Repository) -> Result<usize, GitError> {
     let action = "join packs";
-    let folder = pack_folder(repository);
+    let folder = packs::pack_folder(repository);
     // Git finds objects by its list of all packs where there is one.
     if folder.join("multi-pack-index").exists() {
         return Ok(0);
     }
-    let mut packs = packs(repository);
+    let mut packs = packs::packs(repository);
     packs.retain(|pack| pack.is_plain());
     if packs.len() < MANY_PACKS {
         return Ok(0);
@@ -99,7 +96,7 @@ pub fn join_packs(repository: &Repository) -> Result<usize, GitError> {
 
 /// Whether somebody said of a pack that it has to stay as it is.
 pub(in crate::git) fn has_kept_packs(repository: &Repository) -> bool {
-    packs(repository).iter().any(|pack| !pack.is_plain())
+    packs::packs(repository).iter().any(|pack| !pack.is_plain())
 }
 
 /// Removes objects, wherever they lie: of a pack that holds one, a new one is made of the others
@@ -113,7 +110,7 @@ pub(in crate::git) fn remove_objects(
     gone: &HashSet<Oid>,
 ) -> Result<(), GitError> {
     let action = "remove objects";
-    let mut packs = packs(repository);
+    let mut packs = packs::packs(repository);
     let mut held = Vec::new();
     for pack in packs.drain(..) {
         let ids = pack.ids().to(action)?;
@@ -125,7 +122,7 @@ pub(in crate::git) fn remove_objects(
     }
     let objects = repository.inner.commondir().join("objects");
     // Lists across packs and commits would name what is gone; git makes them anew.
-    let _ = std::fs::remove_file(pack_folder(repository).join("multi-pack-index"));
+    let _ = std::fs::remove_file(packs::pack_folder(repository).join("multi-pack-index"));
     let _ = std::fs::remove_file(objects.join("info/commit-graph"));
     let graphs = objects.join("info/commit-graphs");
     for graph in std::fs::read_dir(graphs).into_iter().flatten().flatten() {
@@ -142,11 +139,11 @@ pub(in crate::git) fn remove_objects(
             }
         }
         if count > 0 {
-            write_pack(repository, &mut builder, action)?;
+            packs::write_pack(repository, &mut builder, action)?;
         }
         held.iter().for_each(|(pack, _)| pack.remove());
     }
-    for (id, path, _) in loose_objects(repository) {
+    for (id, path, _) in packs::loose_objects(repository) {
         if gone.contains(&id) {
             std::fs::remove_file(path).to(action)?;
         }

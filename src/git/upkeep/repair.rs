@@ -15,26 +15,14 @@ use crate::git::GitError;
 use crate::git::Id;
 use crate::git::Repository;
 use crate::git::To;
-use crate::git::committing::staging::is_index_damaged;
-use crate::git::committing::staging::make_index_anew;
-use crate::git::reading::history::commits;
-use crate::git::reading::history::descends_from;
+use crate::git::committing::staging;
+use crate::git::reading::history;
 use crate::git::reading::trees::trees;
 use crate::git::repository::locks::keep_aside;
 use crate::git::repository::opening::replace;
-use crate::git::repository::packs::is_sound;
-use crate::git::repository::packs::loose_objects;
-use crate::git::repository::packs::pack_folder;
-use crate::git::upkeep::repair_packs::packs_with_wrong_sum;
-use crate::git::upkeep::repair_packs::repair_packs;
-use crate::git::upkeep::repair_references::damaged_references;
-use crate::git::upkeep::repair_references::drop_packed_references;
-use crate::git::upkeep::repair_references::is_head_sound;
-use crate::git::upkeep::repair_references::own_references;
-use crate::git::upkeep::repair_references::packed_own_references;
-use crate::git::upkeep::repair_references::references_to_nothing;
-use crate::git::upkeep::repair_references::repair_logs;
-use crate::git::upkeep::repair_references::repair_packed_references;
+use crate::git::repository::packs;
+use crate::git::upkeep::repair_packs;
+use crate::git::upkeep::repair_references;
 
 /// The outcome of a repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +53,8 @@ pub fn repair(repository: &Repository) -> Result<Repaired, GitError> {
         return Ok(Repaired::NothingWrong); // What is missing was left away.
     }
     check_readable(repository)?;
-    let is_changed = repair_packs(repository)? | repair_packed_references(repository)?;
+    let is_changed = repair_packs::repair_packs(repository)?
+        | repair_references::repair_packed_references(repository)?;
     match is_changed {
         true => repair_branch(&repository.reopened()?, true),
         false => repair_branch(repository, false),
@@ -84,7 +73,7 @@ fn repair_branch(repository: &Repository, mut is_changed: bool) -> Result<Repair
         return Ok(Repaired::NothingWrong); // Somebody renamed it, or merged and deleted it.
     }
     let head = repository.inner.path().join("HEAD");
-    if !is_head_sound(repository) {
+    if !repair_references::is_head_sound(repository) {
         keep_aside(repository, &head)?;
         replace(&head, format!("ref: {name}\n").as_bytes()).to(action)?;
         is_changed = true;
@@ -109,9 +98,10 @@ fn repair_branch(repository: &Repository, mut is_changed: bool) -> Result<Repair
         for path in &abandoned {
             keep_aside(repository, path)?;
         }
-        is_changed |= set_aside_references(repository)? | repair_logs(repository)?;
-        if is_index_damaged(repository) {
-            make_index_anew(repository, Id(id))?;
+        is_changed |=
+            set_aside_references(repository)? | repair_references::repair_logs(repository)?;
+        if staging::is_index_damaged(repository) {
+            staging::make_index_anew(repository, Id(id))?;
             is_changed = true;
         }
         if target == Some(id) {
@@ -121,7 +111,7 @@ fn repair_branch(repository: &Repository, mut is_changed: bool) -> Result<Repair
             });
         }
         // Else its log would name what it was keep_aside(&before.repository, &repository.inner.commondir().join(&name))?;
-        drop_packed_references(repository, std::slice::from_ref(&name))?;
+        repair_references::drop_packed_references(repository, std::slice::from_ref(&name))?;
         repository
             .inner
             .reference(&name, id, true, "memdir: repair")
@@ -266,7 +256,8 @@ fn is_sent_history_broken(repository: &Repository, id: Oid) -> Result<bool, GitE
         return Ok(true);
     }
     // An error is a gap between them.
-    if seen == Some(sent) && !descends_from(repository, Id(id), Id(sent)).unwrap_or(false) {
+    if seen == Some(sent) && !history::descends_from(repository, Id(id), Id(sent)).unwrap_or(false)
+    {
         return Ok(true);
     }
     let Ok(all) = commits_before(repository, sent, None) else {
@@ -342,22 +333,23 @@ fn has_files(
 /// Fails if something could not be read, other than damaged.
 pub fn repository_faults(repository: &Repository) -> Result<Vec<String>, GitError> {
     let mut damaged = unreadable(repository)?;
-    damaged.extend(packs_with_wrong_sum(repository)?);
-    damaged.extend(damaged_references(repository)?);
-    if is_index_damaged(repository) {
+    damaged.extend(repair_packs::packs_with_wrong_sum(repository)?);
+    damaged.extend(repair_references::damaged_references(repository)?);
+    if staging::is_index_damaged(repository) {
         damaged.push(repository.inner.path().join("index"));
     }
     let mut faults: Vec<String> = damaged
         .iter()
         .map(|path| format!("{} is damaged", path.display()))
         .collect();
-    faults.extend(references_to_nothing(repository)?);
+    faults.extend(repair_references::references_to_nothing(repository)?);
     match repository.head() {
         Err(error) => faults.push(error.to_string()),
         // Nothing was committed to what is checked out, which may not be what was meant.
         Ok(None) => faults.extend(repository.obstacle().map(|obstacle| obstacle.to_string())),
         Ok(Some(head)) => {
-            if let Some(Err(error)) = commits(repository, head, None)?.find(Result::is_err) {
+            if let Some(Err(error)) = history::commits(repository, head, None)?.find(Result::is_err)
+            {
                 faults.push(error.to_string());
             }
             let trees = trees(repository, Some(head)).and_then(|mut trees| {
@@ -395,20 +387,20 @@ fn set_aside_unreadable(repository: &Repository) -> Result<bool, GitError> {
 /// Sets own references aside that stand for nothing that is whole; whether there were any.
 fn set_aside_references(repository: &Repository) -> Result<bool, GitError> {
     let mut is_changed = false;
-    for (path, id) in own_references(repository)? {
+    for (path, id) in repair_references::own_references(repository)? {
         if !id.map_or(Ok(false), |id| is_whole(repository, id.0))? {
             keep_aside(repository, &path)?;
             is_changed = true;
         }
     }
     let mut gone = Vec::new();
-    for (name, id) in packed_own_references(repository)? {
+    for (name, id) in repair_references::packed_own_references(repository)? {
         if !is_whole(repository, id.0)? {
             gone.push(name);
         }
     }
     is_changed |= !gone.is_empty();
-    drop_packed_references(repository, &gone)?;
+    repair_references::drop_packed_references(repository, &gone)?;
     Ok(is_changed)
 }
 
@@ -417,14 +409,14 @@ fn unreadable(repository: &Repository) -> Result<Vec<PathBuf>, GitError> {
     let action = "look at the repository";
     let odb = repository.inner.odb().to(action)?;
     let mut unreadable = Vec::new();
-    for (id, path, _) in loose_objects(repository) {
+    for (id, path, _) in packs::loose_objects(repository) {
         // A file that cannot be read says nothing about the object.
         std::fs::read(&path).to(action)?;
-        if !is_sound(&odb, id) {
+        if !packs::is_sound(&odb, id) {
             unreadable.push(path);
         }
     }
-    let packs = std::fs::read_dir(pack_folder(repository));
+    let packs = std::fs::read_dir(packs::pack_folder(repository));
     for file in packs.into_iter().flatten().flatten() {
         std::fs::File::open(file.path()).to(action)?;
     }

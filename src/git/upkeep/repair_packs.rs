@@ -20,11 +20,8 @@ use crate::git::GitError;
 use crate::git::Repository;
 use crate::git::To;
 use crate::git::repository::locks::keep_aside;
+use crate::git::repository::packs;
 use crate::git::repository::packs::Pack;
-use crate::git::repository::packs::is_sound;
-use crate::git::repository::packs::pack_folder;
-use crate::git::repository::packs::packs;
-use crate::git::repository::packs::write_pack;
 
 const ACTION: &str = "look at the packs";
 const SUM: u64 = 20;
@@ -40,7 +37,7 @@ pub(in crate::git) fn packs_with_wrong_sum(
     let objects = repository.inner.commondir().join("objects");
     let graphs = objects.join("info/commit-graphs");
     let mut wrong = Vec::new();
-    for folder in [pack_folder(repository), objects.join("info"), graphs] {
+    for folder in [packs::pack_folder(repository), objects.join("info"), graphs] {
         for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = file.path();
             // Somebody's git may have replaced it meanwhile.
@@ -49,7 +46,7 @@ pub(in crate::git) fn packs_with_wrong_sum(
             }
         }
     }
-    for pack in packs(repository) {
+    for pack in packs::packs(repository) {
         let list = pack.path.with_extension("idx");
         let is_wrong = wrong.contains(&list) || wrong.contains(&pack.path);
         if !is_wrong && sum_of(&pack.path)? != sum_in_list(&list) && list.exists() {
@@ -68,7 +65,7 @@ pub(in crate::git) fn packs_with_wrong_sum(
 /// Fails if something cannot be read or written.
 pub(in crate::git) fn repair_packs(repository: &Repository) -> Result<bool, GitError> {
     let wrong = packs_with_wrong_sum(repository)?;
-    let packs = packs(repository);
+    let packs = packs::packs(repository);
     let is_of_pack = |path: &Path| has_extension(path, "pack") || has_extension(path, "idx");
     for path in wrong.iter().filter(|path| !is_of_pack(path)) {
         keep_aside(repository, path)?;
@@ -113,12 +110,12 @@ fn save_objects_of(repository: &Repository, pack: &Pack) -> Result<(), GitError>
     let ids = pack.ids().unwrap_or_default();
     let ids = ids.iter().filter_map(|id| Oid::from_bytes(id).ok());
     let mut count = 0;
-    for id in ids.filter(|id| is_sound(&odb, *id)) {
+    for id in ids.filter(|id| packs::is_sound(&odb, *id)) {
         builder.insert_object(id, None).to(ACTION)?;
         count += 1;
     }
     if count > 0 {
-        write_pack(repository, &mut builder, ACTION)?;
+        packs::write_pack(repository, &mut builder, ACTION)?;
     }
     // One that was written again as it should be has its old name.
     match sum_of(&pack.path)?.is_some()
@@ -141,7 +138,7 @@ fn set_pack_aside(repository: &Repository, pack: &Pack) -> Result<(), GitError> 
         .join("objects/info/commit-graph");
     keep_aside(
         repository,
-        &pack_folder(repository).join("multi-pack-index"),
+        &packs::pack_folder(repository).join("multi-pack-index"),
     )?;
     keep_aside(repository, &graph)
 }

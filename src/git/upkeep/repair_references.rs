@@ -12,8 +12,7 @@ use crate::git::GitError;
 use crate::git::Id;
 use crate::git::Repository;
 use crate::git::To;
-use crate::git::repository::locks::keep_aside;
-use crate::git::repository::locks::own_reference_files;
+use crate::git::repository::locks;
 use crate::git::repository::opening::replace;
 
 const BRANCHES: &str = "refs/heads/";
@@ -55,7 +54,7 @@ pub(in crate::git) fn repair_packed_references(repository: &Repository) -> Resul
         return Ok(false);
     };
     let path = packed_references_path(repository);
-    keep_aside(repository, &path)?;
+    locks::keep_aside(repository, &path)?;
     let written = replace(&path, packed.sound.as_bytes());
     written.to("look at the references")?;
     Ok(true)
@@ -94,7 +93,7 @@ pub(in crate::git) fn repair_logs(repository: &Repository) -> Result<bool, GitEr
     let mut is_changed = false;
     for log in log_paths(repository) {
         if let Some(sound) = log_without_damage(repository, &log) {
-            keep_aside(repository, &log)?;
+            locks::keep_aside(repository, &log)?;
             replace(&log, &sound).to("look at the references")?;
             is_changed = true;
         }
@@ -130,7 +129,7 @@ pub(in crate::git) fn drop_packed_references(
     };
     let kept: String = packed.sound.split_inclusive('\n').filter(is_kept).collect();
     let path = packed_references_path(repository);
-    keep_aside(repository, &path)?;
+    locks::keep_aside(repository, &path)?;
     replace(&path, kept.as_bytes()).to("look at the references")
 }
 
@@ -167,7 +166,7 @@ pub(in crate::git) fn references_to_nothing(
 pub(in crate::git) fn own_references(
     repository: &Repository,
 ) -> Result<Vec<(PathBuf, Option<Id>)>, GitError> {
-    let files = own_reference_files(repository).into_iter();
+    let files = locks::own_reference_files(repository).into_iter();
     let files = files.filter(|path| path.extension().is_none_or(|ending| ending != "lock"));
     let read = |path: PathBuf| {
         let text = std::fs::read(&path).to("look at the repository")?;

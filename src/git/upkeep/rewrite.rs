@@ -21,8 +21,7 @@ use crate::git::To;
 use crate::git::committing::branch_update::advance_reference;
 use crate::git::reading::tree_entry::entry_bytes;
 use crate::git::repository::opening::replace;
-use crate::git::upkeep::packing::has_kept_packs;
-use crate::git::upkeep::packing::remove_objects;
+use crate::git::upkeep::packing;
 
 /// The outcome of a rewriting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +54,7 @@ pub fn rewrite_obstacle(repository: &Repository) -> Result<Option<&'static str>,
         Some("it takes objects from another repository")
     } else if repository.inner.is_shallow() {
         Some("it is a shallow one")
-    } else if has_kept_packs(repository) {
+    } else if packing::has_kept_packs(repository) {
         Some("a pack of it is marked to be kept")
     } else {
         None
@@ -251,7 +250,7 @@ fn prune(
         );
     }
     let count = texts.iter().filter(|id| odb.exists(**id)).count();
-    remove_objects(repository, &tainted)?;
+    packing::remove_objects(repository, &tainted)?;
     Ok(count)
 }
 
