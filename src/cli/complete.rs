@@ -48,7 +48,7 @@ const MOST_BYTES: u64 = 16 << 10;
 const MEMORIES: &str = "memories";
 
 /// Answers the shell's question, if it is one.
-pub(super) fn answer() -> bool {
+pub fn answer() -> bool {
     // Looked at first: the commands are laid out only to answer.
     if std::env::var_os(VARIABLE).is_none() {
         return false;
@@ -71,7 +71,7 @@ fn shells() -> [&'static dyn EnvCompleter; 5] {
 }
 
 /// The script that has `shell` ask.
-pub(super) fn script(shell: &str) -> Vec<u8> {
+pub fn script(shell: &str) -> Vec<u8> {
     let mut script = Vec::new();
     let shells = shells();
     let shells = Shells(&shells);

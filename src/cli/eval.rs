@@ -7,8 +7,8 @@ use std::path::Path;
 use serde_json::Value;
 use serde_json::json;
 
-use super::args::Eval;
-use super::args::Form;
+use super::args::eval::Eval;
+use super::args::eval::Form;
 use super::terminal::fail::Failure;
 use super::terminal::progress::progress_bar;
 use super::wiring::context::Context;
@@ -40,7 +40,7 @@ struct Corpus {
     ids: HashMap<String, String>,
 }
 
-pub(super) fn eval(context: &mut Context, command: &Eval) -> Result<Outcome, Failure> {
+pub fn eval(context: &mut Context, command: &Eval) -> Result<Outcome, Failure> {
     let ranking = ranking(command)?;
     let folder = crate::files::scratch_folder()
         .map_err(|error| Failure::new("cannot make a store to measure in").because(error))?;

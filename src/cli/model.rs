@@ -7,9 +7,9 @@ use indicatif::ProgressStyle;
 use serde_json::Value;
 use serde_json::json;
 
-use super::args::Model as Command;
-use super::args::ModelDownload;
-use super::args::ModelUse;
+use super::args::model::Model as Command;
+use super::args::model::ModelDownload;
+use super::args::model::ModelUse;
 use super::store::config::edited_for_user;
 use super::store::config::save;
 use super::terminal::fail::Failure;
@@ -40,7 +40,7 @@ use crate::fetch::Url;
 /// What a model is tried with.
 const SENTENCE: &str = "A model that can be used makes a vector of this.";
 
-pub(super) fn model(context: &mut Context, command: &Command) -> Result<Outcome, Failure> {
+pub fn model(context: &mut Context, command: &Command) -> Result<Outcome, Failure> {
     match command {
         Command::Download(command) if command.list => list(context),
         Command::Download(command) => download(context, command),
@@ -451,7 +451,7 @@ fn status(context: &mut Context, asks_host: bool) -> Result<Outcome, Failure> {
 }
 
 /// Of [`status`], what `memdir status --json` says, too.
-pub(super) fn brief(context: &Context) -> (String, Value) {
+pub fn brief(context: &Context) -> (String, Value) {
     let Context {
         config,
         environment,

@@ -7,7 +7,7 @@ use super::life::Counted;
 use super::shared::Ids;
 
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum Archive {
+pub enum Archive {
     /// Show what was forgotten, newest first; the same as `memdir archived`
     List(Counted),
     /// Bring forgotten memories back; the same as `memdir restore`
@@ -26,7 +26,7 @@ Exit code: 0 done, 1 nothing to purge, 2 error")]
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct ArchivePurge {
+pub struct ArchivePurge {
     /// Only these
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,

@@ -5,7 +5,7 @@ use crate::model::Layout;
 use clap::Args as ClapArgs;
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Update {
+pub struct Update {
     /// The memory
     pub id: String,
     /// The new content; `-` reads standard input
@@ -25,13 +25,13 @@ pub(in crate::cli) struct Update {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Edit {
+pub struct Edit {
     /// The memory
     pub id: String,
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Resolve {
+pub struct Resolve {
     /// One of a pair; with LOSER, the one that holds
     #[arg(value_name = "ID")]
     pub id: Option<String>,
@@ -47,7 +47,7 @@ pub(in crate::cli) struct Resolve {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Purge {
+pub struct Purge {
     /// The memories
     #[arg(required = true, value_name = "ID")]
     pub ids: Vec<String>,
@@ -60,7 +60,7 @@ pub(in crate::cli) struct Purge {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Adopt {
+pub struct Adopt {
     /// The notes, by their names or paths; without any, all that lack an id or a name
     #[arg(value_name = "FILE")]
     pub files: Vec<String>,
@@ -70,14 +70,14 @@ pub(in crate::cli) struct Adopt {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Rearrange {
+pub struct Rearrange {
     /// flat or by-month
     #[arg(value_parser = clap::value_parser!(Layout))]
     pub layout: Option<Layout>,
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Reindex {
+pub struct Reindex {
     /// Throw the index away and make it anew
     #[arg(long)]
     pub full: bool,

@@ -1,54 +1,21 @@
 //! The commands, and the options of every one of them.
 
-use super::archive::Archive;
-use super::change::Adopt;
-use super::change::Edit;
-use super::change::Purge;
-use super::change::Rearrange;
-use super::change::Reindex;
-use super::change::Resolve;
-use super::change::Update;
-use super::config::Config;
-use super::eval::Eval;
-use super::exchange::Export;
-use super::exchange::Import;
-use super::exchange::Sync;
-use super::history::Diff;
-use super::history::Git;
-use super::history::Log;
-use super::history::Undo;
-use super::life::Counted;
-use super::life::Forget;
-use super::life::Gc;
-use super::life::Inspect;
-use super::life::LinkTo;
-use super::life::Links;
-use super::life::Stats;
-use super::life::Unlink;
-use super::maintenance::AutoConsolidate;
-use super::maintenance::Cleanup;
-use super::maintenance::Compact;
-use super::maintenance::Consolidate;
-use super::maintenance::Decay;
-use super::maintenance::Reflect;
-use super::maintenance::Standards;
-use super::maintenance::Supersede;
-use super::mcp::Mcp;
-use super::model::Model;
-use super::remember::Remember;
-use super::reset::Reset;
-use super::search::Grep;
-use super::search::List;
-use super::search::Recall;
-use super::search::Think;
-use super::serve::Serve;
-use super::serve::Token;
-use super::setup::Completions;
-use super::setup::Init;
-use super::setup::PathOf;
-use super::setup::Trust;
-use super::shared::Findings;
-use super::shared::Ids;
+use super::archive;
+use super::change;
+use super::config;
+use super::eval;
+use super::exchange;
+use super::history;
+use super::life;
+use super::maintenance;
+use super::mcp;
+use super::model;
+use super::remember;
+use super::reset;
+use super::search;
+use super::serve;
+use super::setup;
+use super::shared;
 use crate::cli::terminal::output::Color;
 use clap::Parser;
 use clap::Subcommand;
@@ -63,7 +30,7 @@ use std::path::PathBuf;
   memdir think how do we deploy atlas           find memories
   memdir recall 1f3a9c02                        read one
   memdir mcp                                    serve agents over standard input and output")]
-pub(in crate::cli) struct Args {
+pub struct Args {
     /// The store's folder [default: MEMDIR_STORE, AIAML_MEMORY_DIR, the nearest store above the
     /// working folder, else the user's data folder]
     #[arg(long, global = true, value_name = "DIR", help_heading = EVERYWHERE)]
@@ -88,10 +55,10 @@ pub(in crate::cli) struct Args {
 const EVERYWHERE: &str = "Options of every command";
 
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum Command {
+pub enum Command {
     /// Make a store, or open a folder of notes in place
     #[command(after_help = INIT_EXAMPLES)]
-    Init(Init),
+    Init(setup::Init),
     /// Store a memory; prints its id
     #[command(
         visible_aliases = ["store", "add"],
@@ -104,7 +71,7 @@ pub(in crate::cli) enum Command {
 
 Exit code: 0 stored or known, 1 nothing was stored because others may be meant, 2 error"
     )]
-    Remember(Box<Remember>),
+    Remember(Box<remember::Remember>),
     /// Find memories by a question, or by keywords
     #[command(
         visible_aliases = ["search", "find"],
@@ -118,30 +85,30 @@ Examples:
 
 Exit code: 0 found, 1 nothing found, 2 error"
     )]
-    Think(Think),
+    Think(search::Think),
     /// Read memories by id, by a unique beginning of one, or by file name
     #[command(visible_aliases = ["get", "show"])]
-    Recall(Recall),
+    Recall(search::Recall),
     /// List memories, newest first
     #[command(visible_alias = "ls")]
-    List(List),
+    List(search::List),
     /// Find lines by regular expression, as FILE:LINE:TEXT
     #[command(after_help = "Examples:
   memdir grep 'TODO|FIXME'
   memdir grep -i 'postgresql \\d+' --namespace atlas
 
 Exit code: 0 found, 1 nothing found, 2 error")]
-    Grep(Grep),
+    Grep(search::Grep),
     /// Change fields or the content of a memory; every other byte of the file stays
     #[command(after_help = "Examples:
   memdir update 1f3a --topics rust,review --importance 9
   memdir update 1f3a --topics +deploy,-draft    add one, take one out
   memdir update 1f3a --title ''                 remove the title
   memdir update 1f3a --content - < new.md")]
-    Update(Box<Update>),
+    Update(Box<change::Update>),
     /// Edit a memory's file in $VISUAL or $EDITOR; it is checked before it is saved
     #[command(visible_alias = "open")]
-    Edit(Edit),
+    Edit(change::Edit),
     /// Move memories to the archive; `restore` brings them back
     #[command(
         visible_aliases = ["delete", "rm"],
@@ -151,7 +118,7 @@ Exit code: 0 found, 1 nothing found, 2 error")]
   memdir forget --namespace atlas --tier short          which ones?
   memdir forget --namespace atlas --tier short --yes    these"
     )]
-    Forget(Forget),
+    Forget(life::Forget),
     /// Bring forgotten memories back, or with ID@REV the text that a memory had
     #[command(after_help = "Examples:
   memdir restore 1f3a9c02                       out of the archive
@@ -160,9 +127,9 @@ Exit code: 0 found, 1 nothing found, 2 error")]
 
 REV is the beginning of a commit's id, HEAD~3, a date, or an amount of time. The present text stays
 in the history.")]
-    Restore(Ids),
+    Restore(shared::Ids),
     /// Everything known of a memory: fields, what it is as of now, uses, relations, changes
-    Inspect(Inspect),
+    Inspect(life::Inspect),
     /// Say how a memory stands to another
     #[command(after_help = "Examples:
   memdir link 1f3a9c02 4be01c9a                        related-to
@@ -170,13 +137,13 @@ in the history.")]
   memdir link 1f3a9c02 4be01c9a --type supersedes      it replaces the other
 
 The link stands in the first memory's file; the second is found by it all the same.")]
-    Link(LinkTo),
+    Link(life::LinkTo),
     /// Remove links from a memory to another
-    Unlink(Unlink),
+    Unlink(life::Unlink),
     /// Show what a memory points to and what points to it, or links that point to nothing
-    Links(Links),
+    Links(life::Links),
     /// List the forgotten memories, newest first, with when and why they went
-    Archived(Counted),
+    Archived(life::Counted),
     /// Forgotten memories: list them, bring them back, or take them away for good
     #[command(
         subcommand,
@@ -185,9 +152,9 @@ The link stands in the first memory's file; the second is found by it all the sa
   memdir archive restore 1f3a9c02
   memdir archive purge --older-than 90d         asks before it does it"
     )]
-    Archive(Archive),
+    Archive(archive::Archive),
     /// Let memories live without end: tier long, and no `expires`
-    Promote(Ids),
+    Promote(shared::Ids),
     /// Archive the memories whose life has ended; a server does it every half hour
     #[command(after_help = "Examples:
   memdir gc --dry-run                           which ones?
@@ -197,7 +164,7 @@ The link stands in the first memory's file; the second is found by it all the sa
 A memory's life ends at its `expires`, or with its tier: `short` after 6 hours, `mid` after 7 days,
 each later if it was used; see [life] in the settings. Replaced texts that lie in the archive for
 longer than `keep` in [archive] (90d) and that the history holds leave it.")]
-    Gc(Gc),
+    Gc(life::Gc),
     /// Let summaries stand for old episodic memories, week by week, and knowledge for what was
     /// observed again and again
     #[command(after_help = "Examples:
@@ -207,55 +174,55 @@ longer than `keep` in [archive] (90d) and that the history holds leave it.")]
 
 A summary holds the sentences with numbers, dates and names of at least five memories of one week,
 and is linked to them; they go to the archive. See [maintenance] in the settings.")]
-    Compact(Compact),
+    Compact(maintenance::Compact),
     /// Make one memory of several; they go to the archive
     #[command(after_help = "Examples:
   memdir consolidate 1f3a9c02 4be01c9a --title 'How atlas is deployed'
   memdir consolidate 1f3a9c02 4be01c9a --content - < new.md")]
-    Consolidate(Consolidate),
+    Consolidate(maintenance::Consolidate),
     /// Make one memory of those of a namespace that share their first topic
     #[command(after_help = "Examples:
   memdir auto-consolidate --dry-run
   memdir auto-consolidate --namespace atlas --short-only --min-count 4")]
-    AutoConsolidate(AutoConsolidate),
+    AutoConsolidate(maintenance::AutoConsolidate),
     /// Archive what is hardly believed any more, or was superseded, and was not used for long
     #[command(after_help = "Examples:
   memdir cleanup --dry-run                      which ones, and why?
   memdir cleanup
 
 A memory is hardly believed below a confidence of 0.05 as of now, which falls only if `decay` is on.")]
-    Cleanup(Cleanup),
+    Cleanup(maintenance::Cleanup),
     /// Look back: what was never used, what is better in the archive, what is more or less sure
     #[command(after_help = "Examples:
   memdir reflect                                only shows it
   memdir reflect --namespace atlas --apply      does what is proposed")]
-    Reflect(Reflect),
+    Reflect(maintenance::Reflect),
     /// Show the confidence of memories as of now, where it is another than they state
     #[command(after_help = "Examples:
   memdir decay                                  only shows it
   memdir decay --apply                          states it in the files, for other programs
 
 Nobody has to: confidence is computed when it is asked for, by the time that has gone by.")]
-    Decay(Decay),
+    Decay(maintenance::Decay),
     /// Say that one memory replaces another, which is then found only on request
     #[command(after_help = "Example:
   memdir supersede 1f3a9c02 4be01c9a            the second one holds now")]
-    Supersede(Supersede),
+    Supersede(maintenance::Supersede),
     /// List what maintenance has done on this machine; `undo` takes it back
     Plans,
     /// Count the memories, by kind, scope and tier
-    Stats(Stats),
+    Stats(life::Stats),
     /// List the topics with their numbers of memories
-    Topics(Counted),
+    Topics(life::Counted),
     /// List the namespaces with their numbers of memories
-    Namespaces(Counted),
+    Namespaces(life::Counted),
     /// Show the standards of namespaces: memories that hold for everything in one
     #[command(after_help = "Examples:
   memdir standards                              all of them
   memdir standards atlas/web                    what holds there: of global, atlas and atlas/web
   memdir standards atlas --set 1f3a9c02
   memdir standards atlas --clear")]
-    Standards(Standards),
+    Standards(maintenance::Standards),
     /// Show memories that contradict each other or share a title after a sync, or decide between two
     #[command(after_help = "Examples:
   memdir resolve                                list the pairs
@@ -269,7 +236,7 @@ Memories of one user with one title in one namespace are listed, too: tool sets 
 names a memory show the one that was changed last. Keep one, or give one of them another title.
 
 Nothing is lost: `restore` brings the forgotten one back, `undo` both as they were.")]
-    Resolve(Resolve),
+    Resolve(change::Resolve),
     /// Take memories away for good, live and forgotten ones; `forget` is what you want otherwise
     #[command(after_help = "Examples:
   memdir purge 1f3a9c02                         asks before it does it
@@ -278,7 +245,7 @@ Nothing is lost: `restore` brings the forgotten one back, `undo` both as they we
 
 No machine brings a purged memory back. Its text stays in the commits that hold it, here, on the
 remote and in every copy: `memdir log ID` shows them. A password that was in it must be changed.")]
-    Purge(Purge),
+    Purge(change::Purge),
     /// Take all memories away into a backup beside them, or bring a backup back
     #[command(after_help = "Examples:
   memdir reset                                  asks before it does it, and says where the backup is
@@ -290,7 +257,7 @@ Settings, journals and the words of what was purged stay. With a remote nothing 
 text stays in the backup. The history keeps the memories, too: `memdir undo`.
 
 Exit code: 0 done, 1 nothing to do, 2 error")]
-    Reset(Reset),
+    Reset(reset::Reset),
     /// Say that memories may hold the credentials they hold now, also on other machines
     #[command(after_help = "Examples:
   memdir allow 1f3a9c02                         commit and send it all the same
@@ -298,20 +265,20 @@ Exit code: 0 done, 1 nothing to do, 2 error")]
 Where a store has a remote, a memory that holds a credential is not committed; `memdir status` names
 it. The memory's file notes what may stand in it, under `secrets_allowed`, by a fingerprint: another
 credential in the same memory holds it back again.")]
-    Allow(Ids),
+    Allow(shared::Ids),
     /// Replace the credentials in memories
     #[command(after_help = "Examples:
   memdir redact 1f3a9c02                        write [redacted: a GitHub token] in its place
 
 What was committed before stays in the history: make such credentials invalid.")]
-    Redact(Ids),
+    Redact(shared::Ids),
     /// Show what happened, newest first: to the store, or to one memory
     #[command(after_help = "Examples:
   memdir log -n 10                              the last ten changes
   memdir log 1f3a9c02                           the life of one memory, also of one that is gone
 
 Exit code: 0 found, 1 nothing found, 2 error")]
-    Log(Log),
+    Log(history::Log),
     /// Show how a memory differs from what it said before
     #[command(after_help = "Examples:
   memdir diff 1f3a9c02                          what its last change did
@@ -321,7 +288,7 @@ Exit code: 0 found, 1 nothing found, 2 error")]
 REV is the beginning of a commit's id, HEAD~3, a date, or an amount of time such as 2w.
 
 Exit code: 0 different, 1 no difference, 2 error")]
-    Diff(Diff),
+    Diff(history::Diff),
     /// Take back the last change, a commit, or the last change of a memory, as a new change
     #[command(after_help = "Examples:
   memdir undo                                   what was done last and is not undone
@@ -334,16 +301,16 @@ Nothing is deleted: a memory that was added goes to the archive. What was change
 that is not possible, nothing is done.
 
 Exit code: 0 done, 1 nothing had to be changed, 2 error")]
-    Undo(Undo),
+    Undo(history::Undo),
     /// Run git in the store's repository
     #[command(after_help = "Examples:
   memdir git log --stat
   memdir git show HEAD
 
 Everything after `git` goes to git as it is. Exit code: git's")]
-    Git(Git),
+    Git(history::Git),
     /// Bring the index up to date with the files
-    Reindex(Reindex),
+    Reindex(change::Reindex),
     /// Measure how well questions find the memories that answer them
     #[command(after_help = "Examples:
   memdir eval questions/locomo-turn             recall, MRR and NDCG by type of question
@@ -353,9 +320,9 @@ Everything after `git` goes to git as it is. Exit code: git's")]
   memdir eval --from longmemeval --scoped longmemeval_s.json
 
 A store is made of each set in a temporary folder; your own store is left alone.")]
-    Eval(Eval),
+    Eval(eval::Eval),
     /// Show what state the store is in
-    Status(Findings),
+    Status(shared::Findings),
     /// Commit what waits, and bring this machine and the others into step
     #[command(after_help = "Examples:
   memdir sync --setup git@example.org:me/memories.git
@@ -366,7 +333,7 @@ A store is made of each set in a temporary folder; your own store is left alone.
 
 A server does the same in the background.
 Exit code: 0 all is committed and in step, 1 this store is not committed, 2 paused or failed")]
-    Sync(Sync),
+    Sync(exchange::Sync),
     /// Find memories by meaning: get a model, choose one, show which is used
     #[command(
         subcommand,
@@ -379,9 +346,9 @@ Exit code: 0 all is committed and in step, 1 this store is not committed, 2 paus
 
 Nothing is downloaded unless you say so. Without a model searches are by words."
     )]
-    Model(Model),
+    Model(model::Model),
     /// Prove that files are sound and the index agrees with them; exit code 1 if not
-    Verify(Findings),
+    Verify(shared::Findings),
     /// Give notes that were written by hand ids and the names of memories
     #[command(after_help = "Examples:
   memdir adopt                                  what would be done to all of them
@@ -391,7 +358,7 @@ Nothing is downloaded unless you say so. Without a model searches are by words."
 A note keeps its folder, its text and its time; the name that it had becomes its title. [[Links]] to it
 and links by its path follow. Notes work without this, too: they are called by their names.
 `memdir undo` takes it back.")]
-    Adopt(Adopt),
+    Adopt(change::Adopt),
     /// Show in which folders memories lie, or move them
     #[command(after_help = "Examples:
   memdir layout                                 what is set, and how many files lie elsewhere
@@ -401,7 +368,7 @@ and links by its path follow. Notes work without this, too: they are called by t
 It is written into memdir.toml and counts for new memories, too, on every machine. Files with other
 names, and those in folders of your own, stay where they are. A server that runs takes it up when
 it is started again.")]
-    Layout(Rearrange),
+    Layout(change::Rearrange),
     /// Bring in memories from elsewhere; importing twice adds nothing
     #[command(after_help = "Examples:
   memdir import --from aiaml ~/.aiaml
@@ -414,7 +381,7 @@ it is started again.")]
 
 Links between what comes in are kept, and point to the new memories. Nothing is written to what is
 read. At the end it says what could not be carried over; docs/IMPORT.md has it field by field.")]
-    Import(Import),
+    Import(exchange::Import),
     /// Write memories out, also as a folder of notes
     #[command(after_help = "Examples:
   memdir export --to jsonl > memories.jsonl     all that is known of each, one a line
@@ -424,7 +391,7 @@ read. At the end it says what could not be carried over; docs/IMPORT.md has it f
 In a folder each file is the memory's own, with its frontmatter; links lead to the files there. Notes
 with names of their own keep them, and their folders. Files that are there are never replaced: what is
 new is added, and another text under the same name stays and is named.")]
-    Export(Export),
+    Export(exchange::Export),
     /// Serve agents over standard input and output (Model Context Protocol)
     #[command(after_help = "Examples:
   memdir mcp                                    remember, think, recall
@@ -438,28 +405,28 @@ new is added, and another text under the same name stays and is named.")]
 
 With --connect many agents share one process that holds the store. A server that was started anew is
 connected to again.")]
-    Mcp(Mcp),
+    Mcp(mcp::Mcp),
     /// Serve agents, scripts and pages over HTTP: MCP at /mcp, REST at /api/v1
     #[command(after_help = super::serve::SERVE_EXAMPLES)]
-    Serve(Box<Serve>),
+    Serve(Box<serve::Serve>),
     /// Show and change the tokens that open `memdir serve`
     #[command(after_help = super::serve::TOKEN_EXAMPLES)]
-    Token(Token),
+    Token(serve::Token),
     /// Agree to use a store that was found above the working folder, and show what was agreed to
     #[command(after_help = TRUST_EXAMPLES)]
-    Trust(Trust),
+    Trust(setup::Trust),
     /// Print a completion script for a shell: it offers ids with titles, topics and namespaces, too
     #[command(after_help = COMPLETIONS_EXAMPLES)]
-    Completions(Completions),
+    Completions(setup::Completions),
     /// Print the manual page
     Man,
     /// Print the store's folder, or the file of a memory
-    Path(PathOf),
+    Path(setup::PathOf),
     /// Show every setting and where it comes from, or change one
     #[command(after_help = super::config::EXAMPLES)]
     Config {
         #[command(subcommand)]
-        command: Option<Config>,
+        command: Option<config::Config>,
     },
 }
 

@@ -3,7 +3,7 @@
 use clap::Args as ClapArgs;
 use clap::Subcommand;
 
-pub(super) const EXAMPLES: &str = "Examples:
+pub const EXAMPLES: &str = "Examples:
   memdir config                                 all settings, and where each comes from
   memdir config get limit                       its value alone
   memdir config set limit 10                    in your own config.toml
@@ -14,7 +14,7 @@ pub(super) const EXAMPLES: &str = "Examples:
 Comments and everything else in the file stay. A variable, such as MEMDIR_LIMIT, counts more.";
 
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum Config {
+pub enum Config {
     /// Print the value of one setting alone, for scripts
     Get(ConfigGet),
     /// Set one setting
@@ -24,13 +24,13 @@ pub(in crate::cli) enum Config {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct ConfigGet {
+pub struct ConfigGet {
     /// Its name, as `memdir config` shows it
     pub key: String,
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct ConfigSet {
+pub struct ConfigSet {
     /// Its name, as `memdir config` shows it
     pub key: String,
     /// A number, true, a list such as ["english"], or a text
@@ -42,7 +42,7 @@ pub(in crate::cli) struct ConfigSet {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct ConfigUnset {
+pub struct ConfigUnset {
     /// Its name, as `memdir config` shows it
     pub key: String,
     /// In the settings that travel with the store

@@ -7,7 +7,7 @@ use clap::Args as ClapArgs;
 use crate::engine::Method;
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Eval {
+pub struct Eval {
     /// Folders with corpus.jsonl {id, timestamp, user, text, scope} and queries.jsonl {qid, query,
     /// relevant_ids, type, scope}; with `--from`, files as they are published
     #[arg(required = true, value_name = "DATASET")]
@@ -42,7 +42,7 @@ pub(in crate::cli) struct Eval {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub(in crate::cli) enum Form {
+pub enum Form {
     /// A folder with corpus.jsonl and queries.jsonl
     #[default]
     Folder,
@@ -53,7 +53,7 @@ pub(in crate::cli) enum Form {
     Longmemeval,
 }
 
-pub(super) fn method(name: &str) -> Result<Method, String> {
+pub fn method(name: &str) -> Result<Method, String> {
     let names = || Method::ALL.map(|(name, _)| name).join(", ");
     Method::named(name).ok_or_else(|| format!("it is one of {}", names()))
 }

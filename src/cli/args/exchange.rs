@@ -8,7 +8,7 @@ use clap::Args as ClapArgs;
 use super::shared::Filters;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(in crate::cli) enum Source {
+pub enum Source {
     /// A store of the AI Agnostic Memory Layer: its base folder or `files/`
     Aiaml,
     /// One JSON object a line: id, timestamp, user, agent, topics, text or content, title, …
@@ -32,7 +32,7 @@ pub(in crate::cli) enum Source {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Import {
+pub struct Import {
     /// Whose memories they are
     #[arg(long, value_enum)]
     pub from: Source,
@@ -54,7 +54,7 @@ pub(in crate::cli) struct Import {
 
 /// What memories are exported to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cli) enum Target {
+pub enum Target {
     /// One JSON object a line.
     Jsonl,
     /// One markdown document.
@@ -84,7 +84,7 @@ impl FromStr for Target {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Export {
+pub struct Export {
     /// jsonl (one JSON object a line), markdown (one document), or a folder for notes
     #[arg(long, value_name = "jsonl|markdown|FOLDER")]
     pub to: Target,
@@ -93,7 +93,7 @@ pub(in crate::cli) struct Export {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(in crate::cli) enum Direction {
+pub enum Direction {
     /// This one takes in what DIR has; DIR is only read
     Pull,
     /// DIR takes in what this one has
@@ -103,7 +103,7 @@ pub(in crate::cli) enum Direction {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Sync {
+pub struct Sync {
     /// Do it now, as without any option
     #[arg(long, conflicts_with = "setup")]
     pub now: bool,

@@ -3,7 +3,7 @@
 use clap::Args as ClapArgs;
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Log {
+pub struct Log {
     /// A memory, also a forgotten one or one that is gone
     pub id: Option<String>,
     /// The most commits, or records
@@ -15,7 +15,7 @@ pub(in crate::cli) struct Log {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Diff {
+pub struct Diff {
     /// A memory, also a forgotten one or one that is gone
     pub id: String,
     /// What it is compared with [default: the newest text that is not the present one]
@@ -24,7 +24,7 @@ pub(in crate::cli) struct Diff {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Undo {
+pub struct Undo {
     /// A commit, a memory, or a plan
     #[arg(value_name = "COMMIT|ID|PLAN")]
     pub target: Option<String>,
@@ -34,7 +34,7 @@ pub(in crate::cli) struct Undo {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Git {
+pub struct Git {
     /// What git is given
     #[arg(
         trailing_var_arg = true,

@@ -5,7 +5,7 @@ use clap::Args as ClapArgs;
 use super::shared::Filters;
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Forget {
+pub struct Forget {
     /// The memories, unless they are described by conditions
     #[arg(value_name = "ID")]
     pub named: Vec<String>,
@@ -26,20 +26,20 @@ pub(in crate::cli) struct Forget {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Gc {
+pub struct Gc {
     /// Only say which
     #[arg(long)]
     pub dry_run: bool,
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Inspect {
+pub struct Inspect {
     /// A live memory
     pub id: String,
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct LinkTo {
+pub struct LinkTo {
     /// The memory that holds the link
     #[arg(value_name = "FROM")]
     pub from: String,
@@ -58,7 +58,7 @@ pub(in crate::cli) struct LinkTo {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Unlink {
+pub struct Unlink {
     /// The memory that holds the links
     #[arg(value_name = "FROM")]
     pub from: String,
@@ -71,20 +71,20 @@ pub(in crate::cli) struct Unlink {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Links {
+pub struct Links {
     /// A memory [default: report what is wrong with the links of all]
     pub id: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Stats {
+pub struct Stats {
     /// Only memories of this namespace; the archive is counted whole
     #[arg(long, value_name = "NAME")]
     pub namespace: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Counted {
+pub struct Counted {
     /// The most
     #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
     pub limit: usize,

@@ -5,7 +5,7 @@ use clap::Args as ClapArgs;
 use super::shared::Filters;
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Compact {
+pub struct Compact {
     /// Only memories older than this, such as 30d [default: the setting `compact_after`]
     #[arg(long, value_name = "SPAN")]
     pub older_than: Option<String>,
@@ -20,7 +20,7 @@ pub(in crate::cli) struct Compact {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Consolidate {
+pub struct Consolidate {
     /// The memories that become one
     #[arg(required = true, num_args = 2.., value_name = "ID")]
     pub ids: Vec<String>,
@@ -36,7 +36,7 @@ pub(in crate::cli) struct Consolidate {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct AutoConsolidate {
+pub struct AutoConsolidate {
     /// Only memories of the tier `short`
     #[arg(long)]
     pub short_only: bool,
@@ -51,7 +51,7 @@ pub(in crate::cli) struct AutoConsolidate {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Cleanup {
+pub struct Cleanup {
     #[command(flatten)]
     pub filters: Filters,
     /// Only say what would be done
@@ -60,7 +60,7 @@ pub(in crate::cli) struct Cleanup {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Reflect {
+pub struct Reflect {
     #[command(flatten)]
     pub filters: Filters,
     /// Do what is proposed; without it, it is only shown
@@ -69,7 +69,7 @@ pub(in crate::cli) struct Reflect {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Decay {
+pub struct Decay {
     #[command(flatten)]
     pub filters: Filters,
     /// Write it into the files, from where it goes on
@@ -78,7 +78,7 @@ pub(in crate::cli) struct Decay {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Standards {
+pub struct Standards {
     /// Only those that hold in this namespace: its own, of those it lies in, and of `global`
     #[arg(value_name = "NAMESPACE")]
     pub namespace: Option<String>,
@@ -96,7 +96,7 @@ pub(in crate::cli) struct Standards {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Supersede {
+pub struct Supersede {
     /// The memory that no longer holds
     #[arg(value_name = "OLD")]
     pub old: String,

@@ -8,7 +8,7 @@ use crate::dialect::FeatureTier;
 use crate::http::bridge::ServerAddress;
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Mcp {
+pub struct Mcp {
     /// Use a server that runs already instead of opening the store: the store's own, or the one at
     /// http://HOST:PORT, https://HOST:PORT or unix:/PATH, else at MEMDIR_CONNECT or `connect` in [mcp]
     /// of your config.toml. Its tool set is served. The token is MEMDIR_TOKEN, which is sent only to
@@ -26,7 +26,7 @@ pub(in crate::cli) struct Mcp {
 
 /// Which tools are served, and how.
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct ToolSet {
+pub struct ToolSet {
     /// The tool set: as clients of another memory server know it, on the same files
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(crate::dialect::NAMES))]
     pub dialect: Option<String>,

@@ -4,7 +4,7 @@ use clap::Args as ClapArgs;
 use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum Model {
+pub enum Model {
     /// Get a model by name, check every byte of it, and use it
     #[command(after_help = "Examples:
   memdir model download
@@ -33,7 +33,7 @@ Exit code: 0 fine, 1 a model is set and cannot be used, 2 error")]
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct ModelDownload {
+pub struct ModelDownload {
     /// Of those that --list shows
     #[arg(default_value = crate::embed::catalog::DEFAULT)]
     pub name: String,
@@ -46,14 +46,14 @@ pub(in crate::cli) struct ModelDownload {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct ModelStatus {
+pub struct ModelStatus {
     /// Ask a host, too, whether it answers; a model on this machine is always tried
     #[arg(long)]
     pub check: bool,
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct ModelUse {
+pub struct ModelUse {
     /// A folder, a name, or `none`
     #[arg(value_name = "DIR|NAME|none")]
     pub model: String,

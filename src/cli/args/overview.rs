@@ -85,7 +85,7 @@ const INDENT: usize = 20;
 const WIDEST: usize = 100;
 
 /// The program's words, with a help that shows the commands in groups.
-pub(in crate::cli) fn command() -> Command {
+pub fn command() -> Command {
     let command = Args::command();
     // To lay it out takes as long as all the rest of a start.
     let is_asked =
@@ -100,7 +100,7 @@ pub(in crate::cli) fn command() -> Command {
 }
 
 /// The text that `memdir` alone prints: the commands of every day, and the names of the others.
-pub(in crate::cli) fn overview() -> String {
+pub fn overview() -> String {
     let command = Args::command();
     let about = command.get_about().cloned().unwrap_or_default();
     let groups = groups(&command, 1);

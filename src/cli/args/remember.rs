@@ -6,7 +6,7 @@ use super::shared::Fields;
 use crate::engine::DuplicatePolicy;
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Remember {
+pub struct Remember {
     /// The memory, as markdown, in one argument or several words; `-` or nothing reads standard input
     pub text: Vec<String>,
     /// Single words to find it by

@@ -3,7 +3,7 @@
 use clap::Args as ClapArgs;
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Reset {
+pub struct Reset {
     /// Bring this backup back: its name below `backup/`, or its folder
     #[arg(long, value_name = "BACKUP")]
     pub from: Option<String>,

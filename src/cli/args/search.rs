@@ -6,7 +6,7 @@ use crate::engine::Method;
 use clap::Args as ClapArgs;
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Think {
+pub struct Think {
     /// A question, a sentence, or words
     #[arg(required = true, value_name = "WORDS")]
     pub words: Vec<String>,
@@ -33,7 +33,7 @@ pub(in crate::cli) struct Think {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Recall {
+pub struct Recall {
     /// The memories
     #[arg(required = true, value_name = "ID")]
     pub ids: Vec<String>,
@@ -46,7 +46,7 @@ pub(in crate::cli) struct Recall {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct List {
+pub struct List {
     /// The most
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     pub limit: usize,
@@ -58,7 +58,7 @@ pub(in crate::cli) struct List {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Grep {
+pub struct Grep {
     /// What is searched for in every line of a file
     #[arg(value_name = "REGEX")]
     pub pattern: String,

@@ -8,7 +8,7 @@ use clap::Subcommand;
 use super::mcp::ToolSet;
 use crate::http::Address;
 
-pub(super) const SERVE_EXAMPLES: &str = "Examples:
+pub const SERVE_EXAMPLES: &str = "Examples:
   memdir serve                                  at http://127.0.0.1:9077, with a token
   curl -H @<(memdir token header) http://127.0.0.1:9077/api/v1/stats
   memdir serve --no-token                       any program on this machine may read and write
@@ -17,7 +17,7 @@ pub(super) const SERVE_EXAMPLES: &str = "Examples:
 
 It ends in order on Ctrl-C or SIGTERM. docs/HTTP.md says what is answered at which address.";
 
-pub(super) const TOKEN_EXAMPLES: &str = "Examples:
+pub const TOKEN_EXAMPLES: &str = "Examples:
   curl -H @<(memdir token header) http://127.0.0.1:9077/api/v1/stats
                                                 in no list of processes; bash and zsh read it so
   memdir token header | curl -H @- http://127.0.0.1:9077/api/v1/stats
@@ -27,7 +27,7 @@ pub(super) const TOKEN_EXAMPLES: &str = "Examples:
   memdir token rotate                           the former secret opens nothing from now on";
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Serve {
+pub struct Serve {
     /// Where to listen; several times for several. Without it 127.0.0.1:9077 and, where there is
     /// one, [::1]:9077. Other machines reach it only over TLS, or with --insecure
     #[arg(long, value_name = "HOST:PORT")]
@@ -69,13 +69,13 @@ pub(in crate::cli) struct Serve {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Token {
+pub struct Token {
     #[command(subcommand)]
     pub what: Option<TokenCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum TokenCommand {
+pub enum TokenCommand {
     /// Names and rights, without the secrets; so does `memdir token` alone
     List,
     /// The header that shows one, for `curl -H @-` or a file: `Authorization: Bearer …`. An argument

@@ -4,7 +4,7 @@ use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Init {
+pub struct Init {
     /// The folder [default: --store, else the working folder]
     pub folder: Option<PathBuf>,
     /// The working folder, whatever store is in use
@@ -29,7 +29,7 @@ pub(in crate::cli) struct Init {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Trust {
+pub struct Trust {
     /// The store's folder [default: the store above the working folder, else the one in use]
     pub folder: Option<PathBuf>,
     /// Show what was agreed to, and agree to nothing
@@ -47,13 +47,13 @@ pub(in crate::cli) struct Trust {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Completions {
+pub struct Completions {
     /// Whose script
     pub shell: clap_complete::Shell,
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct PathOf {
+pub struct PathOf {
     /// A memory
     pub id: Option<String>,
 }

@@ -5,7 +5,7 @@ use clap::Args as ClapArgs;
 /// Fields of a memory that can be set.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Fields")]
-pub(in crate::cli) struct Fields {
+pub struct Fields {
     /// One line that names it
     #[arg(long)]
     pub title: Option<String>,
@@ -50,7 +50,7 @@ pub(in crate::cli) struct Fields {
 /// Conditions that memories must meet.
 #[derive(Debug, Default, ClapArgs)]
 #[command(next_help_heading = "Filters")]
-pub(in crate::cli) struct Filters {
+pub struct Filters {
     /// Only from these agents
     #[arg(long, value_name = "A,B")]
     pub agent: Option<String>,
@@ -100,7 +100,7 @@ pub(in crate::cli) struct Filters {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Ids {
+pub struct Ids {
     /// The memories
     #[arg(required = true, value_name = "ID")]
     pub ids: Vec<String>,
@@ -108,7 +108,7 @@ pub(in crate::cli) struct Ids {
 
 /// How problems of files are listed.
 #[derive(Debug, ClapArgs)]
-pub(in crate::cli) struct Findings {
+pub struct Findings {
     /// Name every file with a problem, not three of each kind
     #[arg(long)]
     pub verbose: bool,

@@ -3,9 +3,9 @@
 use serde_json::Value;
 use serde_json::json;
 
-use crate::cli::args::Archive;
-use crate::cli::args::ArchivePurge;
-use crate::cli::args::Counted;
+use crate::cli::args::archive::Archive;
+use crate::cli::args::archive::ArchivePurge;
+use crate::cli::args::life::Counted;
 use crate::cli::memories::life::record_line;
 use crate::cli::memories::when::Direction;
 use crate::cli::memories::when::moment;
@@ -22,10 +22,7 @@ use crate::engine::Unpurged;
 use crate::engine::ops;
 use crate::model::Stem;
 
-pub(in crate::cli) fn archive(
-    context: &mut Context,
-    command: &Archive,
-) -> Result<Outcome, Failure> {
+pub fn archive(context: &mut Context, command: &Archive) -> Result<Outcome, Failure> {
     match command {
         Archive::List(command) => list(context, command),
         Archive::Restore(command) => write::restore(context, command),
@@ -34,7 +31,7 @@ pub(in crate::cli) fn archive(
 }
 
 /// The forgotten memories, each with the last record of its going.
-pub(in crate::cli) fn list(context: &mut Context, command: &Counted) -> Result<Outcome, Failure> {
+pub fn list(context: &mut Context, command: &Counted) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let mut forgotten = ops::archived(&engine)?;
     let has_more = forgotten.len() > command.limit;

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::process::Command;
 
-use crate::cli::args::Edit;
+use crate::cli::args::change::Edit;
 use crate::cli::memories::write::edited_json;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::ID;
@@ -22,7 +22,7 @@ const DEFAULT_EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
 
 /// Opens a draft beside nothing of the store, checks it on save, and opens it again while it has
 /// problems that the memory did not have before. The draft survives a failure.
-pub(in crate::cli) fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Failure> {
+pub fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let (name, version) = ops::open_text(&engine, &command.id)?;
     let before = write::preview(&engine.writer, &name, &version.bytes).problems;

@@ -8,8 +8,8 @@ use chrono::Local;
 use chrono::Utc;
 use serde_json::Value;
 
-use crate::cli::args::Fields;
-use crate::cli::args::Filters;
+use crate::cli::args::shared::Fields;
+use crate::cli::args::shared::Filters;
 use crate::cli::memories::when;
 use crate::cli::memories::when::Direction;
 use crate::cli::terminal::fail::Failure;
@@ -35,7 +35,7 @@ use crate::model::Visibility;
 use crate::model::is_global_namespace;
 
 /// The items of a comma list, or of a JSON array.
-pub(in crate::cli) fn list(text: &str) -> Vec<String> {
+pub fn list(text: &str) -> Vec<String> {
     if let Ok(items) = serde_json::from_str::<Vec<String>>(text) {
         return items;
     }
@@ -48,7 +48,7 @@ pub(in crate::cli) fn list(text: &str) -> Vec<String> {
 
 /// What `update --topics` asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::cli) enum Topics {
+pub enum Topics {
     /// These and no others.
     All(Vec<String>),
     /// Those that it has, with some more and without others.
@@ -59,7 +59,7 @@ pub(in crate::cli) enum Topics {
 }
 
 /// Reads `a,b`, or `+a,-b`.
-pub(in crate::cli) fn topics(text: &str) -> Result<Topics, Failure> {
+pub fn topics(text: &str) -> Result<Topics, Failure> {
     let topics = list(text);
     let signed = |topic: &String| topic.starts_with(['+', '-']);
     if !topics.iter().any(signed) {
@@ -91,7 +91,7 @@ pub(in crate::cli) fn topics(text: &str) -> Result<Topics, Failure> {
 }
 
 /// Reads standard input whole, as text.
-pub(in crate::cli) fn standard_input() -> Result<String, Failure> {
+pub fn standard_input() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin()
         .lock()

@@ -3,10 +3,10 @@
 use serde_json::Value;
 use serde_json::json;
 
-use crate::cli::args::Grep;
-use crate::cli::args::List;
-use crate::cli::args::Recall;
-use crate::cli::args::Think;
+use crate::cli::args::search::Grep;
+use crate::cli::args::search::List;
+use crate::cli::args::search::Recall;
+use crate::cli::args::search::Think;
 use crate::cli::memories::history;
 use crate::cli::memories::when;
 use crate::cli::memories::when::Direction;
@@ -39,7 +39,7 @@ use crate::model::Budget;
 use crate::model::Filter;
 use crate::model::Memory;
 
-pub(in crate::cli) fn think(context: &mut Context, command: &Think) -> Result<Outcome, Failure> {
+pub fn think(context: &mut Context, command: &Think) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let mut filter = command.filters.filter(context, &engine)?;
     let limit = command.limit.unwrap_or_else(|| engine.default_limit());
@@ -291,7 +291,7 @@ fn summary(output: &Output, memory: &Memory, id: &str) -> String {
     format!("{ID}{id}{ID:#}  {BOLD}{headline}{BOLD:#}  {DIM}{age}{topics}{DIM:#}")
 }
 
-pub(in crate::cli) fn recall(context: &mut Context, command: &Recall) -> Result<Outcome, Failure> {
+pub fn recall(context: &mut Context, command: &Recall) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let recalled = ops::recall(&engine, &command.ids);
     engine.writer.count_uses(&recalled);
@@ -379,7 +379,7 @@ fn show(
     Ok(())
 }
 
-pub(in crate::cli) fn list(context: &mut Context, command: &List) -> Result<Outcome, Failure> {
+pub fn list(context: &mut Context, command: &List) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let query = Query {
         offset: command.offset,
@@ -439,7 +439,7 @@ pub(in crate::cli) fn list(context: &mut Context, command: &List) -> Result<Outc
     })
 }
 
-pub(in crate::cli) fn grep(context: &mut Context, command: &Grep) -> Result<Outcome, Failure> {
+pub fn grep(context: &mut Context, command: &Grep) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let filter = command.filters.filter(context, &engine)?;
     // A search of texts finds what stands in them, whether or not it still holds.

@@ -5,10 +5,10 @@ use std::process::Command;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::cli::args::Diff;
-use crate::cli::args::Git;
-use crate::cli::args::Log;
-use crate::cli::args::Undo;
+use crate::cli::args::history::Diff;
+use crate::cli::args::history::Git;
+use crate::cli::args::history::Log;
+use crate::cli::args::history::Undo;
 use crate::cli::memories::life;
 use crate::cli::memories::when::local;
 use crate::cli::memories::when::revision;
@@ -50,7 +50,7 @@ const GIT_PLACES: [&str; 6] = [
     "GIT_NAMESPACE",
 ];
 
-pub(in crate::cli) fn log(context: &mut Context, command: &Log) -> Result<Outcome, Failure> {
+pub fn log(context: &mut Context, command: &Log) -> Result<Outcome, Failure> {
     if command.limit == 0 {
         return Err(Failure::new("--limit must be at least 1"));
     }
@@ -93,7 +93,7 @@ pub(in crate::cli) fn log(context: &mut Context, command: &Log) -> Result<Outcom
     })
 }
 
-pub(in crate::cli) fn diff(context: &mut Context, command: &Diff) -> Result<Outcome, Failure> {
+pub fn diff(context: &mut Context, command: &Diff) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     commit_first(&engine);
     let asked = command.revision.as_deref();
@@ -127,7 +127,7 @@ pub(in crate::cli) fn diff(context: &mut Context, command: &Diff) -> Result<Outc
     })
 }
 
-pub(in crate::cli) fn undo(context: &mut Context, command: &Undo) -> Result<Outcome, Failure> {
+pub fn undo(context: &mut Context, command: &Undo) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     if let Some(plan) = command.target.as_deref().filter(|text| ops::is_plan(text)) {
         return maintenance::take_back(context, &engine, plan, command.dry_run);
@@ -165,7 +165,7 @@ pub(in crate::cli) fn undo(context: &mut Context, command: &Undo) -> Result<Outc
 }
 
 /// Runs git with the caller's input and output.
-pub(in crate::cli) fn git(context: &mut Context, command: &Git) -> Result<Outcome, Failure> {
+pub fn git(context: &mut Context, command: &Git) -> Result<Outcome, Failure> {
     if context.config.read_only {
         return Err(
             Failure::new("git may change the store, and runs not with --read-only")
@@ -293,7 +293,7 @@ fn check_in_place(arguments: &[std::ffi::OsString]) -> Result<(), Failure> {
 
 /// The changes of each recalled memory; `None` for what is no memory. A store without history is
 /// said to be one, and is no error.
-pub(in crate::cli) fn histories(
+pub fn histories(
     engine: &Engine,
     recalled: &[Recalled],
     context: &Context,
@@ -322,7 +322,7 @@ pub(in crate::cli) fn histories(
 }
 
 /// The newest of a memory's changes, for scripts.
-pub(in crate::cli) fn newest(changes: &[PastChange]) -> Value {
+pub fn newest(changes: &[PastChange]) -> Value {
     let newest = changes.iter().take(MOST_RECALLED);
     newest
         .map(|change| json!(ChangeView::from(change)))
@@ -330,7 +330,7 @@ pub(in crate::cli) fn newest(changes: &[PastChange]) -> Value {
 }
 
 /// Lines about who wrote a memory, and who changed it last.
-pub(in crate::cli) fn life(output: &Output, changes: &[PastChange]) -> Vec<String> {
+pub fn life(output: &Output, changes: &[PastChange]) -> Vec<String> {
     let line = |word: &str, change: &PastChange| {
         let at = local(change.at);
         let who = doers(output, change);
@@ -345,7 +345,7 @@ pub(in crate::cli) fn life(output: &Output, changes: &[PastChange]) -> Vec<Strin
 }
 
 /// Has changes by hand in the history before it is shown.
-pub(in crate::cli) fn commit_first(engine: &Engine) {
+pub fn commit_first(engine: &Engine) {
     if engine.live.is_read_only() {
         return;
     }

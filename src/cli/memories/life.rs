@@ -4,13 +4,13 @@
 use serde_json::Value;
 use serde_json::json;
 
-use crate::cli::args::Forget;
-use crate::cli::args::Gc;
-use crate::cli::args::Ids;
-use crate::cli::args::Inspect;
-use crate::cli::args::LinkTo;
-use crate::cli::args::Links;
-use crate::cli::args::Unlink;
+use crate::cli::args::life::Forget;
+use crate::cli::args::life::Gc;
+use crate::cli::args::life::Inspect;
+use crate::cli::args::life::LinkTo;
+use crate::cli::args::life::Links;
+use crate::cli::args::life::Unlink;
+use crate::cli::args::shared::Ids;
 use crate::cli::memories::write::edited_json;
 use crate::cli::memories::write::relocate;
 use crate::cli::store::maintenance::recovered;
@@ -38,7 +38,7 @@ use crate::model::Visibility;
 /// `inspect` tells of so many changes.
 const MOST_RECORDS: usize = 20;
 
-pub(in crate::cli) fn forget(context: &mut Context, command: &Forget) -> Result<Outcome, Failure> {
+pub fn forget(context: &mut Context, command: &Forget) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let mut filter = command.filters.filter(context, &engine)?;
     filter.contains.clone_from(&command.contains);
@@ -79,7 +79,7 @@ pub(in crate::cli) fn forget(context: &mut Context, command: &Forget) -> Result<
     }
 }
 
-pub(in crate::cli) fn promote(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
+pub fn promote(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let (mut promoted, mut failed) = (Vec::new(), Vec::new());
     for id in &command.ids {
@@ -106,7 +106,7 @@ pub(in crate::cli) fn promote(context: &mut Context, command: &Ids) -> Result<Ou
     })
 }
 
-pub(in crate::cli) fn gc(context: &mut Context, command: &Gc) -> Result<Outcome, Failure> {
+pub fn gc(context: &mut Context, command: &Gc) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let archived = ops::expire(&engine, command.dry_run)?;
     let removed = ops::remove_replaced(&engine, command.dry_run)?;
@@ -174,10 +174,7 @@ fn show_archived(
     })
 }
 
-pub(in crate::cli) fn inspect(
-    context: &mut Context,
-    command: &Inspect,
-) -> Result<Outcome, Failure> {
+pub fn inspect(context: &mut Context, command: &Inspect) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let recalled = ops::recall(&engine, std::slice::from_ref(&command.id));
     let (memory, name) = match recalled.into_iter().next() {
@@ -239,11 +236,7 @@ pub(in crate::cli) fn inspect(
 }
 
 /// What `log --audit` shows.
-pub(in crate::cli) fn audit(
-    context: &mut Context,
-    id: Option<&str>,
-    limit: usize,
-) -> Result<Outcome, Failure> {
+pub fn audit(context: &mut Context, id: Option<&str>, limit: usize) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let mut records = match id {
         // What was purged or forgotten is asked for by its whole stem, or found by its handle.
@@ -297,7 +290,7 @@ fn record_as_json(record: &Record) -> Value {
     })
 }
 
-pub(in crate::cli) fn record_line(output: &Output, record: &Record) -> String {
+pub fn record_line(output: &Output, record: &Record) -> String {
     let at = record.at.format("%Y-%m-%d %H:%M:%S");
     let mut line = format!("{DIM}{at}{DIM:#}  {}", output.shown(&record.did));
     if !record.client.is_empty() {
@@ -309,7 +302,7 @@ pub(in crate::cli) fn record_line(output: &Output, record: &Record) -> String {
     line
 }
 
-pub(in crate::cli) fn link(context: &mut Context, command: &LinkTo) -> Result<Outcome, Failure> {
+pub fn link(context: &mut Context, command: &LinkTo) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let is_new = ops::link(&engine, &command.from, &command.to, &command.relation)?;
     let output = &mut context.output;
@@ -322,7 +315,7 @@ pub(in crate::cli) fn link(context: &mut Context, command: &LinkTo) -> Result<Ou
     Ok(Outcome::Done)
 }
 
-pub(in crate::cli) fn unlink(context: &mut Context, command: &Unlink) -> Result<Outcome, Failure> {
+pub fn unlink(context: &mut Context, command: &Unlink) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let relation = command.relation.as_deref();
     let removed = ops::unlink(&engine, &command.from, &command.to, relation)?;
@@ -339,7 +332,7 @@ pub(in crate::cli) fn unlink(context: &mut Context, command: &Unlink) -> Result<
     })
 }
 
-pub(in crate::cli) fn links(context: &mut Context, command: &Links) -> Result<Outcome, Failure> {
+pub fn links(context: &mut Context, command: &Links) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let relations = match &command.id {
         Some(id) => {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::cli::args::Counted;
-use crate::cli::args::Standards;
-use crate::cli::args::Stats;
+use crate::cli::args::life::Counted;
+use crate::cli::args::life::Stats;
+use crate::cli::args::maintenance::Standards;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::DIM;
 use crate::cli::terminal::output::ID;
@@ -17,7 +17,7 @@ use crate::cli::wiring::context::Outcome;
 use crate::engine::ops;
 use crate::model::Filter;
 
-pub(in crate::cli) fn stats(context: &mut Context, command: &Stats) -> Result<Outcome, Failure> {
+pub fn stats(context: &mut Context, command: &Stats) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let filter = Filter {
         namespaces: command.namespace.iter().cloned().collect(),
@@ -74,7 +74,7 @@ pub(in crate::cli) fn stats(context: &mut Context, command: &Stats) -> Result<Ou
 }
 
 /// The values of a facet with their numbers, the commonest first.
-pub(in crate::cli) fn facet(
+pub fn facet(
     context: &mut Context,
     (key, name): (&str, &str),
     command: &Counted,
@@ -106,10 +106,7 @@ pub(in crate::cli) fn facet(
 }
 
 /// The standards of namespaces, after one was set or taken away.
-pub(in crate::cli) fn standards(
-    context: &mut Context,
-    command: &Standards,
-) -> Result<Outcome, Failure> {
+pub fn standards(context: &mut Context, command: &Standards) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let namespace = command.namespace.as_deref();
     if let (Some(namespace), Some(id)) = (namespace, &command.set) {

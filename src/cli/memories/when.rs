@@ -6,12 +6,12 @@ use chrono::Utc;
 
 use crate::cli::terminal::fail::Failure;
 use crate::engine::Revision;
-pub(in crate::cli) use crate::engine::Toward as Direction;
+pub use crate::engine::Toward as Direction;
 use crate::engine::read_moment;
 use crate::model::POSSIBLE_TIMES;
 
 /// Reads a moment in any of the forms that all interfaces take.
-pub(in crate::cli) fn moment(
+pub fn moment(
     option: &str,
     text: &str,
     now: DateTime<Utc>,
@@ -24,14 +24,14 @@ pub(in crate::cli) fn moment(
 }
 
 /// Reads what somebody calls a moment of the history.
-pub(in crate::cli) fn revision(text: &str, now: DateTime<Utc>) -> Revision {
+pub fn revision(text: &str, now: DateTime<Utc>) -> Revision {
     Revision {
         text: text.to_owned(),
         at: moment("the revision", text, now, Direction::Past).ok(),
     }
 }
 
-pub(in crate::cli) fn local(at: DateTime<Utc>) -> String {
+pub fn local(at: DateTime<Utc>) -> String {
     at.with_timezone(&Local)
         .format("%Y-%m-%d %H:%M:%S %:z")
         .to_string()

@@ -3,9 +3,9 @@
 use serde_json::Value;
 use serde_json::json;
 
-use crate::cli::args::Ids;
-use crate::cli::args::Remember;
-use crate::cli::args::Update;
+use crate::cli::args::change::Update;
+use crate::cli::args::remember::Remember;
+use crate::cli::args::shared::Ids;
 use crate::cli::memories::fields;
 use crate::cli::memories::when;
 use crate::cli::memories::when::Direction;
@@ -31,10 +31,7 @@ use crate::engine::ops;
 use crate::model::NewMemory;
 use crate::model::Timestamp;
 
-pub(in crate::cli) fn remember(
-    context: &mut Context,
-    command: Remember,
-) -> Result<Outcome, Failure> {
+pub fn remember(context: &mut Context, command: Remember) -> Result<Outcome, Failure> {
     let engine = context.engine_for_writing()?;
     let content = match command.text.join(" ") {
         text if text == "-" => fields::standard_input()?,
@@ -200,7 +197,7 @@ fn reasons(suggestion: &Suggestion) -> String {
     reasons.join(", ")
 }
 
-pub(in crate::cli) fn update(context: &mut Context, command: Update) -> Result<Outcome, Failure> {
+pub fn update(context: &mut Context, command: Update) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let mut change = command.fields.change(context, &engine)?;
     change.content = match command.content.as_deref() {
@@ -268,7 +265,7 @@ pub(in crate::cli) fn update(context: &mut Context, command: Update) -> Result<O
 }
 
 /// What `update` and `edit` print for scripts.
-pub(in crate::cli) fn edited_json(edited: &Edited, id: &str) -> Value {
+pub fn edited_json(edited: &Edited, id: &str) -> Value {
     let stem = edited.memory.stem.as_str();
     let mut document = json!({"id": id, "stem": stem, "changed": edited.changed});
     let warnings = edited.screened.warnings();
@@ -278,7 +275,7 @@ pub(in crate::cli) fn edited_json(edited: &Edited, id: &str) -> Value {
     document
 }
 
-pub(in crate::cli) fn restore(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
+pub fn restore(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
     let now = context.now();
     relocate(context, &command.ids, "restored", |engine, id| {
         match (ops::restore(engine, id), id.rsplit_once('@')) {
@@ -301,7 +298,7 @@ pub(in crate::cli) fn restore(context: &mut Context, command: &Ids) -> Result<Ou
 }
 
 /// Moves each memory; one that cannot be moved does not stop the others.
-pub(in crate::cli) fn relocate(
+pub fn relocate(
     context: &mut Context,
     ids: &[String],
     done: &str,

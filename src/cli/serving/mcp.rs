@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 
-use crate::cli::args::Mcp;
-use crate::cli::args::ToolSet;
+use crate::cli::args::mcp::Mcp;
+use crate::cli::args::mcp::ToolSet;
 use crate::cli::store::trust;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::Context;
@@ -37,7 +37,7 @@ use crate::model::normalized_namespace;
 const I_AM: &str = "i-am";
 
 /// Serves agents until standard input ends.
-pub(in crate::cli) fn mcp(context: &mut Context, command: &Mcp) -> Result<Outcome, Failure> {
+pub fn mcp(context: &mut Context, command: &Mcp) -> Result<Outcome, Failure> {
     if let Some(place) = &command.connect {
         return connect(context, place.as_ref(), command.connect_ca.clone());
     }
@@ -122,10 +122,7 @@ fn unconnected(context: &Context, error: BridgeError) -> Failure {
 }
 
 /// What is to be served, with what goes on in the background until it is dropped.
-pub(in crate::cli) fn begin(
-    context: &mut Context,
-    wanted: &ToolSet,
-) -> Result<(Served, Background), Failure> {
+pub fn begin(context: &mut Context, wanted: &ToolSet) -> Result<(Served, Background), Failure> {
     let dialect = dialect(context, wanted)?;
     let name = wanted
         .dialect

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::cli::args::Serve;
-use crate::cli::args::Token as Command;
-use crate::cli::args::TokenCommand;
+use crate::cli::args::serve::Serve;
+use crate::cli::args::serve::Token as Command;
+use crate::cli::args::serve::TokenCommand;
 use crate::cli::serving::mcp;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::Context;
@@ -41,7 +41,7 @@ const READS_AT_ONCE: u32 = 200;
 const WRITES_AT_ONCE: u32 = 40;
 
 /// Serves until the process is asked to end.
-pub(in crate::cli) fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure> {
+pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure> {
     let now = context.now();
     // The dates of HTTP know no other years.
     if !is_possible_time(now) {
@@ -190,7 +190,7 @@ fn failure(error: HttpError) -> Failure {
 }
 
 /// Shows and changes the tokens of the store.
-pub(in crate::cli) fn token(context: &mut Context, command: &Command) -> Result<Outcome, Failure> {
+pub fn token(context: &mut Context, command: &Command) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let path = tokens::path(engine.live.state());
     match command.what.as_ref().unwrap_or(&TokenCommand::List) {

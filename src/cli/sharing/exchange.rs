@@ -4,10 +4,10 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::cli::args::Export;
-use crate::cli::args::Import;
-use crate::cli::args::Source;
-use crate::cli::args::Target;
+use crate::cli::args::exchange::Export;
+use crate::cli::args::exchange::Import;
+use crate::cli::args::exchange::Source;
+use crate::cli::args::exchange::Target;
 use crate::cli::sharing::export_folder;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output;
@@ -23,7 +23,7 @@ use crate::import;
 use crate::import::Defaults;
 use crate::model::Memory;
 
-pub(in crate::cli) fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failure> {
+pub fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failure> {
     let beside = command
         .dry_run
         .then(crate::files::scratch_folder)
@@ -174,7 +174,7 @@ fn not_carried(report: &engine::Report) -> Option<String> {
     (!sorts.is_empty()).then(|| format!("not carried over: {}", sorts.join(", ")))
 }
 
-pub(in crate::cli) fn export(context: &mut Context, command: &Export) -> Result<Outcome, Failure> {
+pub fn export(context: &mut Context, command: &Export) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let filter = command.filters.filter(context, &engine)?;
     if let Target::Folder(folder) = &command.to {

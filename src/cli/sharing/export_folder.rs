@@ -33,7 +33,7 @@ struct Names {
     taken: BTreeSet<String>,
 }
 
-pub(in crate::cli) fn export(
+pub fn export(
     context: &mut Context,
     engine: &Engine,
     filter: &Filter,

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use crate::cli::args::Sync;
+use crate::cli::args::exchange::Sync;
 use crate::cli::sharing::with;
 use crate::cli::store::maintain::git_status;
 use crate::cli::store::maintain::held_back_json;
@@ -28,7 +28,7 @@ const SHOWN: usize = 20;
 /// No event tells when another process is done.
 const PAUSE: Duration = Duration::from_millis(50);
 
-pub(in crate::cli) fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Failure> {
+pub fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Failure> {
     if let Some(folder) = &command.with {
         return with::sync_with(context, folder, command);
     }
@@ -73,7 +73,7 @@ fn patiently(
 }
 
 /// Gives the store at `engine` a remote and comes into step with it.
-pub(in crate::cli) fn set_up(
+pub fn set_up(
     context: &Context,
     engine: &Engine,
     address: &str,
@@ -118,7 +118,7 @@ fn tell_of_setup(context: &Context, engine: &Engine, named: &str) {
 }
 
 /// Says how it ended.
-pub(in crate::cli) fn show(
+pub fn show(
     context: &mut Context,
     engine: &Engine,
     exchanged: &Exchanged,

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::cli::args::Direction;
-use crate::cli::args::Sync;
+use crate::cli::args::exchange::Direction;
+use crate::cli::args::exchange::Sync;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::Output;
 use crate::cli::wiring::afterwards;
@@ -26,11 +26,7 @@ use crate::engine::With;
 use crate::engine::WithReport;
 use crate::engine::history;
 
-pub(in crate::cli) fn sync_with(
-    context: &mut Context,
-    folder: &Path,
-    command: &Sync,
-) -> Result<Outcome, Failure> {
+pub fn sync_with(context: &mut Context, folder: &Path, command: &Sync) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let folder = crate::config::store_at(&context.environment.folder.join(folder));
     if !holds_memories(&folder) {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::cli::args::Adopt;
+use crate::cli::args::change::Adopt;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
@@ -11,7 +11,7 @@ use crate::engine::AdoptedNote;
 use crate::engine::NoteAuthor;
 use crate::engine::ops;
 
-pub(in crate::cli) fn adopt(context: &mut Context, command: &Adopt) -> Result<Outcome, Failure> {
+pub fn adopt(context: &mut Context, command: &Adopt) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let folder = engine.live.files_folder();
     let below = |file: &String| {

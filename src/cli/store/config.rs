@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::cli::args::Config as Command;
-use crate::cli::args::ConfigGet;
-use crate::cli::args::ConfigSet;
-use crate::cli::args::ConfigUnset;
+use crate::cli::args::config::Config as Command;
+use crate::cli::args::config::ConfigGet;
+use crate::cli::args::config::ConfigSet;
+use crate::cli::args::config::ConfigUnset;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::BOLD;
 use crate::cli::terminal::output::DIM;
@@ -23,10 +23,7 @@ use crate::config::SETTINGS_OF_STORE;
 use crate::config::help;
 use crate::config::with_settings;
 
-pub(in crate::cli) fn config(
-    context: &mut Context,
-    command: &Option<Command>,
-) -> Result<Outcome, Failure> {
+pub fn config(context: &mut Context, command: &Option<Command>) -> Result<Outcome, Failure> {
     match command {
         None => list(context),
         Some(Command::Get(ConfigGet { key })) => get(context, key),
@@ -225,7 +222,7 @@ fn edited(
 }
 
 /// Where the user's settings lie, and their text with `changes`.
-pub(in crate::cli) fn edited_for_user(
+pub fn edited_for_user(
     environment: &Environment,
     changes: &[(&str, Option<NewValue>)],
 ) -> Result<(PathBuf, String), Failure> {
@@ -235,7 +232,7 @@ pub(in crate::cli) fn edited_for_user(
 }
 
 /// Writes a settings file, and the folder that it lies in.
-pub(in crate::cli) fn save(path: &Path, text: &str) -> Result<(), Failure> {
+pub fn save(path: &Path, text: &str) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let saved = crate::files::create_private_folder(folder)
         .and_then(|()| crate::files::write_synced(path, text.as_bytes()));

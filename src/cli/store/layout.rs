@@ -2,17 +2,14 @@
 
 use serde_json::json;
 
-use crate::cli::args::Rearrange;
+use crate::cli::args::change::Rearrange;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
 use crate::engine::ops;
 
-pub(in crate::cli) fn layout(
-    context: &mut Context,
-    command: &Rearrange,
-) -> Result<Outcome, Failure> {
+pub fn layout(context: &mut Context, command: &Rearrange) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let Some(layout) = command.layout else {
         let layout = context.config.layout.value;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-use crate::cli::args::Reindex;
+use crate::cli::args::change::Reindex;
 use crate::cli::model;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::BOLD;
@@ -33,10 +33,7 @@ use crate::engine::meaning;
 use crate::engine::ops;
 use crate::lifecycle::FLAGGED_BELOW;
 
-pub(in crate::cli) fn reindex(
-    context: &mut Context,
-    command: &Reindex,
-) -> Result<Outcome, Failure> {
+pub fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let bar = progress_bar("indexing");
     let reindexed = live::reindex(&engine.live, command.full, &mut |progress| {
@@ -105,7 +102,7 @@ fn outage_line(outage: &Outage, now: DateTime<Utc>) -> String {
     format!("{host} does not answer, searches are by words, {next}: {reason}")
 }
 
-pub(in crate::cli) fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> {
+pub fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let status = ops::status(&engine)?;
     let git = history::git_status(&engine.history);
@@ -230,10 +227,7 @@ pub(in crate::cli) fn status(context: &mut Context, verbose: bool) -> Result<Out
 }
 
 /// Of [`status`], what is about git alone.
-pub(in crate::cli) fn git_status(
-    context: &mut Context,
-    engine: &Engine,
-) -> Result<Outcome, Failure> {
+pub fn git_status(context: &mut Context, engine: &Engine) -> Result<Outcome, Failure> {
     let git = history::git_status(&engine.history);
     let rows = git_rows(&git, context.now());
     let output = &mut context.output;
@@ -252,7 +246,7 @@ fn show_rows(output: &mut Output, rows: &[(&str, String)]) -> std::io::Result<()
     Ok(())
 }
 
-pub(in crate::cli) fn verify(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> {
+pub fn verify(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let proof = ops::verify(&engine)?;
     let output = &mut context.output;
@@ -435,7 +429,7 @@ fn git_json(git: &Result<GitStatus, EngineError>) -> serde_json::Value {
 }
 
 /// What is not committed because of what it holds, for scripts.
-pub(in crate::cli) fn held_back_json(held_back: &[Quarantined]) -> Value {
+pub fn held_back_json(held_back: &[Quarantined]) -> Value {
     held_back
         .iter()
         .map(|one| {

@@ -4,13 +4,13 @@ use chrono::TimeDelta;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::cli::args::AutoConsolidate;
-use crate::cli::args::Cleanup;
-use crate::cli::args::Compact;
-use crate::cli::args::Consolidate;
-use crate::cli::args::Decay;
-use crate::cli::args::Reflect;
-use crate::cli::args::Supersede;
+use crate::cli::args::maintenance::AutoConsolidate;
+use crate::cli::args::maintenance::Cleanup;
+use crate::cli::args::maintenance::Compact;
+use crate::cli::args::maintenance::Consolidate;
+use crate::cli::args::maintenance::Decay;
+use crate::cli::args::maintenance::Reflect;
+use crate::cli::args::maintenance::Supersede;
 use crate::cli::memories::fields;
 use crate::cli::memories::when;
 use crate::cli::terminal::fail::Failure;
@@ -34,10 +34,7 @@ use crate::model::Stem;
 /// Maximum number of sources that are named for one proposal.
 const MOST_NAMED: usize = 5;
 
-pub(in crate::cli) fn compact(
-    context: &mut Context,
-    command: &Compact,
-) -> Result<Outcome, Failure> {
+pub fn compact(context: &mut Context, command: &Compact) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
     let constants = &context.config.maintenance;
@@ -54,10 +51,7 @@ pub(in crate::cli) fn compact(
     perform(context, &engine, &proposed, command.dry_run)
 }
 
-pub(in crate::cli) fn consolidate(
-    context: &mut Context,
-    command: &Consolidate,
-) -> Result<Outcome, Failure> {
+pub fn consolidate(context: &mut Context, command: &Consolidate) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let budget = context.config.maintenance.compaction.budget;
     let title = command.title.as_deref();
@@ -78,7 +72,7 @@ pub(in crate::cli) fn consolidate(
     perform(context, &engine, &proposed, command.dry_run)
 }
 
-pub(in crate::cli) fn auto_consolidate(
+pub fn auto_consolidate(
     context: &mut Context,
     command: &AutoConsolidate,
 ) -> Result<Outcome, Failure> {
@@ -96,10 +90,7 @@ pub(in crate::cli) fn auto_consolidate(
     perform(context, &engine, &proposed, command.dry_run)
 }
 
-pub(in crate::cli) fn cleanup(
-    context: &mut Context,
-    command: &Cleanup,
-) -> Result<Outcome, Failure> {
+pub fn cleanup(context: &mut Context, command: &Cleanup) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
     let proposed = ops::plan_cleanup(&engine, &filter, &context.config.maintenance.cleanup)?;
@@ -123,10 +114,7 @@ pub(in crate::cli) fn cleanup(
     perform_with(context, &engine, &proposed, true, json!({"flagged": stems}))
 }
 
-pub(in crate::cli) fn reflect(
-    context: &mut Context,
-    command: &Reflect,
-) -> Result<Outcome, Failure> {
+pub fn reflect(context: &mut Context, command: &Reflect) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
     let constants = context.config.maintenance.reflection.clone();
@@ -148,17 +136,14 @@ pub(in crate::cli) fn reflect(
 
 /// Shows the confidence of memories as of now, where it is another than they state; states it on
 /// request.
-pub(in crate::cli) fn decay(context: &mut Context, command: &Decay) -> Result<Outcome, Failure> {
+pub fn decay(context: &mut Context, command: &Decay) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
     let proposed = ops::plan_decay(&engine, &filter)?;
     perform(context, &engine, &proposed, !command.apply)
 }
 
-pub(in crate::cli) fn supersede(
-    context: &mut Context,
-    command: &Supersede,
-) -> Result<Outcome, Failure> {
+pub fn supersede(context: &mut Context, command: &Supersede) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let added = ops::link(&engine, &command.new, &command.old, "supersedes")?;
     let output = &mut context.output;
@@ -172,7 +157,7 @@ pub(in crate::cli) fn supersede(
 }
 
 /// Lists the plans of this machine.
-pub(in crate::cli) fn plans(context: &mut Context) -> Result<Outcome, Failure> {
+pub fn plans(context: &mut Context) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let plans = ops::plans(&engine)?;
     let output = &mut context.output;
@@ -219,7 +204,7 @@ pub(in crate::cli) fn plans(context: &mut Context) -> Result<Outcome, Failure> {
 }
 
 /// Takes back a plan.
-pub(in crate::cli) fn take_back(
+pub fn take_back(
     context: &mut Context,
     engine: &Engine,
     id: &str,
@@ -254,7 +239,7 @@ pub(in crate::cli) fn take_back(
 }
 
 /// The store, without what an interrupted plan has left half done.
-pub(in crate::cli) fn recovered(context: &Context) -> Result<Engine, Failure> {
+pub fn recovered(context: &Context) -> Result<Engine, Failure> {
     let engine = context.engine()?;
     ops::recover_plans(&engine)?;
     Ok(engine)

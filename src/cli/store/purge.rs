@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::cli::args::Purge;
+use crate::cli::args::change::Purge;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::ID;
 use crate::cli::terminal::output::Output;
@@ -23,7 +23,7 @@ use crate::engine::ops;
 use crate::files::BACKUPS;
 use crate::model::Stem;
 
-pub(in crate::cli) fn purge(context: &mut Context, command: &Purge) -> Result<Outcome, Failure> {
+pub fn purge(context: &mut Context, command: &Purge) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     if engine.live.is_read_only() {
         return Err(EngineError::ReadOnly(engine.live.root().to_owned()).into());
@@ -59,7 +59,7 @@ fn clear_remains(engine: &Engine, is_nothing: bool) {
 }
 
 /// Says what was purged, and of what was not why.
-pub(in crate::cli) fn show(
+pub fn show(
     context: &mut Context,
     engine: &Engine,
     purged: &[Purged],
@@ -102,7 +102,7 @@ pub(in crate::cli) fn show(
 }
 
 /// Fails where nobody can answer a question: without a terminal, or where a script reads.
-pub(in crate::cli) fn check_can_ask(context: &Context) -> Result<(), Failure> {
+pub fn check_can_ask(context: &Context) -> Result<(), Failure> {
     if context.output.json || !std::io::stdin().is_terminal() {
         return Err(Failure::new(
             "what is purged cannot be restored, and nobody can be asked here",
@@ -132,7 +132,7 @@ fn is_confirmed(context: &mut Context, engine: &Engine, ids: &[String]) -> Resul
     )
 }
 
-pub(in crate::cli) fn is_answered_yes(output: &Output, question: &str) -> Result<bool, Failure> {
+pub fn is_answered_yes(output: &Output, question: &str) -> Result<bool, Failure> {
     output.note(format!("{question} [y/N]"));
     let mut answer = String::new();
     std::io::stdin()

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use serde_json::Value;
 use serde_json::json;
 
-use crate::cli::args::Reset;
+use crate::cli::args::reset::Reset;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
@@ -17,7 +17,7 @@ use crate::engine::Reset as Done;
 use crate::engine::ops;
 use crate::files::Medium;
 
-pub(in crate::cli) fn reset(context: &mut Context, command: &Reset) -> Result<Outcome, Failure> {
+pub fn reset(context: &mut Context, command: &Reset) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     if engine.live.is_read_only() && !command.dry_run {
         return Err(EngineError::ReadOnly(engine.live.root().to_owned()).into());

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json::json;
 
-use crate::cli::args::Resolve;
+use crate::cli::args::change::Resolve;
 use crate::cli::memories::history;
 use crate::cli::terminal::difference;
 use crate::cli::terminal::fail::Failure;
@@ -28,10 +28,7 @@ use crate::git::compare_texts;
 use crate::model::Memory;
 use crate::model::Stem;
 
-pub(in crate::cli) fn resolve(
-    context: &mut Context,
-    command: &Resolve,
-) -> Result<Outcome, Failure> {
+pub fn resolve(context: &mut Context, command: &Resolve) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     if let (Some(winner), Some(loser)) = (&command.id, &command.loser) {
         return decide(context, &engine, winner, loser);

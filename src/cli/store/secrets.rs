@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json::json;
 
-use crate::cli::args::Ids;
+use crate::cli::args::shared::Ids;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::ID;
 use crate::cli::wiring::afterwards;
@@ -14,11 +14,11 @@ use crate::engine::EngineError;
 use crate::engine::Settled;
 use crate::engine::ops;
 
-pub(in crate::cli) fn allow(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
+pub fn allow(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
     settle(context, command, "allowed", ops::allow_secrets)
 }
 
-pub(in crate::cli) fn redact(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
+pub fn redact(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
     settle(context, command, "redacted", ops::redact_secrets)
 }
 

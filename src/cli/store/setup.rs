@@ -7,9 +7,9 @@ use clap::CommandFactory;
 use serde_json::json;
 
 use crate::cli::args::Args;
-use crate::cli::args::Completions;
-use crate::cli::args::Init;
-use crate::cli::args::PathOf;
+use crate::cli::args::setup::Completions;
+use crate::cli::args::setup::Init;
+use crate::cli::args::setup::PathOf;
 use crate::cli::complete;
 use crate::cli::sharing::sync;
 use crate::cli::store::trust;
@@ -37,7 +37,7 @@ const SETTINGS: &str = "\
 # secrets = \"warn\"          # credentials in what is written: \"warn\", \"redact\", \"refuse\"
 ";
 
-pub(in crate::cli) fn init(context: &mut Context, command: &Init) -> Result<Outcome, Failure> {
+pub fn init(context: &mut Context, command: &Init) -> Result<Outcome, Failure> {
     if context.config.read_only {
         return Err(Failure::new("a store cannot be made with --read-only"));
     }
@@ -226,7 +226,7 @@ fn clean(path: &Path) -> PathBuf {
     clean
 }
 
-pub(in crate::cli) fn path(context: &mut Context, command: &PathOf) -> Result<Outcome, Failure> {
+pub fn path(context: &mut Context, command: &PathOf) -> Result<Outcome, Failure> {
     let path = match &command.id {
         None => context.config.store.value.clone(),
         Some(id) => {
@@ -247,10 +247,7 @@ pub(in crate::cli) fn path(context: &mut Context, command: &PathOf) -> Result<Ou
     Ok(Outcome::Done)
 }
 
-pub(in crate::cli) fn completions(
-    command: &Completions,
-    output: &mut Output,
-) -> Result<Outcome, Failure> {
+pub fn completions(command: &Completions, output: &mut Output) -> Result<Outcome, Failure> {
     let script = complete::script(&command.shell.to_string());
     if output.json {
         let script = String::from_utf8_lossy(&script);
@@ -261,7 +258,7 @@ pub(in crate::cli) fn completions(
     Ok(Outcome::Done)
 }
 
-pub(in crate::cli) fn man(output: &mut Output) -> Result<Outcome, Failure> {
+pub fn man(output: &mut Output) -> Result<Outcome, Failure> {
     let mut page = Vec::new();
     let mut command = Args::command();
     command.build();

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::cli::args::Command;
-use crate::cli::args::Trust;
+use crate::cli::args::setup::Trust;
 use crate::cli::store::purge;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::Output;
@@ -25,7 +25,7 @@ use crate::trust::Records;
 use crate::trust::TrustError;
 
 /// Agrees to a store, shows what was agreed to, or takes it back.
-pub(in crate::cli) fn trust(context: &mut Context, command: &Trust) -> Result<Outcome, Failure> {
+pub fn trust(context: &mut Context, command: &Trust) -> Result<Outcome, Failure> {
     let records = records(&context.environment)?;
     if command.list {
         return list(&mut context.output, &records);
@@ -70,7 +70,7 @@ pub(in crate::cli) fn trust(context: &mut Context, command: &Trust) -> Result<Ou
 
 /// Agrees to the store at `store`, which the user has just made or named, and to its links if
 /// `allow_links` says so.
-pub(in crate::cli) fn record(environment: &Environment, store: &Path, allow_links: bool) {
+pub fn record(environment: &Environment, store: &Path, allow_links: bool) {
     let agree = |record: &mut Record| record.allow_links |= allow_links;
     let recorded = records(environment)
         .and_then(|records| records.change(store, agree).map(drop).map_err(failed));
@@ -80,14 +80,14 @@ pub(in crate::cli) fn record(environment: &Environment, store: &Path, allow_link
 }
 
 /// Whether the user's record holds the store at `store`.
-pub(in crate::cli) fn is_recorded(environment: &Environment, store: &Path) -> bool {
+pub fn is_recorded(environment: &Environment, store: &Path) -> bool {
     environment
         .records()
         .is_some_and(|records| records.find(store).is_some())
 }
 
 /// Takes the store at `store`, which was not made after all, out of the user's record.
-pub(in crate::cli) fn forget(environment: &Environment, store: &Path) {
+pub fn forget(environment: &Environment, store: &Path) {
     if let Some(records) = environment.records() {
         let _ = records.revoke(store); // It names a folder that is no store: nothing comes of it.
     }
@@ -99,7 +99,7 @@ pub(in crate::cli) fn forget(environment: &Environment, store: &Path) {
 /// # Errors
 ///
 /// Fails if a command needs the store and the user did not agree.
-pub(in crate::cli) fn decide(
+pub fn decide(
     command: &Command,
     config: &Config,
     environment: &Environment,
@@ -138,7 +138,7 @@ pub(in crate::cli) fn decide(
 }
 
 /// The warning where a store was found and is not used.
-pub(in crate::cli) fn passed_over(found: &Path, own: &Path) -> String {
+pub fn passed_over(found: &Path, own: &Path) -> String {
     format!(
         "the store {} above the working folder is not used, because you have not agreed to it (`memdir trust {}` does); {} is used instead",
         found.display(),
@@ -278,7 +278,7 @@ fn failed(error: TrustError) -> Failure {
 }
 
 /// The store that a server uses instead of one that it found, and what it says of it.
-pub(in crate::cli) fn notice(config: &Config) -> Option<String> {
+pub fn notice(config: &Config) -> Option<String> {
     let found = config.untrusted.as_ref()?;
     Some(passed_over(found, &config.store.value))
 }

@@ -21,7 +21,7 @@ use crate::git::LineKind;
 const LONGEST_LINE: usize = 64 << 10;
 
 /// Shows `lines`, as they are to scripts, and without control characters on a terminal.
-pub(in crate::cli) fn show(output: &mut Output, lines: &[ComparedLine]) -> Result<(), Failure> {
+pub fn show(output: &mut Output, lines: &[ComparedLine]) -> Result<(), Failure> {
     let mut rest = lines;
     while let Some(first) = rest.first() {
         let count = |kind: LineKind, lines: &[ComparedLine]| {

@@ -7,7 +7,7 @@ use crate::import::ImportError;
 
 /// An error on its way to the terminal.
 #[derive(Debug)]
-pub(in crate::cli) struct Failure {
+pub struct Failure {
     pub what: String,
     pub causes: Vec<String>,
     pub hint: Option<String>,

@@ -15,7 +15,7 @@ use crate::config::Config;
 
 /// Begins to write logs, as the settings want them; with `as_json` each line is an object, which
 /// says when.
-pub(in crate::cli) fn start(config: &Config, as_json: bool) {
+pub fn start(config: &Config, as_json: bool) {
     let level = config.log.value.as_str();
     let filter = EnvFilter::try_new(level).unwrap_or_else(|_| EnvFilter::new("warn"));
     // The protocol library logs whole requests at its lower levels: other people's texts.

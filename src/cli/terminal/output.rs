@@ -29,7 +29,7 @@ use crate::engine::Screened;
 
 /// When colours are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub(in crate::cli) enum Color {
+pub enum Color {
     #[default]
     Auto,
     Always,
@@ -37,7 +37,7 @@ pub(in crate::cli) enum Color {
 }
 
 /// Standard output, with what is to be known about it.
-pub(in crate::cli) struct Output {
+pub struct Output {
     stream: Rc<RefCell<BufWriter<AutoStream<io::Stdout>>>>,
     pub json: bool,
     /// Somebody looks at it: a terminal.
@@ -52,7 +52,7 @@ pub(in crate::cli) struct Output {
 /// A style of standard output, written as `{ID}` and ended by `{ID:#}`; nothing where colours are
 /// not wanted. So whatever else looks like a colour is part of a memory, and stays.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cli) struct Paint(Style);
+pub struct Paint(Style);
 
 static IS_COLOURED: AtomicBool = AtomicBool::new(false);
 
@@ -65,13 +65,13 @@ impl fmt::Display for Paint {
     }
 }
 
-pub(in crate::cli) const PLAIN: Paint = Paint(Style::new());
-pub(in crate::cli) const BOLD: Paint = Paint(Style::new().bold());
-pub(in crate::cli) const DIM: Paint = Paint(Style::new().dimmed());
-pub(in crate::cli) const ID: Paint = Paint(AnsiColor::Yellow.on_default());
-pub(in crate::cli) const ADDED: Paint = Paint(AnsiColor::Green.on_default());
-pub(in crate::cli) const REMOVED: Paint = Paint(AnsiColor::Red.on_default());
-pub(in crate::cli) const MATCH: Paint = Paint(AnsiColor::Red.on_default().bold());
+pub const PLAIN: Paint = Paint(Style::new());
+pub const BOLD: Paint = Paint(Style::new().bold());
+pub const DIM: Paint = Paint(Style::new().dimmed());
+pub const ID: Paint = Paint(AnsiColor::Yellow.on_default());
+pub const ADDED: Paint = Paint(AnsiColor::Green.on_default());
+pub const REMOVED: Paint = Paint(AnsiColor::Red.on_default());
+pub const MATCH: Paint = Paint(AnsiColor::Red.on_default().bold());
 
 // Styles of standard error, which `anstream` takes out again where it is no terminal.
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -269,7 +269,7 @@ impl Output {
 }
 
 /// Replaces what moves cursors, changes titles or turns text around by its name.
-pub(in crate::cli) fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
         if !is_obeyed(character) {
@@ -291,7 +291,7 @@ const OURS: [&str; 9] = [
 ];
 
 /// As [`visible`], but for our own colours.
-pub(in crate::cli) fn guarded(text: &str) -> Cow<'_, str> {
+pub fn guarded(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_obeyed) {
         return Cow::Borrowed(text);
     }

@@ -7,7 +7,7 @@
 use crate::cli::args::Command;
 
 /// A pager that reads this process's standard output.
-pub(in crate::cli) struct Pager {
+pub struct Pager {
     #[cfg(unix)]
     child: std::process::Child,
 }

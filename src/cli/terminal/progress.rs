@@ -5,7 +5,7 @@ use indicatif::ProgressDrawTarget;
 use indicatif::ProgressStyle;
 
 /// A bar on standard error; hidden where nobody looks.
-pub(in crate::cli) fn progress_bar(what: &'static str) -> ProgressBar {
+pub fn progress_bar(what: &'static str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}");
     bar.set_style(style.expect("the template is valid"));
@@ -14,7 +14,7 @@ pub(in crate::cli) fn progress_bar(what: &'static str) -> ProgressBar {
 }
 
 /// As [`progress_bar`], for what nobody can count before it is done.
-pub(in crate::cli) fn counting_bar(what: &'static str) -> ProgressBar {
+pub fn counting_bar(what: &'static str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{msg} {pos}");
     bar.set_style(style.expect("the template is valid"));

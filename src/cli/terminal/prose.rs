@@ -12,7 +12,7 @@ const SHORTEST: usize = 3;
 const STEM: usize = 4;
 
 /// What was searched for, to be found again in what is shown.
-pub(in crate::cli) struct HighlightedWords {
+pub struct HighlightedWords {
     words: Vec<String>,
     /// Parts of words count, as in a search by keywords.
     has_parts: bool,
@@ -82,7 +82,7 @@ fn is_form_of(word: &str, other: &str) -> bool {
 }
 
 /// `text` in lines no wider than `width`, broken between words, each behind `indent`.
-pub(in crate::cli) fn wrapped(text: &str, width: usize, indent: &str) -> String {
+pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let options = textwrap::Options::new(width.max(indent.len() + 20))
         .initial_indent(indent)
         .subsequent_indent(indent)
@@ -91,7 +91,7 @@ pub(in crate::cli) fn wrapped(text: &str, width: usize, indent: &str) -> String 
 }
 
 /// The columns of the terminal; `None` where there is none.
-pub(in crate::cli) fn terminal_width() -> Option<usize> {
+pub fn terminal_width() -> Option<usize> {
     terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
 }
 

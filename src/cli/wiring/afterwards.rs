@@ -8,7 +8,7 @@ use crate::engine::meaning;
 
 /// Gives the memories that lack a vector theirs, before a question, if they are few and nobody else
 /// does it. A failure costs meaning, no answer.
-pub(in crate::cli) fn embed_few(engine: &Engine) {
+pub fn embed_few(engine: &Engine) {
     match meaning::embed_few(&engine.meaning) {
         Ok(0) => {}
         Ok(left) => tracing::warn!(
@@ -19,14 +19,14 @@ pub(in crate::cli) fn embed_few(engine: &Engine) {
 }
 
 /// Indexes what waits, after the answer. A failure costs the next search some time, nothing else.
-pub(in crate::cli) fn settle(engine: &Engine) {
+pub fn settle(engine: &Engine) {
     if let Err(error) = live::settle(&engine.live, false) {
         tracing::warn!("the index was not brought up to date: {error}");
     }
 }
 
 /// Commits what a command has changed, and indexes what waits, after the answer.
-pub(in crate::cli) fn after_writing(context: &mut Context, engine: &Engine) -> Result<(), Failure> {
+pub fn after_writing(context: &mut Context, engine: &Engine) -> Result<(), Failure> {
     context.output.flush()?;
     settle(engine);
     if let Err(error) = crate::engine::history::commit_if_alone(&engine.history) {

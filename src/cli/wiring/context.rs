@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum Outcome {
+pub enum Outcome {
     Done,
     /// A search without a hit, a check with findings.
     Nothing,
@@ -33,21 +33,21 @@ pub(in crate::cli) enum Outcome {
 }
 
 /// What commands work with.
-pub(in crate::cli) struct Context {
-    pub(in crate::cli) config: Config,
-    pub(in crate::cli) environment: Environment,
-    pub(in crate::cli) output: Output,
+pub struct Context {
+    pub config: Config,
+    pub environment: Environment,
+    pub output: Output,
 }
 
 impl Context {
     /// The store, for commands that only read.
-    pub(in crate::cli) fn engine(&self) -> Result<Engine, Failure> {
+    pub fn engine(&self) -> Result<Engine, Failure> {
         self.open(false)
     }
 
     /// The store, made if it does not exist; one that was named on the command line only where a
     /// slip is unlikely.
-    pub(in crate::cli) fn engine_for_writing(&self) -> Result<Engine, Failure> {
+    pub fn engine_for_writing(&self) -> Result<Engine, Failure> {
         if let Some(elsewhere) = self.elsewhere() {
             tracing::warn!("{elsewhere}");
         }
@@ -55,7 +55,7 @@ impl Context {
     }
 
     /// Where writes go, if the working folder lies in one that only looks like a store.
-    pub(in crate::cli) fn elsewhere(&self) -> Option<String> {
+    pub fn elsewhere(&self) -> Option<String> {
         let lookalike = self.config.lookalike.as_ref()?.display();
         let own = self.config.store.value.display();
         Some(format!(
@@ -64,7 +64,7 @@ impl Context {
     }
 
     /// Whether the store would be made by a command that writes.
-    pub(in crate::cli) fn may_make_store(&self) -> bool {
+    pub fn may_make_store(&self) -> bool {
         let config = &self.config;
         let root = &config.store.value;
         match config.store_origin {
@@ -82,7 +82,7 @@ impl Context {
         }
     }
 
-    pub(in crate::cli) fn open(&self, may_create: bool) -> Result<Engine, Failure> {
+    pub fn open(&self, may_create: bool) -> Result<Engine, Failure> {
         let config = &self.config;
         let root = &config.store.value;
         if !crate::config::is_store(root) {
@@ -100,10 +100,7 @@ impl Context {
 
     /// The store for who writes nothing there, not even an index: that lies in the folder `beside`,
     /// as does an empty store instead of one that would be made.
-    pub(in crate::cli) fn engine_for_trying(
-        &self,
-        beside: &std::path::Path,
-    ) -> Result<Engine, Failure> {
+    pub fn engine_for_trying(&self, beside: &std::path::Path) -> Result<Engine, Failure> {
         let config = &self.config;
         let is_there = crate::config::is_store(&config.store.value);
         let may_create = self.may_make_store();
@@ -123,12 +120,12 @@ impl Context {
         open(options)
     }
 
-    pub(in crate::cli) fn open_at(&self, root: &std::path::Path) -> Result<Engine, Failure> {
+    pub fn open_at(&self, root: &std::path::Path) -> Result<Engine, Failure> {
         open(self.options(root))
     }
 
     /// How the store at `root` is opened.
-    pub(in crate::cli) fn options(&self, root: &std::path::Path) -> Options {
+    pub fn options(&self, root: &std::path::Path) -> Options {
         let config = &self.config;
         let consent = Consent::new(self.environment.records(), root, self.naming_of(root));
         let links = match consent.record() {
@@ -160,7 +157,7 @@ impl Context {
     }
 
     /// By whose word the store at `root` is used.
-    pub(in crate::cli) fn naming_of(&self, root: &std::path::Path) -> Naming {
+    pub fn naming_of(&self, root: &std::path::Path) -> Naming {
         match *root == self.config.store.value {
             true => self.config.naming(),
             // It was named to a command.
@@ -169,7 +166,7 @@ impl Context {
     }
 
     /// What opens models, once somebody asks for meaning; nothing without one.
-    pub(in crate::cli) fn models(&self) -> Option<Arc<dyn Models>> {
+    pub fn models(&self) -> Option<Arc<dyn Models>> {
         if self.config.embedding.provider.value == Provider::Off {
             return None;
         }
@@ -179,12 +176,12 @@ impl Context {
         }))
     }
 
-    pub(in crate::cli) fn now(&self) -> chrono::DateTime<chrono::Utc> {
+    pub fn now(&self) -> chrono::DateTime<chrono::Utc> {
         SystemClock.now()
     }
 }
 
 /// Opens a store by the clock of the system: every command does it here.
-pub(in crate::cli) fn open(options: Options) -> Result<Engine, Failure> {
+pub fn open(options: Options) -> Result<Engine, Failure> {
     Ok(Engine::open(options, Box::new(SystemClock))?)
 }

@@ -29,7 +29,7 @@ use crate::fetch::RequestLimits;
 use crate::fetch::Url;
 
 /// What the settings come to.
-pub(in crate::cli) enum Chosen {
+pub enum Chosen {
     /// Searches are by words, and nothing is wrong with that.
     Nothing,
     Local {
@@ -46,7 +46,7 @@ pub(in crate::cli) enum Chosen {
 ///
 /// A model that is wanted and cannot be used costs a warning, not the search: searches go on by
 /// words.
-pub(in crate::cli) struct Configured {
+pub struct Configured {
     pub config: Config,
     pub environment: Environment,
 }
@@ -82,7 +82,7 @@ impl Models for Configured {
 }
 
 /// What the settings come to; nothing is loaded or asked.
-pub(in crate::cli) fn chosen(config: &Config, environment: &Environment) -> Chosen {
+pub fn chosen(config: &Config, environment: &Environment) -> Chosen {
     let settings = &config.embedding;
     let made = match settings.provider.value {
         Provider::Off => return Chosen::Nothing,
@@ -118,7 +118,7 @@ fn local(config: &Config, environment: &Environment) -> Result<Chosen, Failure> 
 }
 
 /// The model in a folder, used as the settings say.
-pub(in crate::cli) fn open(config: &Config, folder: &Path) -> Result<Local, Failure> {
+pub fn open(config: &Config, folder: &Path) -> Result<Local, Failure> {
     let settings = &config.embedding;
     let library = settings.library.value.as_deref();
     // A copy by hand lacks the notes that a download has; a name says how it is to be used.
@@ -160,10 +160,7 @@ fn usual_threads() -> usize {
 }
 
 /// Where the model lies that is meant.
-pub(in crate::cli) fn folder_of(
-    model: &ModelName,
-    environment: &Environment,
-) -> Result<PathBuf, Failure> {
+pub fn folder_of(model: &ModelName, environment: &Environment) -> Result<PathBuf, Failure> {
     match model {
         ModelName::Folder(folder) => Ok(folder.clone()),
         ModelName::Name(name) => {
@@ -232,7 +229,7 @@ fn hosted(
 }
 
 /// How searches find what they find, in one line.
-pub(in crate::cli) fn line(config: &Config, environment: &Environment, chosen: &Chosen) -> String {
+pub fn line(config: &Config, environment: &Environment, chosen: &Chosen) -> String {
     match chosen {
         Chosen::Nothing => {
             let said = match &config.embedding.provider.origin {
@@ -263,7 +260,7 @@ pub(in crate::cli) fn line(config: &Config, environment: &Environment, chosen: &
 }
 
 /// An error with its causes and what to do.
-pub(in crate::cli) fn in_one_line(failure: &Failure) -> String {
+pub fn in_one_line(failure: &Failure) -> String {
     let mut text = failure.what.clone();
     for cause in &failure.causes {
         text.push_str(": ");

@@ -24,7 +24,7 @@ use crate::secrets;
 
 /// Has the model of the settings write what new memories of the plan say, if the settings name
 /// one. What it cannot write stays as it was proposed.
-pub(in crate::cli) fn write_summaries(
+pub fn write_summaries(
     context: &mut Context,
     engine: &Engine,
     proposed: &mut Proposed,
@@ -61,7 +61,7 @@ pub(in crate::cli) fn write_summaries(
 }
 
 /// The model of the settings as tools use it, if the settings name one.
-pub(in crate::cli) fn assistant(context: &Context) -> Result<Option<Arc<dyn Assistant>>, Failure> {
+pub fn assistant(context: &Context) -> Result<Option<Arc<dyn Assistant>>, Failure> {
     let Some(llm) = open(context)? else {
         return Ok(None);
     };

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::cli::terminal::fail::Failure;
 
 /// The error for a command that needs the store at `root`, where there is none.
-pub(in crate::cli) fn no_store(root: &Path) -> Failure {
+pub fn no_store(root: &Path) -> Failure {
     let shown = root.display();
     let why = match obstacle(root) {
         Obstacle::File(_) | Obstacle::Unreadable(..) => return cannot("open", root),
@@ -27,7 +27,7 @@ pub(in crate::cli) fn no_store(root: &Path) -> Failure {
 }
 
 /// The error for the store at `root`, which could not be made because of `error`.
-pub(in crate::cli) fn not_made(root: &Path, error: io::Error) -> Failure {
+pub fn not_made(root: &Path, error: io::Error) -> Failure {
     match obstacle(root) {
         Obstacle::File(_) | Obstacle::Unreadable(..) => cannot("make", root),
         _ => Failure::new(format!("cannot make a store in {}", root.display()))
@@ -95,6 +95,6 @@ fn obstacle(root: &Path) -> Obstacle {
 }
 
 /// What is said of a store that a command found missing.
-pub(in crate::cli) fn made(root: &std::path::Path) -> String {
+pub fn made(root: &std::path::Path) -> String {
     format!("there was no store in {}: it was made", root.display())
 }

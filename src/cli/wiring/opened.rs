@@ -37,7 +37,7 @@ fn path(environment: &Environment, id: &str) -> Option<PathBuf> {
 
 /// Notes how `model` was opened. A failure costs no more than that its vectors are of no use once
 /// another one is set.
-pub(in crate::cli) fn note(environment: &Environment, model: &Local) {
+pub fn note(environment: &Environment, model: &Local) {
     let Some(path) = path(environment, model.id()) else {
         return;
     };
@@ -68,7 +68,7 @@ pub(in crate::cli) fn note(environment: &Environment, model: &Local) {
 }
 
 /// How the model with this id was opened the last time, but for its threads and libraries.
-pub(in crate::cli) fn noted(environment: &Environment, id: &str) -> Option<LocalSettings> {
+pub fn noted(environment: &Environment, id: &str) -> Option<LocalSettings> {
     let text = fs::read_to_string(path(environment, id)?).ok()?;
     let note: Note = serde_json::from_str(&text).ok()?;
     Some(LocalSettings {
@@ -84,7 +84,7 @@ pub(in crate::cli) fn noted(environment: &Environment, id: &str) -> Option<Local
 }
 
 /// The folder of all models that were downloaded.
-pub(in crate::cli) fn models_folder(environment: &Environment) -> Result<PathBuf, Failure> {
+pub fn models_folder(environment: &Environment) -> Result<PathBuf, Failure> {
     let cache = environment.cache_folder.as_ref().ok_or_else(|| {
         Failure::new("there is no home folder to keep models in")
             .hint("Name a folder with MEMDIR_MODEL_DIR.")

@@ -4,7 +4,7 @@ use crate::cli::terminal::fail::Failure;
 use crate::config::Environment;
 
 /// Sees to it that limits of the system are errors, not deaths, and looks around.
-pub(in crate::cli) fn prepare() -> Result<Environment, Failure> {
+pub fn prepare() -> Result<Environment, Failure> {
     #[cfg(unix)]
     {
         // Without a handler the first write past a file size limit ends the process; with one it
