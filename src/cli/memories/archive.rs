@@ -64,10 +64,7 @@ pub fn list(context: &mut Context, command: &Counted) -> Result<Outcome, Failure
     } else if !found {
         output.note("nothing was forgotten");
     }
-    Ok(match found {
-        true => Outcome::Done,
-        false => Outcome::Nothing,
-    })
+    Ok(Outcome::found(found))
 }
 
 fn purge(context: &mut Context, command: &ArchivePurge) -> Result<Outcome, Failure> {

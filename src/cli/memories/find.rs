@@ -137,11 +137,7 @@ pub fn think(context: &mut Context, command: &Think) -> Result<Outcome, Failure>
         output.note(note);
     }
     afterwards::settle(&engine);
-    Ok(if found {
-        Outcome::Done
-    } else {
-        Outcome::Nothing
-    })
+    Ok(Outcome::found(found))
 }
 
 /// Takes `topic:x`, `user:x`, `agent:x`, `since:x`, `-word` and `"phrases"` out of the words and
@@ -432,11 +428,7 @@ pub fn list(context: &mut Context, command: &List) -> Result<Outcome, Failure> {
     }
     output.flush()?;
     afterwards::settle(&engine);
-    Ok(if found {
-        Outcome::Done
-    } else {
-        Outcome::Nothing
-    })
+    Ok(Outcome::found(found))
 }
 
 pub fn grep(context: &mut Context, command: &Grep) -> Result<Outcome, Failure> {
@@ -511,9 +503,5 @@ pub fn grep(context: &mut Context, command: &Grep) -> Result<Outcome, Failure> {
     }
     output.flush()?;
     afterwards::settle(&engine);
-    Ok(if found {
-        Outcome::Done
-    } else {
-        Outcome::Nothing
-    })
+    Ok(Outcome::found(found))
 }

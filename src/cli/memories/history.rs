@@ -86,11 +86,7 @@ pub fn log(context: &mut Context, command: &Log) -> Result<Outcome, Failure> {
     }
     output.flush()?;
     afterwards::settle(&engine);
-    Ok(if found {
-        Outcome::Done
-    } else {
-        Outcome::Nothing
-    })
+    Ok(Outcome::found(found))
 }
 
 pub fn diff(context: &mut Context, command: &Diff) -> Result<Outcome, Failure> {
@@ -120,11 +116,7 @@ pub fn diff(context: &mut Context, command: &Diff) -> Result<Outcome, Failure> {
     }
     output.flush()?;
     afterwards::settle(&engine);
-    Ok(if is_different {
-        Outcome::Done
-    } else {
-        Outcome::Nothing
-    })
+    Ok(Outcome::found(is_different))
 }
 
 pub fn undo(context: &mut Context, command: &Undo) -> Result<Outcome, Failure> {
@@ -157,11 +149,7 @@ pub fn undo(context: &mut Context, command: &Undo) -> Result<Outcome, Failure> {
     if !command.dry_run {
         afterwards::after_writing(context, &engine)?;
     }
-    Ok(if is_change {
-        Outcome::Done
-    } else {
-        Outcome::Nothing
-    })
+    Ok(Outcome::found(is_change))
 }
 
 /// Runs git with the caller's input and output.

@@ -100,10 +100,7 @@ pub fn promote(context: &mut Context, command: &Ids) -> Result<Outcome, Failure>
         context.output.json(&document)?;
     }
     afterwards::after_writing(context, &engine)?;
-    Ok(match all_promoted {
-        true => Outcome::Done,
-        false => Outcome::Failed,
-    })
+    Ok(Outcome::complete(all_promoted))
 }
 
 pub fn gc(context: &mut Context, command: &Gc) -> Result<Outcome, Failure> {
@@ -167,11 +164,7 @@ fn show_archived(
     if !dry_run {
         afterwards::after_writing(context, engine)?;
     }
-    Ok(if all_moved {
-        Outcome::Done
-    } else {
-        Outcome::Failed
-    })
+    Ok(Outcome::complete(all_moved))
 }
 
 pub fn inspect(context: &mut Context, command: &Inspect) -> Result<Outcome, Failure> {
@@ -273,11 +266,7 @@ pub fn audit(context: &mut Context, id: Option<&str>, limit: usize) -> Result<Ou
             output.note("there are older ones; more with -n");
         }
     }
-    Ok(if found {
-        Outcome::Done
-    } else {
-        Outcome::Nothing
-    })
+    Ok(Outcome::found(found))
 }
 
 fn record_as_json(record: &Record) -> Value {
@@ -359,10 +348,7 @@ pub fn links(context: &mut Context, command: &Links) -> Result<Outcome, Failure>
             });
         }
     }
-    Ok(match is_empty && command.id.is_some() {
-        true => Outcome::Nothing,
-        false => Outcome::Done,
-    })
+    Ok(Outcome::found(!(is_empty && command.id.is_some())))
 }
 
 fn relations_as_json(engine: &Engine, relations: &Relations) -> Value {

@@ -99,10 +99,7 @@ pub fn facet(
             output.note("there are more; -n shows them");
         }
     }
-    Ok(match values.is_empty() {
-        true => Outcome::Nothing,
-        false => Outcome::Done,
-    })
+    Ok(Outcome::found(!values.is_empty()))
 }
 
 /// The standards of namespaces, after one was set or taken away.
@@ -148,8 +145,5 @@ pub fn standards(context: &mut Context, command: &Standards) -> Result<Outcome, 
     if is_change {
         afterwards::after_writing(context, &engine)?;
     }
-    Ok(match standards.is_empty() && !is_change {
-        true => Outcome::Nothing,
-        false => Outcome::Done,
-    })
+    Ok(Outcome::found(!standards.is_empty() || is_change))
 }

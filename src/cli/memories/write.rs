@@ -334,9 +334,5 @@ pub fn relocate(
         context.output.json(&Value::Object(document))?;
     }
     afterwards::after_writing(context, &engine)?;
-    Ok(if all_moved {
-        Outcome::Done
-    } else {
-        Outcome::Failed
-    })
+    Ok(Outcome::complete(all_moved))
 }

@@ -152,11 +152,7 @@ pub fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failur
         // Searches find what is imported without it; it only makes them fast.
         afterwards::after_writing(context, &engine)?;
     }
-    Ok(if failures.is_empty() {
-        Outcome::Done
-    } else {
-        Outcome::Nothing
-    })
+    Ok(Outcome::found(failures.is_empty()))
 }
 
 /// How many came in that no search shows, as their life is over.
@@ -214,11 +210,7 @@ pub fn export(context: &mut Context, command: &Export) -> Result<Outcome, Failur
             _ => json!({"markdown": sections}),
         })?;
     }
-    Ok(if count > 0 {
-        Outcome::Done
-    } else {
-        Outcome::Nothing
-    })
+    Ok(Outcome::found(count > 0))
 }
 
 /// A memory as `recall` replies it, with its stem, which names it in every store.

@@ -250,11 +250,7 @@ pub fn verify(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> 
     let engine = context.engine()?;
     let proof = ops::verify(&engine)?;
     let output = &mut context.output;
-    let outcome = if proof.is_sound() {
-        Outcome::Done
-    } else {
-        Outcome::Nothing
-    };
+    let outcome = Outcome::found(proof.is_sound());
     if output.json {
         output.json(&VerificationView::from(&proof))?;
         return Ok(outcome);

@@ -197,10 +197,7 @@ pub fn plans(context: &mut Context) -> Result<Outcome, Failure> {
             output.note("nothing was maintained yet");
         }
     }
-    Ok(match plans.is_empty() {
-        true => Outcome::Nothing,
-        false => Outcome::Done,
-    })
+    Ok(Outcome::found(!plans.is_empty()))
 }
 
 /// Takes back a plan.
@@ -355,10 +352,7 @@ fn perform_with(
         }
         afterwards::after_writing(context, engine)?;
     }
-    Ok(match plan.is_empty() {
-        true => Outcome::Nothing,
-        false => Outcome::Done,
-    })
+    Ok(Outcome::found(!plan.is_empty()))
 }
 
 fn as_json(proposal: &Proposal) -> Value {

@@ -94,11 +94,7 @@ pub fn show(
         warn_of_backups(context, &backups)?;
     }
     afterwards::after_writing(context, engine)?;
-    Ok(if all_purged {
-        Outcome::Done
-    } else {
-        Outcome::Failed
-    })
+    Ok(Outcome::complete(all_purged))
 }
 
 /// Fails where nobody can answer a question: without a terminal, or where a script reads.

@@ -60,10 +60,7 @@ fn settle(
             }
         }
     }
-    let outcome = match failed.is_empty() {
-        true => Outcome::Done,
-        false => Outcome::Failed,
-    };
+    let outcome = Outcome::complete(failed.is_empty());
     if context.output.json {
         let mut document = serde_json::Map::new();
         document.insert(done.to_owned(), Value::Array(settled));

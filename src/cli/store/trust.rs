@@ -167,10 +167,7 @@ fn revoke(output: &mut Output, records: &Records, store: &Path) -> Result<Outcom
     } else {
         output.line(format!("{store} was not trusted"))?;
     }
-    Ok(match was_there {
-        true => Outcome::Done,
-        false => Outcome::Nothing,
-    })
+    Ok(Outcome::found(was_there))
 }
 
 fn list(output: &mut Output, records: &Records) -> Result<Outcome, Failure> {
@@ -183,10 +180,7 @@ fn list(output: &mut Output, records: &Records) -> Result<Outcome, Failure> {
             output.line(record_line(record))?;
         }
     }
-    Ok(match records.is_empty() {
-        true => Outcome::Nothing,
-        false => Outcome::Done,
-    })
+    Ok(Outcome::found(!records.is_empty()))
 }
 
 fn record_line(record: &Record) -> String {

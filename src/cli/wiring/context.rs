@@ -32,6 +32,24 @@ pub enum Outcome {
     Code(u8),
 }
 
+impl Outcome {
+    /// The end of a search, or of a check, by whether it found something.
+    pub fn found(is_found: bool) -> Outcome {
+        match is_found {
+            true => Outcome::Done,
+            false => Outcome::Nothing,
+        }
+    }
+
+    /// The end of a command that works on several things, by whether all of them were done.
+    pub fn complete(is_complete: bool) -> Outcome {
+        match is_complete {
+            true => Outcome::Done,
+            false => Outcome::Failed,
+        }
+    }
+}
+
 /// What commands work with.
 pub struct Context {
     pub config: Config,
