@@ -296,22 +296,20 @@ const FOLDERS: &[(&str, &[&str])] = &[
             "client", "listen", "names", "proof", "reading", "serve", "tokens",
         ],
     ),
-    ("cli/terminal", &["args"]),
+    ("cli/terminal", &[]),
     ("cli/args", &["terminal"]),
     ("cli/wiring", &["terminal"]),
-    ("cli/memories", &["args", "store", "terminal", "wiring"]),
+    ("cli/sharing", &["args", "terminal", "wiring"]),
     (
         "cli/store",
-        &[
-            "args", "complete", "memories", "model", "sharing", "terminal", "wiring",
-        ],
+        &["args", "complete", "model", "sharing", "terminal", "wiring"],
     ),
-    ("cli/sharing", &["args", "store", "terminal", "wiring"]),
+    ("cli/memories", &["args", "store", "terminal", "wiring"]),
     ("cli/serving", &["args", "store", "terminal", "wiring"]),
 ];
 
 /// Folders whose parts use each other in circles, as they did before the rule.
-const FOLDERS_WITH_CIRCLES: &[&str] = &["cli", "engine/ops"];
+const FOLDERS_WITH_CIRCLES: &[&str] = &["engine/ops"];
 
 /// Text that may occur only in the files of the listed modules. Tests at the end of a file may
 /// name anything: they set scenes that the module itself must not make.

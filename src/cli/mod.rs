@@ -26,6 +26,8 @@ use self::memories::edit;
 use self::memories::find;
 use self::memories::history;
 use self::memories::life;
+use self::memories::maintenance;
+use self::memories::resolve;
 use self::memories::stats;
 use self::memories::write;
 use self::serving::mcp;
@@ -36,10 +38,8 @@ use self::store::adopt;
 use self::store::config;
 use self::store::layout;
 use self::store::maintain;
-use self::store::maintenance;
 use self::store::purge;
 use self::store::reset;
-use self::store::resolve;
 use self::store::secrets;
 use self::store::setup;
 use self::store::trust;
@@ -120,8 +120,8 @@ fn dispatch(
         config = Config::read(&flags, &environment)?;
     }
     // From here on these commands ask nothing.
-    if output.is_terminal && !output.json {
-        *pager = Pager::start(&command);
+    if output.is_terminal && !output.json && command.is_long() {
+        *pager = Pager::start();
     }
     let mut context = Context {
         config,

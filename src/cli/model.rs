@@ -363,7 +363,7 @@ fn status(context: &mut Context, asks_host: bool) -> Result<Outcome, Failure> {
     let key = key.map(|name| (name.clone(), settings.key(&environment.variables).is_some()));
     let mut document = json!({
         "line": said,
-        "state": state(&chosen),
+        "state": chosen.state(),
         "provider": settings.provider.value.to_string(),
         "model": settings.model.value.as_ref().map(ToString::to_string),
         "origin": origin.to_string(),
@@ -448,36 +448,6 @@ fn status(context: &mut Context, asks_host: bool) -> Result<Outcome, Failure> {
         _ if !is_fine => Outcome::Nothing,
         _ => Outcome::Done,
     })
-}
-
-/// Of [`status`], what `memdir status --json` says, too.
-pub fn brief(context: &Context) -> (String, Value) {
-    let Context {
-        config,
-        environment,
-        ..
-    } = context;
-    let chosen = chosen(config, environment);
-    let said = line(config, environment, &chosen);
-    let mut document = json!({
-        "line": said,
-        "state": state(&chosen),
-        "provider": config.embedding.provider.value.to_string(),
-        "model": config.embedding.model.value.as_ref().map(ToString::to_string),
-    });
-    if let Chosen::Hosted(hosted) = &chosen {
-        document["sends_to"] = hosted.host().into();
-    }
-    (said, document)
-}
-
-fn state(chosen: &Chosen) -> &'static str {
-    match chosen {
-        Chosen::Nothing => "off",
-        Chosen::Local { .. } => "local",
-        Chosen::Hosted(_) => "hosted",
-        Chosen::Unusable(_) => "unusable",
-    }
 }
 
 fn file_state(state: State) -> &'static str {

@@ -458,3 +458,28 @@ have memdir start programs that its repository's configuration names. What you a
 your own folder for state, never in the store. A remote is agreed to by `memdir sync --setup`.
 
 Exit code: 0 trusted, 1 not trusted, 2 error";
+
+impl Command {
+    /// Whether the answer may be longer than a screen, and asks nothing.
+    pub fn is_long(&self) -> bool {
+        matches!(
+            self,
+            Command::Think(_)
+                | Command::Recall(_)
+                | Command::List(_)
+                | Command::Grep(_)
+                | Command::Log(_)
+                | Command::Diff(_)
+                | Command::Inspect(_)
+                | Command::Archived(_)
+                | Command::Links(_)
+                | Command::Topics(_)
+                | Command::Namespaces(_)
+                | Command::Plans
+        ) || matches!(
+            self,
+            // What is decided is said in a line.
+            Command::Resolve(resolve) if resolve.loser.is_none() && resolve.keep.is_none() && !resolve.both
+        )
+    }
+}

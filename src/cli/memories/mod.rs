@@ -1,4 +1,4 @@
-//! Commands about single memories: write, find, change, forget, and what was.
+//! Commands about memories: write, find, change, forget, maintain, and their history.
 
 pub mod archive;
 pub mod edit;
@@ -6,6 +6,8 @@ pub mod fields;
 pub mod find;
 pub mod history;
 pub mod life;
+pub mod maintenance;
+pub mod resolve;
 pub mod stats;
 pub mod when;
 pub mod write;

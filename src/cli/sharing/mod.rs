@@ -2,5 +2,6 @@
 
 pub mod exchange;
 pub mod export_folder;
+pub mod git_state;
 pub mod sync;
 pub mod with;

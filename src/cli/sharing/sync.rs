@@ -6,9 +6,8 @@ use std::time::Instant;
 use serde_json::json;
 
 use crate::cli::args::exchange::Sync;
+use crate::cli::sharing::git_state;
 use crate::cli::sharing::with;
-use crate::cli::store::maintain::git_status;
-use crate::cli::store::maintain::held_back_json;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
@@ -34,7 +33,7 @@ pub fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Failure> {
     }
     let engine = context.engine()?;
     if command.status {
-        return git_status(context, &engine);
+        return git_state::show(context, &engine);
     }
     if engine.live.is_read_only() {
         return Err(EngineError::ReadOnly(engine.live.root().to_owned()).into());
@@ -165,7 +164,7 @@ pub fn show(
     };
     let output = &mut context.output;
     if output.json {
-        let held_back = held_back_json(&held_back);
+        let held_back = git_state::held_back_json(&held_back);
         let mut document = json!({"state": state, "held_back": held_back});
         match exchanged {
             Exchanged::InStep(moved) => {

@@ -2,12 +2,11 @@
 
 use chrono::DateTime;
 use chrono::Utc;
-use serde_json::Value;
 use serde_json::json;
 use std::collections::BTreeSet;
 
 use crate::cli::args::change::Reindex;
-use crate::cli::model;
+use crate::cli::sharing::git_state;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::BOLD;
 use crate::cli::terminal::output::Output;
@@ -15,18 +14,15 @@ use crate::cli::terminal::progress::progress_bar;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::embedding;
 use crate::dialect::views::VerificationView;
 use crate::dialect::views::findings;
 use crate::engine;
 use crate::engine::Coverage;
-use crate::engine::Engine;
-use crate::engine::EngineError;
 use crate::engine::Finding;
-use crate::engine::GitStatus;
 use crate::engine::Leader;
 use crate::engine::MeaningStatus;
 use crate::engine::Outage;
-use crate::engine::Quarantined;
 use crate::engine::history;
 use crate::engine::live;
 use crate::engine::meaning;
@@ -108,7 +104,7 @@ pub fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> 
     let git = history::git_status(&engine.history);
     let embedding = meaning::meaning_status(&engine.meaning)?;
     let now = context.now();
-    let (meaning, meaning_json) = model::brief(context);
+    let (meaning, meaning_json) = embedding::summary(&context.config, &context.environment);
     let output = &mut context.output;
     if output.json {
         output.json(&json!({
@@ -133,7 +129,7 @@ pub fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> 
             "flagged": status.flagged,
             "layout": status.layout.as_str(),
             "meaning": meaning_json,
-            "git": git_json(&git),
+            "git": git_state::git_json(&git),
             "embedded": embedding.as_ref().map(|embedding| json!({
                 "model": embedding.model,
                 "complete": embedding.coverage.complete,
@@ -218,32 +214,12 @@ pub fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> 
         rows.push(("doubtful", what));
     }
     rows.extend(crowded(status.in_no_folder).map(|advice| ("layout", advice)));
-    rows.extend(git_rows(&git, now));
-    show_rows(output, &rows)?;
+    rows.extend(git_state::git_rows(&git, now));
+    output.rows(&rows)?;
     show_findings(output, &status.findings, verbose)?;
     output.flush()?;
     afterwards::settle(&engine);
     Ok(Outcome::Done)
-}
-
-/// Of [`status`], what is about git alone.
-pub fn git_status(context: &mut Context, engine: &Engine) -> Result<Outcome, Failure> {
-    let git = history::git_status(&engine.history);
-    let rows = git_rows(&git, context.now());
-    let output = &mut context.output;
-    match output.json {
-        true => output.json(&git_json(&git))?,
-        false => show_rows(output, &rows)?,
-    }
-    Ok(Outcome::Done)
-}
-
-fn show_rows(output: &mut Output, rows: &[(&str, String)]) -> std::io::Result<()> {
-    for (name, value) in rows {
-        let value = output.shown(value);
-        output.line(format!("{BOLD}{name:>9}{BOLD:#}  {value}"))?;
-    }
-    Ok(())
 }
 
 pub fn verify(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> {
@@ -333,119 +309,6 @@ const MANY_FILES: usize = 10_000;
 /// What to do about a folder of so many files, if it is too many.
 fn crowded(files: usize) -> Option<String> {
     (files > MANY_FILES).then(|| format!("{files} files lie in one folder: memdir layout by-month"))
-}
-
-/// How the store is committed, as rows for people.
-fn git_rows(
-    git: &Result<GitStatus, EngineError>,
-    now: DateTime<Utc>,
-) -> Vec<(&'static str, String)> {
-    let (branch, newest, obstacle, remote, note, held_back) = match git {
-        Err(error) => return vec![("git", error.to_string())],
-        Ok(GitStatus::Off(why)) => return vec![("git", format!("off: {why}"))],
-        Ok(GitStatus::On {
-            branch,
-            newest,
-            obstacle,
-            remote,
-            note,
-            held_back,
-        }) => (branch, newest, obstacle, remote, note, held_back),
-    };
-    let committed = match newest {
-        Some((id, at)) => format!("{id} on {branch}, {}", ago(now, *at)),
-        None => format!("nothing on {branch} yet"),
-    };
-    let mut rows = vec![("committed", committed)];
-    if let Some(obstacle) = obstacle {
-        rows.push(("paused", obstacle.clone()));
-    }
-    rows.extend(held_back.iter().map(|one| ("held back", one.to_string())));
-    let Some(remote) = remote else {
-        rows.extend(note.iter().map(|note| ("remote", format!("none; {note}"))));
-        return rows;
-    };
-    rows.push((
-        "remote",
-        format!("{} (by {})", remote.address, remote.means),
-    ));
-    rows.extend(note.iter().map(|note| ("", note.clone())));
-    let unsent = match remote.unsent {
-        0 => String::new(),
-        1 => "; 1 commit waits to be sent".to_owned(),
-        count => format!("; {count} commits wait to be sent"),
-    };
-    let last = match &remote.last {
-        None => "never".to_owned(),
-        Some(last) => {
-            let in_step = match last.in_step_at {
-                Some(at) => format!("in step {}", ago(now, at)),
-                None => "in step never".to_owned(),
-            };
-            match &last.reason {
-                None => in_step,
-                Some(reason) => format!("{}: {reason}; last {in_step}", last.state),
-            }
-        }
-    };
-    rows.push(("sync", last + &unsent));
-    rows
-}
-
-fn git_json(git: &Result<GitStatus, EngineError>) -> serde_json::Value {
-    match git {
-        Err(error) => json!({"on": false, "reason": error.to_string()}),
-        Ok(GitStatus::Off(why)) => json!({"on": false, "reason": why}),
-        Ok(GitStatus::On {
-            branch,
-            newest,
-            obstacle,
-            remote,
-            note,
-            held_back,
-        }) => json!({
-            "on": true,
-            "branch": branch,
-            "commit": newest.as_ref().map(|(id, _)| id),
-            "committed_at": newest.as_ref().map(|(_, at)| at),
-            "obstacle": obstacle,
-            "held_back": held_back_json(held_back),
-            "note": note,
-            "remote": remote.as_ref().map(|remote| json!({
-                "address": remote.address,
-                "means": remote.means,
-                "unsent": remote.unsent,
-                "state": remote.last.as_ref().map(|last| &last.state),
-                "reason": remote.last.as_ref().and_then(|last| last.reason.as_ref()),
-                "tried_at": remote.last.as_ref().map(|last| last.at),
-                "in_step_at": remote.last.as_ref().and_then(|last| last.in_step_at),
-            })),
-        }),
-    }
-}
-
-/// What is not committed because of what it holds, for scripts.
-pub fn held_back_json(held_back: &[Quarantined]) -> Value {
-    held_back
-        .iter()
-        .map(|one| {
-            let line = Some(one.line).filter(|_| !one.is_untaken());
-            json!({"file": one.file, "kind": one.kind, "line": line})
-        })
-        .collect()
-}
-
-/// How long ago a moment in seconds since 1970 was, for people.
-fn ago(now: DateTime<Utc>, at: i64) -> String {
-    let seconds = (now.timestamp() - at).max(0);
-    let (count, unit) = match seconds {
-        0..60 => return "just now".to_owned(),
-        60..3_600 => (seconds / 60, "minute"),
-        3_600..86_400 => (seconds / 3_600, "hour"),
-        _ => (seconds / 86_400, "day"),
-    };
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {unit}{plural} ago")
 }
 
 #[cfg(test)]

@@ -121,6 +121,15 @@ impl Output {
             .and_then(|()| self.bytes(b"\n"))
     }
 
+    /// Writes a table of names and values, a line each.
+    pub fn rows(&mut self, rows: &[(&str, String)]) -> io::Result<()> {
+        for (name, value) in rows {
+            let value = self.shown(value);
+            self.line(format!("{BOLD}{name:>9}{BOLD:#}  {value}"))?;
+        }
+        Ok(())
+    }
+
     /// Writes what is no line. Whatever it is, a terminal gets nothing to obey but our own colours:
     /// what a caller forgot to have [`Output::shown`] is shown here.
     pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {

@@ -4,45 +4,17 @@
 //! one, or `cat`, is none. What is piped, written to a file, or JSON is never paged. A pager that
 //! cannot be started costs nothing but the paging.
 
-use crate::cli::args::Command;
-
 /// A pager that reads this process's standard output.
 pub struct Pager {
     #[cfg(unix)]
     child: std::process::Child,
 }
 
-/// Whether a command's answer may be longer than a screen, and asks nothing.
-fn is_long(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::Think(_)
-            | Command::Recall(_)
-            | Command::List(_)
-            | Command::Grep(_)
-            | Command::Log(_)
-            | Command::Diff(_)
-            | Command::Inspect(_)
-            | Command::Archived(_)
-            | Command::Links(_)
-            | Command::Topics(_)
-            | Command::Namespaces(_)
-            | Command::Plans
-    ) || matches!(
-        command,
-        // What is decided is said in a line.
-        Command::Resolve(resolve) if resolve.loser.is_none() && resolve.keep.is_none() && !resolve.both
-    )
-}
-
 #[cfg(unix)]
 impl Pager {
-    /// Starts a pager for what `command` answers on a terminal; `None` if there is to be none.
-    pub fn start(command: &Command) -> Option<Pager> {
+    /// Starts a pager for an answer on a terminal; `None` if there is to be none.
+    pub fn start() -> Option<Pager> {
         use std::process::Stdio;
-        if !is_long(command) {
-            return None;
-        }
         let named = ["MEMDIR_PAGER", "PAGER"]
             .iter()
             .find_map(|name| std::env::var(name).ok());
@@ -82,8 +54,7 @@ impl Pager {
 /// Elsewhere nothing is paged.
 #[cfg(not(unix))]
 impl Pager {
-    pub fn start(command: &Command) -> Option<Pager> {
-        let _ = is_long(command);
+    pub fn start() -> Option<Pager> {
         None
     }
 

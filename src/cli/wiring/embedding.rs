@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+use serde_json::json;
+
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::opened;
 use crate::cli::wiring::opened::models_folder;
@@ -39,6 +42,18 @@ pub enum Chosen {
     Hosted(Box<Hosted>),
     /// A model is wanted and cannot be used; searches are by words until then.
     Unusable(Failure),
+}
+
+impl Chosen {
+    /// The word for it in JSON.
+    pub fn state(&self) -> &'static str {
+        match self {
+            Chosen::Nothing => "off",
+            Chosen::Local { .. } => "local",
+            Chosen::Hosted(_) => "hosted",
+            Chosen::Unusable(_) => "unusable",
+        }
+    }
 }
 
 /// What makes vectors of texts, by the settings; nothing if they want none. Nothing is loaded or
@@ -257,6 +272,22 @@ pub fn line(config: &Config, environment: &Environment, chosen: &Chosen) -> Stri
             format!("searches are by words only: {}", in_one_line(failure))
         }
     }
+}
+
+/// What `memdir status` says of the model: a line, and its JSON.
+pub fn summary(config: &Config, environment: &Environment) -> (String, Value) {
+    let chosen = chosen(config, environment);
+    let said = line(config, environment, &chosen);
+    let mut document = json!({
+        "line": said,
+        "state": chosen.state(),
+        "provider": config.embedding.provider.value.to_string(),
+        "model": config.embedding.model.value.as_ref().map(ToString::to_string),
+    });
+    if let Chosen::Hosted(hosted) = &chosen {
+        document["sends_to"] = hosted.host().into();
+    }
+    (said, document)
 }
 
 /// An error with its causes and what to do.
