@@ -20,6 +20,14 @@ impl<T> Patch<T> {
     pub fn is_keep(&self) -> bool {
         matches!(self, Patch::Keep)
     }
+
+    /// The new value, if there is one.
+    pub fn value(self) -> Option<T> {
+        match self {
+            Patch::Set(value) => Some(value),
+            Patch::Keep | Patch::Clear => None,
+        }
+    }
 }
 
 /// The fields of a memory that change, and their new values; the default changes nothing.

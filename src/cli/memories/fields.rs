@@ -127,8 +127,7 @@ fn expires(text: &str, now: DateTime<Utc>, begin: DateTime<Utc>) -> Result<Times
     })
 }
 
-fn links(context: &Context, engine: &Engine, texts: &[String]) -> Result<Vec<Link>, Failure> {
-    let _ = context;
+fn links(engine: &Engine, texts: &[String]) -> Result<Vec<Link>, Failure> {
     texts
         .iter()
         .map(|text| {
@@ -164,41 +163,47 @@ impl Fields {
         engine: &Engine,
         memory: &mut NewMemory,
     ) -> Result<(), Failure> {
-        let set = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-        let begin = memory
-            .timestamp
-            .as_ref()
-            .map_or(context.now(), Timestamp::utc);
-        memory.title = set(&self.title);
-        memory.kind = set(&self.kind)
-            .map(|text| word("--kind", &text))
-            .transpose()?;
-        memory.namespace = set(&self.namespace);
-        memory.scope = set(&self.scope)
-            .map(|text| word("--scope", &text))
-            .transpose()?;
-        memory.tier = set(&self.tier)
-            .map(|text| word("--tier", &text))
-            .transpose()?;
-        memory.importance = set(&self.importance)
-            .map(|text| number("--importance", &text, "1 to 10"))
-            .transpose()?;
-        memory.confidence = set(&self.confidence)
-            .map(|text| number("--confidence", &text, "0 to 1"))
-            .transpose()?;
-        memory.source = set(&self.source);
-        memory.status = set(&self.status);
-        memory.expires = set(&self.expires)
-            .map(|text| expires(&text, context.now(), begin))
-            .transpose()?;
-        memory.supersedes = self.supersedes.as_deref().map(list).unwrap_or_default();
-        memory.links = links(context, engine, &self.links)?;
+        let begin = memory.timestamp.as_ref();
+        let begin = begin.map_or(context.now(), Timestamp::utc);
+        let given = self.plain(context, begin)?;
+        memory.title = given.title.value();
+        memory.kind = given.kind.value();
+        // `global` is said, where nothing means the present one.
+        memory.namespace = self.namespace.clone().filter(|text| !text.is_empty());
+        memory.scope = given.scope.value();
+        memory.tier = given.tier.value();
+        memory.importance = given.importance.value();
+        memory.confidence = given.confidence.value();
+        memory.source = given.source.value();
+        memory.status = given.status.value();
+        memory.expires = given.expires.value();
+        memory.supersedes = given.supersedes.value().unwrap_or_default();
+        memory.links = links(engine, &self.links)?;
         memory.metadata = metadata(&self.metadata)?;
         Ok(())
     }
 
     /// The wanted change; an empty text clears a field.
     pub fn change(&self, context: &Context, engine: &Engine) -> Result<Change, Failure> {
+        let many = |texts: &[String]| texts.iter().any(|text| text.is_empty());
+        Ok(Change {
+            links: match self.links.as_slice() {
+                [] => Patch::Keep,
+                texts if many(texts) => Patch::Clear,
+                texts => Patch::Set(links(engine, texts)?),
+            },
+            metadata: match self.metadata.as_slice() {
+                [] => Patch::Keep,
+                texts if many(texts) => Patch::Clear,
+                texts => Patch::Set(metadata(texts)?),
+            },
+            ..self.plain(context, context.now())?
+        })
+    }
+
+    /// The change of the fields that one option states whole; `begin` is the memory's time, from which
+    /// an amount of time until its end counts.
+    fn plain(&self, context: &Context, begin: DateTime<Utc>) -> Result<Change, Failure> {
         fn patch<T>(
             text: &Option<String>,
             read: impl FnOnce(&str) -> Result<T, Failure>,
@@ -210,8 +215,6 @@ impl Fields {
             }
         }
         let text = |text: &Option<String>| patch(text, |text| Ok(text.to_owned()));
-        let now = context.now();
-        let many = |texts: &[String]| texts.iter().any(|text| text.is_empty());
         Ok(Change {
             title: text(&self.title)?,
             kind: patch(&self.kind, |text| word("--kind", text))?,
@@ -229,18 +232,8 @@ impl Fields {
             })?,
             source: text(&self.source)?,
             status: text(&self.status)?,
-            expires: patch(&self.expires, |text| expires(text, now, now))?,
+            expires: patch(&self.expires, |text| expires(text, context.now(), begin))?,
             supersedes: patch(&self.supersedes, |text| Ok(list(text)))?,
-            links: match self.links.as_slice() {
-                [] => Patch::Keep,
-                texts if many(texts) => Patch::Clear,
-                texts => Patch::Set(links(context, engine, texts)?),
-            },
-            metadata: match self.metadata.as_slice() {
-                [] => Patch::Keep,
-                texts if many(texts) => Patch::Clear,
-                texts => Patch::Set(metadata(texts)?),
-            },
             ..Change::default()
         })
     }
@@ -272,10 +265,9 @@ impl Filters {
             agents: texts(&self.agent),
             users: texts(&self.user),
             topics: texts(&self.topics),
-            topic_match: if self.any_topic {
-                TopicMatch::Any
-            } else {
-                TopicMatch::All
+            topic_match: match self.any_topic {
+                true => TopicMatch::Any,
+                false => TopicMatch::All,
             },
             namespaces: texts(&self.namespace),
             kinds: words("--kind", &self.kind)?,
@@ -291,10 +283,9 @@ impl Filters {
                 .as_deref()
                 .map(|ids| stems(engine, &list(ids)))
                 .transpose()?,
-            visibility: if self.all {
-                Visibility::Everything
-            } else {
-                Visibility::Current
+            visibility: match self.all {
+                true => Visibility::Everything,
+                false => Visibility::Current,
             },
             ..Filter::default()
         })

@@ -13,6 +13,7 @@ use crate::cli::args::life::Unlink;
 use crate::cli::args::shared::Ids;
 use crate::cli::memories::maintenance::recovered;
 use crate::cli::memories::write::edited_json;
+use crate::cli::memories::write::moved_json;
 use crate::cli::memories::write::relocate;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::DIM;
@@ -21,6 +22,7 @@ use crate::cli::terminal::output::Output;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::each::each;
 use crate::dialect::core;
 use crate::engine::Archived;
 use crate::engine::Engine;
@@ -80,27 +82,9 @@ pub fn forget(context: &mut Context, command: &Forget) -> Result<Outcome, Failur
 }
 
 pub fn promote(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
-    let engine = context.engine()?;
-    let (mut promoted, mut failed) = (Vec::new(), Vec::new());
-    for id in &command.ids {
-        match ops::promote(&engine, id) {
-            Ok(edited) => promoted.push(edited_json(&edited, id)),
-            Err(error) => {
-                let failure = Failure::from(error);
-                failed.push(json!({"id": id, "error": failure.what.clone()}));
-                if !context.output.json {
-                    context.output.error(&failure);
-                }
-            }
-        }
-    }
-    let all_promoted = failed.is_empty();
-    if context.output.json {
-        let document = json!({"promoted": promoted, "errors": failed});
-        context.output.json(&document)?;
-    }
-    afterwards::after_writing(context, &engine)?;
-    Ok(Outcome::complete(all_promoted))
+    each(context, &command.ids, "promoted", |engine, id| {
+        Ok((edited_json(&ops::promote(engine, id)?, id), None))
+    })
 }
 
 pub fn gc(context: &mut Context, command: &Gc) -> Result<Outcome, Failure> {
@@ -124,9 +108,7 @@ fn show_archived(
         false => "archived",
     };
     if output.json {
-        let moved = archived.moved.iter().map(|moved| {
-            json!({"id": moved.stem.short(), "stem": moved.stem.as_str(), "file": moved.name})
-        });
+        let moved = archived.moved.iter().map(moved_json);
         let failed = archived
             .failed
             .iter()

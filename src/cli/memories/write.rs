@@ -16,6 +16,7 @@ use crate::cli::terminal::output::visible;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::each::each;
 use crate::dialect::core;
 use crate::engine::Edited;
 use crate::engine::Engine;
@@ -304,35 +305,14 @@ pub fn relocate(
     done: &str,
     relocate: impl Fn(&Engine, &str) -> Result<Moved, EngineError>,
 ) -> Result<Outcome, Failure> {
-    let engine = context.engine()?;
-    let (mut moved, mut failed) = (Vec::new(), Vec::new());
-    for id in ids {
-        match relocate(&engine, id) {
-            Ok(one) => {
-                if !context.output.json {
-                    let short = one.stem.short();
-                    context.output.line(format!("{done} {ID}{short}{ID:#}"))?;
-                }
-                moved.push(
-                    json!({"id": one.stem.short(), "stem": one.stem.as_str(), "file": one.name}),
-                );
-            }
-            Err(error) => {
-                let failure = Failure::from(error);
-                failed.push(json!({"id": id, "error": failure.what.clone()}));
-                if !context.output.json {
-                    context.output.error(&failure);
-                }
-            }
-        }
-    }
-    let all_moved = failed.is_empty();
-    if context.output.json {
-        let mut document = serde_json::Map::new();
-        document.insert(done.to_owned(), Value::Array(moved));
-        document.insert("errors".to_owned(), Value::Array(failed));
-        context.output.json(&Value::Object(document))?;
-    }
-    afterwards::after_writing(context, &engine)?;
-    Ok(Outcome::complete(all_moved))
+    each(context, ids, done, |engine, id| {
+        let moved = relocate(engine, id)?;
+        let line = format!("{done} {ID}{}{ID:#}", moved.stem.short());
+        Ok((moved_json(&moved), Some(line)))
+    })
+}
+
+/// What is printed for scripts of a memory that was moved.
+pub fn moved_json(moved: &Moved) -> Value {
+    json!({"id": moved.stem.short(), "stem": moved.stem.as_str(), "file": moved.name})
 }

@@ -6,9 +6,9 @@ use serde_json::json;
 use crate::cli::args::shared::Ids;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::ID;
-use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::each::each;
 use crate::engine::Engine;
 use crate::engine::EngineError;
 use crate::engine::Settled;
@@ -29,44 +29,18 @@ fn settle(
     done: &str,
     settle: impl Fn(&Engine, &str) -> Result<Settled, EngineError>,
 ) -> Result<Outcome, Failure> {
-    let engine = context.engine()?;
-    let (mut settled, mut failed) = (Vec::new(), Vec::new());
-    for id in &command.ids {
-        match settle(&engine, id) {
-            Ok(one) => {
-                let short = one.stem.short();
-                let found = one.found.iter();
-                if context.output.json {
-                    let found: Vec<Value> = found
-                        .map(|found| json!({"kind": found.kind, "line": found.line}))
-                        .collect();
-                    settled.push(json!({"id": short, "stem": one.stem.as_str(), "found": found}));
-                } else if one.found.is_empty() {
-                    let line = format!("nothing to do in {ID}{short}{ID:#}");
-                    context.output.line(line)?;
-                } else {
-                    let found: Vec<String> = found.map(ToString::to_string).collect();
-                    let found = found.join(", ");
-                    let line = format!("{done} in {ID}{short}{ID:#}: {found}");
-                    context.output.line(line)?;
-                }
-            }
-            Err(error) => {
-                let failure = Failure::from(error);
-                failed.push(json!({"id": id, "error": failure.what.clone()}));
-                if !context.output.json {
-                    context.output.error(&failure);
-                }
-            }
-        }
-    }
-    let outcome = Outcome::complete(failed.is_empty());
-    if context.output.json {
-        let mut document = serde_json::Map::new();
-        document.insert(done.to_owned(), Value::Array(settled));
-        document.insert("errors".to_owned(), Value::Array(failed));
-        context.output.json(&Value::Object(document))?;
-    }
-    afterwards::after_writing(context, &engine)?;
-    Ok(outcome)
+    each(context, &command.ids, done, |engine, id| {
+        let Settled { stem, found } = settle(engine, id)?;
+        let short = stem.short();
+        let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let line = match shown.is_empty() {
+            true => format!("nothing to do in {ID}{short}{ID:#}"),
+            false => format!("{done} in {ID}{short}{ID:#}: {}", shown.join(", ")),
+        };
+        let found = found.iter();
+        let found = found.map(|found| json!({"kind": found.kind, "line": found.line}));
+        let found: Vec<Value> = found.collect();
+        let json = json!({"id": short, "stem": stem.as_str(), "found": found});
+        Ok((json, Some(line)))
+    })
 }

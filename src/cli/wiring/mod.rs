@@ -2,6 +2,7 @@
 
 pub mod afterwards;
 pub mod context;
+pub mod each;
 pub mod embedding;
 pub mod llm;
 pub mod no_store;
