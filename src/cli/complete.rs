@@ -40,9 +40,9 @@ const VARIABLE: &str = "MEMDIR_COMPLETE";
 const MOST_READ: usize = 1000;
 /// Maximum number of memories that are offered; more typed digits narrow them.
 const MOST_OFFERED: usize = 100;
-/// More of a title is not shown, in characters.
+/// Maximum length of a title that is shown, in characters.
 const LONGEST_TITLE: usize = 60;
-/// Of each file so much is read: fields stand at its beginning.
+/// Maximum number of bytes that are read of each file: its fields stand at the beginning.
 const MOST_BYTES: u64 = 16 << 10;
 /// Marks the candidates whose titles bash is to show.
 const MEMORIES: &str = "memories";
@@ -95,7 +95,7 @@ fn completing(command: Command, parent: &str) -> Command {
         .mut_subcommands(|inner| completing(inner, &name))
 }
 
-/// What stands for values in the help says which they are.
+/// Adds the completer of an argument, chosen by the name of its value in the help.
 fn with_values(arg: Arg, is_archive: bool) -> Arg {
     let value = arg.get_value_names().and_then(|names| names.first());
     let value = value.map_or(String::new(), ToString::to_string);
@@ -117,7 +117,7 @@ fn with_values(arg: Arg, is_archive: bool) -> Arg {
     arg.add(completer)
 }
 
-/// What stands for a memory beside `ID`.
+/// The names of values, beside `ID`, that stand for a memory.
 fn is_memory(value: &str) -> bool {
     ["FROM", "TO", "OLD", "NEW", "LOSER", "COMMIT|ID|PLAN"].contains(&value)
 }
@@ -296,7 +296,7 @@ fn store() -> Option<Store> {
     Some(Store::at(&root).with_links(links))
 }
 
-/// What `--store` says among the words that the shell hands over.
+/// The value of `--store` among the words that the shell hands over.
 fn named_store(words: impl Iterator<Item = OsString>) -> Option<PathBuf> {
     let mut words = words.skip_while(|word| word != "--").skip(1);
     while let Some(word) = words.next() {

@@ -36,7 +36,7 @@ use crate::model::Filter;
 /// A store made of one data set.
 struct Corpus {
     engine: Engine,
-    /// What each memory is called in the data set, by the file's stem.
+    /// The ids of memories in the data set, by stem.
     ids: HashMap<String, String>,
 }
 
@@ -220,7 +220,7 @@ fn ask(
 }
 
 impl Corpus {
-    /// What the data set calls a hit.
+    /// The id of a hit in the data set.
     fn id<'a>(&'a self, hit: &'a Hit) -> &'a str {
         let stem = hit.memory.stem.as_str();
         self.ids.get(stem).map_or(stem, String::as_str)

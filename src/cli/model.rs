@@ -37,7 +37,7 @@ use crate::fetch::FetchError;
 use crate::fetch::RequestLimits;
 use crate::fetch::Url;
 
-/// What a model is tried with.
+/// The sentence that a model is tried with.
 const SENTENCE: &str = "A model that can be used makes a vector of this.";
 
 pub fn model(context: &mut Context, command: &Command) -> Result<Outcome, Failure> {
@@ -61,7 +61,7 @@ impl From<FetchError> for Failure {
     }
 }
 
-/// What can be downloaded by name.
+/// Lists the models that can be downloaded by name.
 fn list(context: &mut Context) -> Result<Outcome, Failure> {
     let models = models_folder(&context.environment)?;
     let is_there = |model: &Model| {
@@ -250,7 +250,7 @@ fn take(
     Ok(Outcome::Done)
 }
 
-/// What the settings have to say so that the model in `folder` is used, as it is made to be.
+/// The changes of settings with which the model in `folder` is used, with its own prefixes and pooling.
 fn changes_for(
     context: &Context,
     folder: &Path,

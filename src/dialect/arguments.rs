@@ -19,7 +19,7 @@ use crate::engine::read_moment;
 use crate::model::POSSIBLE_TIMES;
 use crate::model::Timestamp;
 
-/// What is wrong with a call, for the model to correct itself by.
+/// An error in a call's arguments, worded so that the model can correct itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadArgument(String);

@@ -1,4 +1,4 @@
-//! Answers that fit into so many tokens.
+//! Cuts entries of an answer to a number of tokens.
 
 use serde_json::Value;
 use serde_json::json;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::engine::Engine;
 use crate::engine::Ranking;
 
-/// What a call is about, beside its arguments.
+/// The context of a call: everything but its arguments.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
     pub engine: &'a Engine,
@@ -35,26 +35,26 @@ impl Call<'_> {
     }
 }
 
-/// Who calls, as far as the protocol tells.
+/// The client that calls, as far as the protocol names it.
 #[derive(Debug, Default, Clone)]
 pub struct Caller {
     pub client: Option<String>,
     pub version: Option<String>,
 }
 
-/// What the user has set for a server; the defaults are those of the tool sets.
+/// The user's settings for a server; the defaults are those of the tool sets.
 #[derive(Clone)]
 pub struct Preferences {
     /// Whose memories they are, where a tool set has no word for it.
     pub user: String,
     /// The project or group that a session belongs to; `None` for none.
     pub group: Option<String>,
-    /// How texts are ranked; `None` for as the tool set specifies it.
+    /// The ranking of texts; `None` for the one that the tool set specifies.
     pub ranking: Option<Ranking>,
     pub tier: FeatureTier,
-    /// The most results of a `recall_memory` that does not say how many.
+    /// Maximum number of results of a `recall_memory` that does not say how many.
     pub max_results: usize,
-    /// The most tokens of an answer with previews, and of one with whole texts.
+    /// Maximum number of tokens of an answer with previews, and of one with whole texts.
     pub preview_tokens: usize,
     pub recall_tokens: usize,
     /// A language model, if the user has named one.
@@ -76,7 +76,7 @@ impl Default for Preferences {
     }
 }
 
-/// How much of the prefixed tool set's features are wanted.
+/// The features of the prefixed tool set that are switched on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum FeatureTier {
     /// Words alone.
@@ -113,7 +113,7 @@ impl FeatureTier {
 
 /// A language model as tools use it. Answers are plain texts that nobody has checked.
 pub trait Assistant: Send + Sync {
-    /// What it is called, for `capabilities`.
+    /// Its name, for `capabilities`.
     fn name(&self) -> String;
 
     /// Further words to search for.
@@ -137,7 +137,7 @@ pub trait Assistant: Send + Sync {
     /// As for [`Assistant::expand`].
     fn contradict(&self, one: &str, other: &str) -> Result<(bool, String), String>;
 
-    /// What several texts say, in one.
+    /// One text that summarizes several.
     ///
     /// # Errors
     ///

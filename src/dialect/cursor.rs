@@ -11,7 +11,7 @@ use crate::model::Position;
 
 /// The first byte. Another form gets another one.
 const VERSION: u8 = 1;
-/// Of the version, the sum and the moment, in bytes.
+/// Length of the version, the sum and the moment, in bytes.
 const HEAD: usize = 1 + 8 + 8;
 
 /// The text for what comes behind `position` in the list that `list` describes: its kind and what

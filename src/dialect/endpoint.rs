@@ -21,7 +21,7 @@ use crate::engine::EngineError;
 use crate::engine::OneDeed;
 use crate::engine::PastError;
 
-/// What a request does, by the word of the protocol.
+/// The HTTP method of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
     Get,
@@ -49,7 +49,7 @@ pub struct Endpoint {
     /// One name for it, for programs that are made from the description.
     pub name: &'static str,
     pub summary: &'static str,
-    /// Of path, query and body.
+    /// The parameters of path, query and body.
     pub parameters: &'static [Parameter],
     /// Members of the body that are passed over: they stand in what is answered, and are nobody's to
     /// set.

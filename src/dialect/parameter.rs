@@ -1,4 +1,4 @@
-//! What a tool can be given: one table for the schema that clients see and for what is read.
+//! The parameters of a tool: one table, from which its schema is made and its arguments are read.
 
 use serde_json::Value;
 use serde_json::json;
@@ -16,15 +16,15 @@ pub struct Parameter {
     pub is_required: bool,
     /// It is read where a model gives it, and no schema offers it: another name of what is offered.
     pub is_hidden: bool,
-    /// What a call without it means, as the schema says it.
+    /// The value that a call without it means, as the schema says it.
     pub default: Option<Literal>,
 }
 
-/// What a value may be.
+/// The type of a parameter's value.
 #[derive(Debug, Clone, Copy)]
 pub enum Form {
     Text,
-    /// A list of so many texts.
+    /// A list of `least` to `most` texts.
     Texts {
         least: usize,
         most: usize,
@@ -40,7 +40,7 @@ pub enum Form {
     /// One word of several.
     Word(&'static [&'static str]),
     Object,
-    /// A list of so many objects with these members.
+    /// A list of at most `most` objects with these members.
     Objects {
         members: &'static [Parameter],
         most: usize,

@@ -1,4 +1,4 @@
-//! What tools answer, and how what went wrong is said.
+//! Replies and errors of tools.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::engine::EngineError;
 
 pub use super::json::object;
 
-/// What a tool answers: an object for programs, a text for models.
+/// The reply of a tool: an object for programs, a text for models.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
     /// Empty where the text is all there is.
@@ -63,17 +63,17 @@ pub fn refuse(error: &ToolError) -> Reply {
     Reply::json(json!({"error": error.message()})).failed()
 }
 
-/// Why a call was not done.
+/// The reason why a call was not done.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     #[error(transparent)]
     Argument(#[from] BadArgument),
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// What is there stands against it.
+    /// The call contradicts the present state, such as a title that is taken.
     #[error("{0}")]
     Conflict(String),
-    /// What the tool set forbids, in its own words.
+    /// The tool set forbids the call; the message is the tool set's own.
     #[error("{0}")]
     Refused(String),
 }

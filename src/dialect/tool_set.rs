@@ -25,7 +25,7 @@ pub trait Dialect: Send + Sync {
     }
 }
 
-/// What a server says of itself.
+/// The description of a server for its clients.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
     pub name: &'static str,
@@ -45,7 +45,7 @@ pub struct Tool {
     pub result: Option<fn() -> JsonObject>,
     pub hints: Hints,
     pub run: Run,
-    /// What is answered where that fails.
+    /// Makes the reply of an error.
     pub refuse: fn(&ToolError) -> Reply,
 }
 
@@ -83,7 +83,7 @@ impl Tool {
     }
 }
 
-/// What a client may know of a tool before calling it. No tool reaches out to other systems.
+/// The annotations of a tool for clients. No tool reaches out to other systems.
 #[derive(Debug, Clone, Copy)]
 pub struct Hints {
     pub title: &'static str,
@@ -149,7 +149,7 @@ pub struct Resource {
     pub title: &'static str,
     pub description: &'static str,
     pub mime: &'static str,
-    /// How long a client may keep what it read, in milliseconds.
+    /// Time for which a client may cache the text, in milliseconds.
     pub ttl_ms: u64,
     /// Returns the text; `None` if there is no such thing.
     pub read: fn(&Call<'_>, id: &str) -> Result<Option<String>, ToolError>,
@@ -163,7 +163,7 @@ impl Resource {
         self.uri.ends_with(Resource::ID)
     }
 
-    /// What `uri` names of it: the id, or nothing where it is one thing; `None` if it is not meant.
+    /// The id in `uri`, empty where the resource is one thing; `None` for the address of another one.
     pub fn id_in<'a>(&self, uri: &'a str) -> Option<&'a str> {
         match self.uri.strip_suffix(Resource::ID) {
             Some(base) => uri.strip_prefix(base).filter(|id| !id.is_empty()),

@@ -37,9 +37,9 @@ pub const COMPACT: [&str; 7] = [
     "tags",
 ];
 
-/// What the list is called in the header, whatever it is called in the object.
+/// The name of the list in the header, whatever its key in the object is.
 const NAME: &str = "memories";
-/// What it may be called there.
+/// The keys that the list may have in the object.
 const KEYS: [&str; 2] = ["memories", "results"];
 
 /// An answer that holds a list of memories, as TOON; it ends with a line end.

@@ -50,7 +50,7 @@ pub struct List {
     /// The most
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     pub limit: usize,
-    /// Leave out so many of the newest
+    /// Number of the newest memories to leave out
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub offset: usize,
     #[command(flatten)]

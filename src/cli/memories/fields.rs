@@ -46,7 +46,7 @@ pub fn list(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// What `update --topics` asks for.
+/// The change of topics that `update --topics` describes.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Topics {
     /// These and no others.

@@ -238,7 +238,7 @@ fn suspicion(title: Option<&str>, text: &str) -> Option<String> {
     (!reasons.is_empty()).then(told)
 }
 
-/// What each part adds to a hit's score.
+/// The share of each part in a hit's score.
 fn explained(hit: &Hit, query: &Query) -> Value {
     let parts = hit
         .parts
@@ -325,7 +325,7 @@ pub fn recall(context: &mut Context, command: &Recall) -> Result<Outcome, Failur
     Ok(outcome)
 }
 
-/// How a recall ends: what could not be read is an error, and not what was not found.
+/// The exit of a recall: 2 if a file could not be read, 1 if an id was not found.
 fn recalled_outcome(recalled: &[Recalled]) -> Outcome {
     let error = |one: &Recalled| match one {
         Recalled::Found { .. } => None,

@@ -36,7 +36,7 @@ use crate::engine::history;
 use crate::engine::ops;
 use crate::git::compare_texts;
 
-/// `recall` tells of so many changes.
+/// Maximum number of changes that `recall --verbose` shows.
 const MOST_RECALLED: usize = 10;
 /// Number of equal lines that are shown around each difference.
 const USUAL_CONTEXT: u32 = 3;

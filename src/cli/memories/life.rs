@@ -37,7 +37,7 @@ use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::Visibility;
 
-/// `inspect` tells of so many changes.
+/// Maximum number of changes that `inspect` shows.
 const MOST_RECORDS: usize = 20;
 
 pub fn forget(context: &mut Context, command: &Forget) -> Result<Outcome, Failure> {
@@ -210,7 +210,7 @@ pub fn inspect(context: &mut Context, command: &Inspect) -> Result<Outcome, Fail
     Ok(Outcome::Done)
 }
 
-/// What `log --audit` shows.
+/// Shows the records of the journal, as `log --audit`.
 pub fn audit(context: &mut Context, id: Option<&str>, limit: usize) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let mut records = match id {

@@ -137,7 +137,7 @@ fn named(stem: &Stem) -> Value {
     json!({"id": stem.short(), "stem": stem.as_str()})
 }
 
-/// Of several pairs so much is shown around each difference, and of a named one all.
+/// Number of equal lines around each difference: of several pairs, and of one that is named.
 const BRIEF: u32 = 1;
 const WHOLE: u32 = u32::MAX;
 

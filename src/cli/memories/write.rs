@@ -232,7 +232,7 @@ pub fn update(context: &mut Context, command: Update) -> Result<Outcome, Failure
         _ => ops::update(&engine, &command.id, &change)?,
     };
     let id = engine.live.shown_id(&edited.memory.stem);
-    // Of a life that was set, its end is said: it follows from the tier, the age and the uses.
+    // The end of a life that was set follows from the tier, the age and the uses, so it is shown.
     let (state, _) = live::state_of(&engine.live, &edited.memory);
     let is_life_set = !change.tier.is_keep() || !change.expires.is_keep();
     let tier = state.tier.map(|tier| tier.as_str());
@@ -265,7 +265,7 @@ pub fn update(context: &mut Context, command: Update) -> Result<Outcome, Failure
     Ok(Outcome::Done)
 }
 
-/// What `update` and `edit` print for scripts.
+/// The JSON of a memory that was changed.
 pub fn edited_json(edited: &Edited, id: &str) -> Value {
     let stem = edited.memory.stem.as_str();
     let mut document = json!({"id": id, "stem": stem, "changed": edited.changed});
@@ -312,7 +312,7 @@ pub fn relocate(
     })
 }
 
-/// What is printed for scripts of a memory that was moved.
+/// The JSON of a memory that was moved.
 pub fn moved_json(moved: &Moved) -> Value {
     json!({"id": moved.stem.short(), "stem": moved.stem.as_str(), "file": moved.name})
 }

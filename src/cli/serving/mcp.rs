@@ -121,7 +121,7 @@ fn unconnected(context: &Context, error: BridgeError) -> Failure {
     }
 }
 
-/// What is to be served, with what goes on in the background until it is dropped.
+/// The store to serve, and the background work, which ends when it is dropped.
 pub fn begin(context: &mut Context, wanted: &ToolSet) -> Result<(Served, Background), Failure> {
     let dialect = dialect(context, wanted)?;
     let name = wanted

@@ -32,11 +32,11 @@ use crate::model::is_possible_time;
 /// Where a server listens that was not told where.
 const PORT: u16 = 9077;
 
-/// How many calls a client may make in a second.
+/// Maximum number of calls of one client per second.
 const READS_A_SECOND: u32 = 50;
 const WRITES_A_SECOND: u32 = 10;
 
-/// How many calls are let in at once after a rest.
+/// Maximum number of calls of one client at once after a pause.
 const READS_AT_ONCE: u32 = 200;
 const WRITES_AT_ONCE: u32 = 40;
 
@@ -119,8 +119,8 @@ fn rates(command: &Serve, addresses: &[Address]) -> [[Rate; 2]; 2] {
     }
 }
 
-/// What has to be held for as long as the note holds, by which `mcp --connect` finds this server:
-/// that nobody shows a token to who came to listen there after it.
+/// Takes the lock that is held while the note stands by which `mcp --connect` finds this server, so
+/// that no client shows its token to a program that listens there later.
 fn begin_note(note: &Path) -> Option<Lock> {
     match Lock::try_take(&crate::http::lock_of(note)) {
         Ok(Some(lock)) => Some(lock),

@@ -155,12 +155,12 @@ pub fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failur
     Ok(Outcome::found(failures.is_empty()))
 }
 
-/// How many came in that no search shows, as their life is over.
+/// The number of imported memories whose life is over, which no search shows.
 fn expired(report: &engine::Report) -> Option<String> {
     (report.expired > 0).then(|| format!("expired already: {}", report.expired))
 }
 
-/// What could not be carried over, each sort with how much of it.
+/// The sorts of data that could not be carried over, each with its number.
 fn not_carried(report: &engine::Report) -> Option<String> {
     let sorts: Vec<String> = report
         .not_carried

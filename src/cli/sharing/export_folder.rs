@@ -20,7 +20,7 @@ use crate::format::NoteLink;
 use crate::model::Filter;
 use crate::model::Memory;
 
-/// A name has so many bytes at most: with an id and an ending every file system takes it.
+/// Maximum length of a file's name in bytes: with an id and an ending every file system takes it.
 const LONGEST_NAME: usize = 180;
 
 /// The names of memories here and there.

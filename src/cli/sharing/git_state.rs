@@ -26,7 +26,7 @@ pub fn show(context: &mut Context, engine: &Engine) -> Result<Outcome, Failure> 
     Ok(Outcome::Done)
 }
 
-/// How the store is committed, as rows for people.
+/// The state of git as rows for people.
 pub fn git_rows(
     git: &Result<GitStatus, EngineError>,
     now: DateTime<Utc>,
@@ -115,7 +115,7 @@ pub fn git_json(git: &Result<GitStatus, EngineError>) -> Value {
     }
 }
 
-/// What is not committed because of what it holds, for scripts.
+/// The JSON of memories that are held back from commits.
 pub fn held_back_json(held_back: &[Quarantined]) -> Value {
     held_back
         .iter()

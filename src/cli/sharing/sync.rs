@@ -20,9 +20,9 @@ use crate::engine::Setup;
 use crate::engine::history;
 use crate::git::NetworkError;
 
-/// Longer than anything takes that is not the network.
+/// Maximum time to wait for another process that syncs: longer than any step but the network.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The most files that were left out and are named.
+/// Maximum number of left out files that are named.
 const SHOWN: usize = 20;
 /// No event tells when another process is done.
 const PAUSE: Duration = Duration::from_millis(50);

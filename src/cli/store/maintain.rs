@@ -69,7 +69,7 @@ pub fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcome, Fail
     Ok(Outcome::Done)
 }
 
-/// How far memories are found by their meaning.
+/// The number of memories that have vectors, and which model answers until all have.
 fn embedded_line(embedding: Option<&MeaningStatus>) -> String {
     let Some(embedding) = embedding else {
         return String::new();
@@ -87,7 +87,7 @@ fn embedded_line(embedding: Option<&MeaningStatus>) -> String {
     format!("{complete} of {memories}; a server embeds the rest, or memdir reindex{meanwhile}")
 }
 
-/// That the host of the model does not answer, and what that means.
+/// The line about a host of models that does not answer.
 fn outage_line(outage: &Outage, now: DateTime<Utc>) -> String {
     let left = (outage.next - now).num_seconds();
     let next = match left > 0 {
@@ -306,7 +306,7 @@ fn show_findings(output: &mut Output, findings: &[Finding], verbose: bool) -> st
 /// In folders with more files, whatever goes through them is slow: listings, editors, git.
 const MANY_FILES: usize = 10_000;
 
-/// What to do about a folder of so many files, if it is too many.
+/// The advice for a folder with this number of files, if it has too many.
 fn crowded(files: usize) -> Option<String> {
     (files > MANY_FILES).then(|| format!("{files} files lie in one folder: memdir layout by-month"))
 }

@@ -249,7 +249,7 @@ fn what_follows(remote: &RemoteHistory) -> [String; 5] {
     ]
 }
 
-/// Asks for what nobody types by mistake: the id, or of several how many they are.
+/// Asks the user to type the id, or the number of several: neither is typed by mistake.
 fn is_erasing_confirmed(
     context: &mut Context,
     named: &[(Stem, String)],

@@ -39,7 +39,7 @@ pub fn reset(context: &mut Context, command: &Reset) -> Result<Outcome, Failure>
     show(context, &engine, &done, false)
 }
 
-/// Asks for the number of memories, or the store's name: nobody types these by mistake.
+/// Asks the user to type the number of memories, or the store's name: neither is typed by mistake.
 fn is_confirmed(context: &mut Context, engine: &Engine, planned: &Done) -> Result<bool, Failure> {
     if context.output.json || !std::io::stdin().is_terminal() {
         return Err(
@@ -70,7 +70,7 @@ fn is_confirmed(context: &mut Context, engine: &Engine, planned: &Done) -> Resul
     Ok(answer == count.to_string() || answer == name)
 }
 
-/// What happens on other machines.
+/// Notes about the effect on other machines.
 fn what_follows(engine: &Engine, reset: &Done) -> Vec<&'static str> {
     let mut lines = Vec::new();
     if reset.has_remote {

@@ -24,7 +24,7 @@ use crate::engine::history;
 use crate::engine::ops;
 use crate::model::IN_PLACE;
 
-/// What a new store's settings file says. It marks the folder as a store.
+/// The text of a new store's settings file, which marks the folder as a store.
 const SETTINGS: &str = "\
 # Settings of this memdir store. They travel with it, so they never name a command, an endpoint
 # or a path. `memdir config` shows every setting and where it comes from.

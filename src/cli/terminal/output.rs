@@ -292,8 +292,8 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// What our own styles, and those of the log, are made of. None of them hides or moves anything, so a memory that holds one
-/// gains nothing by it.
+/// The escape sequences of our own styles and of the log's. None of them hides or moves text, so a
+/// memory that holds one gains nothing by it.
 const OURS: [&str; 9] = [
     "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m",
     "\x1b[3m",

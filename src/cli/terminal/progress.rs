@@ -1,10 +1,10 @@
-//! Bars on standard error for what takes long, hidden where nobody looks.
+//! Progress bars on standard error, hidden where it is no terminal.
 
 use indicatif::ProgressBar;
 use indicatif::ProgressDrawTarget;
 use indicatif::ProgressStyle;
 
-/// A bar on standard error; hidden where nobody looks.
+/// A bar on standard error, hidden where that is no terminal.
 pub fn progress_bar(what: &'static str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}");
@@ -13,7 +13,7 @@ pub fn progress_bar(what: &'static str) -> ProgressBar {
     bar
 }
 
-/// As [`progress_bar`], for what nobody can count before it is done.
+/// As [`progress_bar`], where the total is not known.
 pub fn counting_bar(what: &'static str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{msg} {pos}");

@@ -8,10 +8,10 @@ use crate::words::is_stop_word;
 
 /// Shorter words say little, and stand everywhere.
 const SHORTEST: usize = 3;
-/// Words that begin alike are forms of one word if so many letters are the same.
+/// Minimum number of equal letters at the beginning of two words that are forms of one word.
 const STEM: usize = 4;
 
-/// What was searched for, to be found again in what is shown.
+/// The words of a search, to be highlighted in the texts that are shown.
 pub struct HighlightedWords {
     words: Vec<String>,
     /// Parts of words count, as in a search by keywords.

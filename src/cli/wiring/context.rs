@@ -1,4 +1,4 @@
-//! What commands work with: the settings, the surroundings, the output, and the store they open.
+//! The context of a command: settings, environment, output, and the store it opens.
 
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::Output;
@@ -50,7 +50,7 @@ impl Outcome {
     }
 }
 
-/// What commands work with.
+/// The context of a command.
 pub struct Context {
     pub config: Config,
     pub environment: Environment,
@@ -142,7 +142,7 @@ impl Context {
         open(self.options(root))
     }
 
-    /// How the store at `root` is opened.
+    /// The options with which the store at `root` is opened.
     pub fn options(&self, root: &std::path::Path) -> Options {
         let config = &self.config;
         let consent = Consent::new(self.environment.records(), root, self.naming_of(root));
@@ -183,7 +183,7 @@ impl Context {
         }
     }
 
-    /// What opens models, once somebody asks for meaning; nothing without one.
+    /// Opens the models of the settings when a search by meaning needs one; `None` without a model.
     pub fn models(&self) -> Option<Arc<dyn Models>> {
         if self.config.embedding.provider.value == Provider::Off {
             return None;

@@ -31,7 +31,7 @@ use crate::fetch::FetchClient;
 use crate::fetch::RequestLimits;
 use crate::fetch::Url;
 
-/// What the settings come to.
+/// The embedder that the settings choose.
 pub enum Chosen {
     /// Searches are by words, and nothing is wrong with that.
     Nothing,
@@ -56,8 +56,7 @@ impl Chosen {
     }
 }
 
-/// What makes vectors of texts, by the settings; nothing if they want none. Nothing is loaded or
-/// asked when a model is opened.
+/// Opens the embedder of the settings; opening loads no model and asks no host.
 ///
 /// A model that is wanted and cannot be used costs a warning, not the search: searches go on by
 /// words.
@@ -96,7 +95,7 @@ impl Models for Configured {
     }
 }
 
-/// What the settings come to; nothing is loaded or asked.
+/// The embedder that the settings choose. Loads no model and asks no host.
 pub fn chosen(config: &Config, environment: &Environment) -> Chosen {
     let settings = &config.embedding;
     let made = match settings.provider.value {
@@ -168,7 +167,7 @@ pub fn open(config: &Config, folder: &Path) -> Result<Local, Failure> {
     })
 }
 
-/// Half of what the machine has: whoever works on it is to notice nothing.
+/// Half of the machine's cores, at most four, so that people who work on it notice nothing.
 fn usual_threads() -> usize {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     threads.div_ceil(2).min(4)
@@ -243,7 +242,7 @@ fn hosted(
     Ok(Chosen::Hosted(Box::new(embedder)))
 }
 
-/// How searches find what they find, in one line.
+/// One line that says whether searches are by words or by meaning, and with which model.
 pub fn line(config: &Config, environment: &Environment, chosen: &Chosen) -> String {
     match chosen {
         Chosen::Nothing => {

@@ -73,7 +73,7 @@ pub fn assistant(context: &Context) -> Result<Option<Arc<dyn Assistant>>, Failur
 /// A language model that is asked while agents work. Texts are sent without credentials.
 struct Asked {
     llm: Llm,
-    /// Of a summary, in characters.
+    /// Length of a summary in characters.
     length: usize,
 }
 
@@ -150,7 +150,7 @@ fn open(context: &Context) -> Result<Option<Llm>, Failure> {
     Ok(Some(llm))
 }
 
-/// What is sent of a memory: without credentials.
+/// The text of a memory that is sent: without credentials.
 fn note(memory: &Memory) -> SourceNote {
     let title = memory.title.as_deref().map(|title| format!("{title}\n"));
     let text = title.unwrap_or_default() + &memory.content;

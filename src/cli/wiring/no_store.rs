@@ -94,7 +94,7 @@ fn obstacle(root: &Path) -> Obstacle {
     }
 }
 
-/// What is said of a store that a command found missing.
+/// The message of a command that made a missing store.
 pub fn made(root: &std::path::Path) -> String {
     format!("there was no store in {}: it was made", root.display())
 }

@@ -18,7 +18,7 @@ use crate::embed::Local;
 use crate::embed::LocalSettings;
 use crate::embed::Pooling;
 
-/// What vectors depend on, of the settings of a model.
+/// The settings of a model that its vectors depend on.
 #[derive(Serialize, Deserialize)]
 struct Note {
     folder: PathBuf,
@@ -67,7 +67,7 @@ pub fn note(environment: &Environment, model: &Local) {
     }
 }
 
-/// How the model with this id was opened the last time, but for its threads and libraries.
+/// The settings with which the model of this id was opened last, without threads and libraries.
 pub fn noted(environment: &Environment, id: &str) -> Option<LocalSettings> {
     let text = fs::read_to_string(path(environment, id)?).ok()?;
     let note: Note = serde_json::from_str(&text).ok()?;

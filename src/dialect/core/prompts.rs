@@ -17,7 +17,7 @@ use crate::engine::ops;
 use crate::model::Filter;
 use crate::model::estimated_tokens;
 
-/// As many memories stand in a prompt at most, and so many tokens of them.
+/// Maximum number of memories in a prompt, and of their tokens.
 const MOST: usize = 12;
 const TOKENS: usize = 2000;
 /// Maximum number of characters of one memory.

@@ -6,7 +6,7 @@ use crate::dialect::reply::ToolError;
 use serde_json::Value;
 use serde_json::json;
 
-/// How a tool of our own says what went wrong.
+/// The reply of one of our own tools that failed.
 pub(super) fn failure_object(error: &ToolError) -> Reply {
     Reply::json(json!({"error": error.message()})).failed()
 }

@@ -14,7 +14,7 @@ use crate::engine::Query;
 use crate::engine::ops;
 use crate::model::Filter;
 
-/// How many memories are the newest.
+/// Number of memories that the list of the newest shows.
 const RECENT: usize = 20;
 const MARKDOWN: &str = "text/markdown";
 

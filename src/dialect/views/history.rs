@@ -31,7 +31,7 @@ pub struct ChangeView<'a> {
     memories: Vec<ChangedMemory<'a>>,
 }
 
-/// What a change did to one memory.
+/// The effect of a change on one memory.
 #[derive(Serialize, JsonSchema)]
 struct ChangedMemory<'a> {
     id: &'a str,
@@ -58,7 +58,7 @@ impl<'a> From<&'a PastChange> for ChangeView<'a> {
     }
 }
 
-/// What a memory says now, and said before.
+/// The present text of a memory beside an earlier one.
 #[derive(Serialize, JsonSchema)]
 pub struct DiffView<'a> {
     pub id: String,

@@ -39,7 +39,7 @@ impl<'a> From<&'a Status> for StatusView<'a> {
     }
 }
 
-/// What is wrong with one file.
+/// A problem of one file.
 #[derive(Serialize, JsonSchema)]
 pub struct FindingView<'a> {
     file: &'a str,
@@ -48,7 +48,7 @@ pub struct FindingView<'a> {
     hint: &'static str,
 }
 
-/// What is wrong with files.
+/// The views of problems of files.
 pub fn findings<'a>(findings: &'a [Finding]) -> Vec<FindingView<'a>> {
     let view = |Finding { file, problem }: &'a Finding| FindingView {
         file,
