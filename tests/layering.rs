@@ -302,7 +302,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ("cli/sharing", &["args", "terminal", "wiring"]),
     (
         "cli/store",
-        &["args", "complete", "model", "sharing", "terminal", "wiring"],
+        &["args", "complete", "sharing", "terminal", "wiring"],
     ),
     ("cli/memories", &["args", "store", "terminal", "wiring"]),
     ("cli/serving", &["args", "store", "terminal", "wiring"]),

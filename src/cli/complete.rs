@@ -276,7 +276,7 @@ fn stem_of(name: &str) -> Stem {
 
 /// The store that the command line on the shell's screen is about.
 fn store() -> Option<Store> {
-    let environment = super::wiring::surroundings::prepare().ok()?;
+    let environment = super::wiring::environment::prepare().ok()?;
     let flags = Flags {
         store: named_store(std::env::args_os()),
         read_only: true,

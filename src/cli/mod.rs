@@ -37,11 +37,11 @@ use self::sharing::sync;
 use self::store::adopt;
 use self::store::config;
 use self::store::layout;
-use self::store::maintain;
 use self::store::purge;
 use self::store::reset;
 use self::store::secrets;
 use self::store::setup;
+use self::store::status;
 use self::store::trust;
 use self::terminal::fail::Failure;
 use self::terminal::log;
@@ -49,7 +49,7 @@ use self::terminal::output::Output;
 use self::terminal::pager::Pager;
 use self::wiring::context::Context;
 use self::wiring::context::Outcome;
-use self::wiring::surroundings;
+use self::wiring::environment;
 use crate::config::Config;
 use crate::config::Environment;
 use crate::config::Flags;
@@ -68,7 +68,7 @@ pub fn run() -> ExitCode {
             anstream::println!("{}", args::overview());
             Ok(Outcome::Done)
         }
-        Some(command) => surroundings::prepare()
+        Some(command) => environment::prepare()
             .and_then(|environment| dispatch(&args, command, environment, &mut output, &mut pager)),
     };
     let flushed = output.flush();
@@ -169,8 +169,8 @@ fn dispatch(
         Command::Reset(command) => reset::reset(&mut context, &command),
         Command::Resolve(command) => resolve::resolve(&mut context, &command),
         Command::Eval(command) => eval::eval(&mut context, &command),
-        Command::Reindex(command) => maintain::reindex(&mut context, &command),
-        Command::Status(command) => maintain::status(&mut context, command.verbose),
+        Command::Reindex(command) => status::reindex(&mut context, &command),
+        Command::Status(command) => status::status(&mut context, command.verbose),
         Command::Allow(command) => secrets::allow(&mut context, &command),
         Command::Redact(command) => secrets::redact(&mut context, &command),
         Command::Log(command) => history::log(&mut context, &command),
@@ -179,7 +179,7 @@ fn dispatch(
         Command::Git(command) => history::git(&mut context, &command),
         Command::Sync(command) => sync::sync(&mut context, &command),
         Command::Model(command) => model::model(&mut context, &command),
-        Command::Verify(command) => maintain::verify(&mut context, command.verbose),
+        Command::Verify(command) => status::verify(&mut context, command.verbose),
         Command::Import(command) => exchange::import(&mut context, &command),
         Command::Export(command) => exchange::export(&mut context, &command),
         Command::Mcp(command) => mcp::mcp(&mut context, &command),

@@ -18,12 +18,12 @@ use super::terminal::output::DIM;
 use super::terminal::progress::progress_bar;
 use super::wiring::context::Context;
 use super::wiring::context::Outcome;
-use super::wiring::embedding::Chosen;
+use super::wiring::embedding::EmbedderChoice;
 use super::wiring::embedding::chosen;
 use super::wiring::embedding::folder_of;
 use super::wiring::embedding::line;
 use super::wiring::embedding::open;
-use super::wiring::opened::models_folder;
+use super::wiring::model_notes::models_folder;
 use crate::config::Embedding;
 use crate::config::ModelName;
 use crate::config::NewValue;
@@ -378,7 +378,7 @@ fn status(context: &mut Context, asks_host: bool) -> Result<Outcome, Failure> {
         rows.push(("set by", origin.to_string()));
     }
     match &chosen {
-        Chosen::Local { embedder, folder } => {
+        EmbedderChoice::Local { embedder, folder } => {
             // The runtime is known once it was needed.
             let tried = embedder.query(SENTENCE);
             let known = catalog::recognised(folder).or_else(|| {
@@ -414,7 +414,7 @@ fn status(context: &mut Context, asks_host: bool) -> Result<Outcome, Failure> {
                 rows.push(("error", error.to_string()));
             }
         }
-        Chosen::Hosted(hosted) => {
+        EmbedderChoice::Hosted(hosted) => {
             document["id"] = hosted.id().into();
             document["dimensions"] = hosted.dimensions().into();
             document["backend"] = hosted.describe().into();
@@ -428,7 +428,7 @@ fn status(context: &mut Context, asks_host: bool) -> Result<Outcome, Failure> {
                 rows.push(("error", error.to_string()));
             }
         }
-        Chosen::Nothing | Chosen::Unusable(_) => {}
+        EmbedderChoice::Nothing | EmbedderChoice::Unusable(_) => {}
     }
     if let Some((name, is_set)) = key {
         let is_set = if is_set { "is set" } else { "is not set" };
@@ -444,7 +444,7 @@ fn status(context: &mut Context, asks_host: bool) -> Result<Outcome, Failure> {
         }
     }
     Ok(match chosen {
-        Chosen::Unusable(_) => Outcome::Nothing,
+        EmbedderChoice::Unusable(_) => Outcome::Nothing,
         _ if !is_fine => Outcome::Nothing,
         _ => Outcome::Done,
     })

@@ -3,9 +3,9 @@
 pub mod adopt;
 pub mod config;
 pub mod layout;
-pub mod maintain;
 pub mod purge;
 pub mod reset;
 pub mod secrets;
 pub mod setup;
+pub mod status;
 pub mod trust;

@@ -188,7 +188,7 @@ impl Context {
         if self.config.embedding.provider.value == Provider::Off {
             return None;
         }
-        Some(Arc::new(embedding::Configured {
+        Some(Arc::new(embedding::ConfiguredModels {
             config: self.config.clone(),
             environment: self.environment.clone(),
         }))

@@ -9,8 +9,8 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::cli::terminal::fail::Failure;
-use crate::cli::wiring::opened;
-use crate::cli::wiring::opened::models_folder;
+use crate::cli::wiring::model_notes;
+use crate::cli::wiring::model_notes::models_folder;
 use crate::config::Config;
 use crate::config::Environment;
 use crate::config::ModelName;
@@ -32,7 +32,7 @@ use crate::fetch::RequestLimits;
 use crate::fetch::Url;
 
 /// The embedder that the settings choose.
-pub enum Chosen {
+pub enum EmbedderChoice {
     /// Searches are by words, and nothing is wrong with that.
     Nothing,
     Local {
@@ -44,14 +44,14 @@ pub enum Chosen {
     Unusable(Failure),
 }
 
-impl Chosen {
+impl EmbedderChoice {
     /// The word for it in JSON.
     pub fn state(&self) -> &'static str {
         match self {
-            Chosen::Nothing => "off",
-            Chosen::Local { .. } => "local",
-            Chosen::Hosted(_) => "hosted",
-            Chosen::Unusable(_) => "unusable",
+            EmbedderChoice::Nothing => "off",
+            EmbedderChoice::Local { .. } => "local",
+            EmbedderChoice::Hosted(_) => "hosted",
+            EmbedderChoice::Unusable(_) => "unusable",
         }
     }
 }
@@ -60,21 +60,21 @@ impl Chosen {
 ///
 /// A model that is wanted and cannot be used costs a warning, not the search: searches go on by
 /// words.
-pub struct Configured {
+pub struct ConfiguredModels {
     pub config: Config,
     pub environment: Environment,
 }
 
-impl Models for Configured {
+impl Models for ConfiguredModels {
     fn set(&self) -> Option<Arc<dyn Embedder>> {
         match chosen(&self.config, &self.environment) {
-            Chosen::Nothing => None,
-            Chosen::Local { embedder, .. } => {
-                opened::note(&self.environment, &embedder);
+            EmbedderChoice::Nothing => None,
+            EmbedderChoice::Local { embedder, .. } => {
+                model_notes::note(&self.environment, &embedder);
                 Some(Arc::new(*embedder))
             }
-            Chosen::Hosted(embedder) => Some(Arc::new(*embedder)),
-            Chosen::Unusable(failure) => {
+            EmbedderChoice::Hosted(embedder) => Some(Arc::new(*embedder)),
+            EmbedderChoice::Unusable(failure) => {
                 tracing::warn!(
                     "{}; searches are by words until then",
                     in_one_line(&failure)
@@ -86,7 +86,7 @@ impl Models for Configured {
 
     fn earlier(&self, id: &str) -> Option<Arc<dyn Embedder>> {
         let settings = &self.config.embedding;
-        let mut noted = opened::noted(&self.environment, id)?;
+        let mut noted = model_notes::noted(&self.environment, id)?;
         noted.threads = settings.threads.value.unwrap_or_else(usual_threads);
         noted.libraries = runtime_libraries(settings.library.value.as_deref(), &noted.folder);
         let embedder = Local::new(noted).ok()?;
@@ -96,18 +96,18 @@ impl Models for Configured {
 }
 
 /// The embedder that the settings choose. Loads no model and asks no host.
-pub fn chosen(config: &Config, environment: &Environment) -> Chosen {
+pub fn chosen(config: &Config, environment: &Environment) -> EmbedderChoice {
     let settings = &config.embedding;
     let made = match settings.provider.value {
-        Provider::Off => return Chosen::Nothing,
+        Provider::Off => return EmbedderChoice::Nothing,
         Provider::Local => local(config, environment),
         Provider::Voyage => hosted(config, environment, EmbeddingProtocol::Voyage),
         Provider::OpenAi => hosted(config, environment, EmbeddingProtocol::OpenAi),
     };
-    made.unwrap_or_else(Chosen::Unusable)
+    made.unwrap_or_else(EmbedderChoice::Unusable)
 }
 
-fn local(config: &Config, environment: &Environment) -> Result<Chosen, Failure> {
+fn local(config: &Config, environment: &Environment) -> Result<EmbedderChoice, Failure> {
     let settings = &config.embedding;
     let Some(model) = &settings.model.value else {
         return Err(Failure::new("a local model is wanted, but none is named")
@@ -128,7 +128,7 @@ fn local(config: &Config, environment: &Environment) -> Result<Chosen, Failure> 
         return Err(Failure::new(what).hint(said));
     }
     let embedder = Box::new(open(config, &folder)?);
-    Ok(Chosen::Local { embedder, folder })
+    Ok(EmbedderChoice::Local { embedder, folder })
 }
 
 /// The model in a folder, used as the settings say.
@@ -189,7 +189,7 @@ fn hosted(
     config: &Config,
     environment: &Environment,
     protocol: EmbeddingProtocol,
-) -> Result<Chosen, Failure> {
+) -> Result<EmbedderChoice, Failure> {
     let settings = &config.embedding;
     let provider = settings.provider.value;
     let Some(model) = &settings.model.value else {
@@ -239,20 +239,20 @@ fn hosted(
     let client = FetchClient::new(&environment.variables, limits);
     let embedder = Hosted::new(hosted, client)
         .map_err(|error| Failure::new(format!("{provider} cannot be used")).because(error))?;
-    Ok(Chosen::Hosted(Box::new(embedder)))
+    Ok(EmbedderChoice::Hosted(Box::new(embedder)))
 }
 
 /// One line that says whether searches are by words or by meaning, and with which model.
-pub fn line(config: &Config, environment: &Environment, chosen: &Chosen) -> String {
+pub fn line(config: &Config, environment: &Environment, chosen: &EmbedderChoice) -> String {
     match chosen {
-        Chosen::Nothing => {
+        EmbedderChoice::Nothing => {
             let said = match &config.embedding.provider.origin {
                 crate::config::Origin::Default => "memdir model download".to_owned(),
                 origin => format!("{origin} says so"),
             };
             format!("searches are by words only ({said})")
         }
-        Chosen::Local { folder, .. } => {
+        EmbedderChoice::Local { folder, .. } => {
             let models = models_folder(environment).ok();
             let is_ours = models.is_some_and(|models| folder.parent() == Some(&models));
             let name = folder.file_name().filter(|_| is_ours);
@@ -262,12 +262,12 @@ pub fn line(config: &Config, environment: &Environment, chosen: &Chosen) -> Stri
             );
             format!("searches are by words and meaning, by {name} on this machine")
         }
-        Chosen::Hosted(hosted) => format!(
+        EmbedderChoice::Hosted(hosted) => format!(
             "searches are by words and meaning, by {}; {}",
             hosted.describe(),
             hosted.notice()
         ),
-        Chosen::Unusable(failure) => {
+        EmbedderChoice::Unusable(failure) => {
             format!("searches are by words only: {}", in_one_line(failure))
         }
     }
@@ -283,7 +283,7 @@ pub fn summary(config: &Config, environment: &Environment) -> (String, Value) {
         "provider": config.embedding.provider.value.to_string(),
         "model": config.embedding.model.value.as_ref().map(ToString::to_string),
     });
-    if let Chosen::Hosted(hosted) = &chosen {
+    if let EmbedderChoice::Hosted(hosted) = &chosen {
         document["sends_to"] = hosted.host().into();
     }
     (said, document)

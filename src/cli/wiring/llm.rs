@@ -67,17 +67,17 @@ pub fn assistant(context: &Context) -> Result<Option<Arc<dyn Assistant>>, Failur
     };
     tracing::info!("{}", llm.notice());
     let length = context.config.maintenance.compaction.budget;
-    Ok(Some(Arc::new(Asked { llm, length })))
+    Ok(Some(Arc::new(LlmAssistant { llm, length })))
 }
 
 /// A language model that is asked while agents work. Texts are sent without credentials.
-struct Asked {
+struct LlmAssistant {
     llm: Llm,
     /// Length of a summary in characters.
     length: usize,
 }
 
-impl Assistant for Asked {
+impl Assistant for LlmAssistant {
     fn name(&self) -> String {
         self.llm.model().to_owned()
     }

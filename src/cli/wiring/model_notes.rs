@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::cli::terminal::fail::Failure;
-use crate::cli::wiring::opened;
+use crate::cli::wiring::model_notes;
 use crate::config::Environment;
 use crate::embed::Embedder;
 use crate::embed::Local;
@@ -31,7 +31,7 @@ struct Note {
 }
 
 fn path(environment: &Environment, id: &str) -> Option<PathBuf> {
-    let models = opened::models_folder(environment).ok()?;
+    let models = model_notes::models_folder(environment).ok()?;
     Some(models.join(".used").join(format!("{id}.json")))
 }
 

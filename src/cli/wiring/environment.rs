@@ -1,9 +1,9 @@
-//! What surrounds the process: limits, mask, folders and variables.
+//! The environment of the process: limits of the system, mask of new files, folders, variables.
 
 use crate::cli::terminal::fail::Failure;
 use crate::config::Environment;
 
-/// Sees to it that limits of the system are errors, not deaths, and looks around.
+/// Has limits of the system be errors instead of deaths, and reads the environment.
 pub fn prepare() -> Result<Environment, Failure> {
     #[cfg(unix)]
     {
