@@ -102,3 +102,81 @@ impl<'a> MemoryView<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::json::to_text;
+    use crate::model::{Kind, Link, MetaValue, Scope, Stem, Tier, Timestamp};
+
+    /// A memory with its mandatory fields.
+    fn memory() -> Memory {
+        let text = |text: &str| text.to_owned();
+        Memory {
+            stem: Stem::from_file_name("20260114_091500_1f3a9c02"),
+            id: text("1f3a9c02"),
+            timestamp: Timestamp::parse("2026-01-14T09:15:00Z").unwrap(),
+            agent: text("claude"),
+            user: text("mira"),
+            topics: vec![text("rust")],
+            title: None,
+            kind: None,
+            namespace: None,
+            scope: None,
+            tier: None,
+            importance: None,
+            confidence: None,
+            source: None,
+            status: None,
+            expires: None,
+            supersedes: Vec::new(),
+            superseded_by: None,
+            links: Vec::new(),
+            metadata: Vec::new(),
+            unknown: Vec::new(),
+            content: text("Text.\n"),
+            problems: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_memory_shows_the_fields_that_it_has() {
+        let memory = memory();
+        let view = MemoryView::new(&memory, memory.id.clone());
+        assert_eq!(
+            to_text(&view),
+            r#"{"id":"1f3a9c02","timestamp":"2026-01-14T09:15:00Z","agent":"claude","user":"mira","topics":["rust"],"content":"Text.\n"}"#
+        );
+    }
+
+    #[test]
+    fn the_fields_of_a_memory_have_one_order() {
+        let text = |text: &str| Some(text.to_owned());
+        let memory = Memory {
+            title: text("Title"),
+            kind: Some(Kind::Semantic),
+            namespace: text("atlas"),
+            scope: Some(Scope::Group),
+            tier: Some(Tier::Long),
+            importance: Some(7),
+            confidence: Some(0.5),
+            source: text("api"),
+            status: text("active"),
+            expires: Timestamp::parse("2027-01-01T00:00:00Z"),
+            supersedes: vec!["d".to_owned()],
+            superseded_by: text("c"),
+            links: vec![Link {
+                to: "a".to_owned(),
+                relation: "b".to_owned(),
+            }],
+            metadata: vec![("n".to_owned(), MetaValue::Int(1))],
+            ..memory()
+        };
+        let mut view = MemoryView::new(&memory, memory.id.clone());
+        view.suspicious = vec!["asks"];
+        assert_eq!(
+            to_text(&view),
+            r#"{"id":"1f3a9c02","timestamp":"2026-01-14T09:15:00Z","agent":"claude","user":"mira","topics":["rust"],"title":"Title","kind":"semantic","namespace":"atlas","scope":"group","tier":"long","importance":7,"confidence":0.5,"source":"api","status":"active","expires":"2027-01-01T00:00:00Z","supersedes":["d"],"superseded_by":"c","links":[{"to":"a","type":"b"}],"metadata":{"n":1},"suspicious":["asks"],"content":"Text.\n"}"#
+        );
+    }
+}

@@ -105,3 +105,68 @@ fn remove(schema: &mut Schema, key: &str) {
         object.shift_remove(key);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::Serialize;
+
+    use super::*;
+
+    /// A view with a member of every sort.
+    #[derive(Serialize, JsonSchema)]
+    struct View<'a> {
+        /// A comment for readers of the code.
+        count: usize,
+        #[schemars(extend("about" = "What to send next"))]
+        cursor: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        score: Option<f64>,
+        #[schemars(skip)]
+        title: &'a str,
+        inner: Vec<Inner>,
+    }
+
+    #[derive(Serialize, JsonSchema)]
+    struct Inner {
+        title: Option<String>,
+    }
+
+    #[test]
+    fn a_schema_says_what_is_sent_and_nothing_of_rust() {
+        let inner = json!({
+            "type": "object",
+            "properties": {"title": {"type": ["string", "null"]}},
+            "required": ["title"],
+        });
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "count": {"type": "integer"},
+                "cursor": {"type": ["string", "null"], "description": "What to send next"},
+                "score": {"type": "number"},
+                "inner": {"type": "array", "items": inner},
+            },
+            "required": ["count", "cursor", "inner"],
+        });
+        let schema = schema_of::<View<'_>>();
+        // As texts, because the order of keys counts.
+        assert_eq!(schema.to_string(), expected.to_string());
+    }
+
+    #[test]
+    fn a_reply_of_a_tool_may_be_an_error() {
+        let inner = json!({
+            "type": "object",
+            "properties": {"title": {"type": ["string", "null"]}, "error": {"type": "string"}},
+        });
+        let expected = json!({
+            "type": "object",
+            "properties": {"results": {"type": "array", "items": inner}},
+            "required": ["results"],
+        });
+        assert_eq!(
+            json!(list_schema::<Inner>()).to_string(),
+            expected.to_string()
+        );
+    }
+}
