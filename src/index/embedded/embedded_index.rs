@@ -352,7 +352,8 @@ fn read_meta(folder: &Path) -> std::io::Result<Vec<u8>> {
     Folder::of_state(folder)?.read_derived(META)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs::File;
     use std::io::Write as _;
