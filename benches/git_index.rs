@@ -8,17 +8,13 @@ use std::fs;
 use std::path::Path;
 
 use divan::Bencher;
-use git2::Index;
-use git2::IndexEntry;
-use git2::IndexTime;
-use git2::Oid;
+use git2::{Index, IndexEntry, IndexTime, Oid};
 
 #[allow(dead_code, reason = "the bench needs only a part of it")]
 #[path = "../src/git/committing/index_file.rs"]
 mod index_file;
 
-use index_file::Edit;
-use index_file::Entry;
+use index_file::{Edit, Entry};
 
 fn main() {
     divan::main();

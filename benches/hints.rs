@@ -8,16 +8,12 @@
 #![allow(clippy::print_stdout, reason = "it prints what it measured")]
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use memdir::clock::SystemClock;
-use memdir::engine::Engine;
-use memdir::engine::Options;
-use memdir::engine::Stored;
-use memdir::engine::ops;
+use memdir::engine::{Engine, Options, Stored, ops};
 use memdir::lifecycle::WritePolicy;
 use memdir::model::NewMemory;
 

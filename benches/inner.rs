@@ -7,42 +7,22 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::hint::black_box;
-use std::sync::Arc;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use chrono::DateTime;
-use chrono::TimeDelta;
-use chrono::Utc;
+use chrono::{DateTime, TimeDelta, Utc};
 use divan::Bencher;
-use divan::counter::BytesCount;
-use divan::counter::ItemsCount;
-use memdir::format;
-use memdir::format::MergeSide;
-use memdir::format::Merged;
-use memdir::injection;
-use memdir::model::Handle;
-use memdir::model::Memory;
-use memdir::model::NewMemory;
-use memdir::model::Stem;
-use memdir::model::Timestamp;
-use memdir::ranking;
-use memdir::ranking::Collection;
-use memdir::ranking::Member;
-use memdir::ranking::Names;
-use memdir::ranking::Postings;
-use memdir::ranking::Ranking;
-use memdir::ranking::RankingSignals;
-use memdir::ranking::ShingleSet;
-use memdir::ranking::TextPart;
-use memdir::ranking::TraitsBuilder;
-use memdir::ranking::fused;
+use divan::counter::{BytesCount, ItemsCount};
+use memdir::format::{MergeSide, Merged};
+use memdir::model::{Handle, Memory, NewMemory, Stem, Timestamp};
 use memdir::ranking::fused::Cosines;
 use memdir::ranking::keyword::Keyword;
-use memdir::secrets;
-use memdir::vectors::VectorKey;
-use memdir::vectors::VectorStore;
-use memdir::vectors::View;
+use memdir::ranking::{
+    Collection, Member, Names, Postings, Ranking, RankingSignals, ShingleSet, TextPart,
+    TraitsBuilder, fused,
+};
+use memdir::vectors::{VectorKey, VectorStore, View};
 use memdir::words::Analyzer;
+use memdir::{format, injection, ranking, secrets};
 
 fn main() {
     divan::main();

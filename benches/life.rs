@@ -9,20 +9,13 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use memdir::clock::Clock;
-use memdir::clock::SystemClock;
-use memdir::engine::Engine;
-use memdir::engine::Options;
-use memdir::engine::Query;
-use memdir::engine::live;
-use memdir::engine::ops;
+use memdir::clock::{Clock, SystemClock};
+use memdir::engine::{Engine, Options, Query, live, ops};
 use memdir::lifecycle::WritePolicy;
-use memdir::model::Filter;
-use memdir::model::NewMemory;
+use memdir::model::{Filter, NewMemory};
 
 const RECALLS: usize = 10_000;
 /// What is quick is done so often.

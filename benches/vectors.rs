@@ -10,11 +10,9 @@
 
 use std::fs;
 use std::io::Write;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use memdir::vectors::VectorKey;
-use memdir::vectors::VectorStore;
+use memdir::vectors::{VectorKey, VectorStore};
 use rayon::prelude::*;
 
 const QUERIES: usize = 50;

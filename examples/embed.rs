@@ -11,14 +11,10 @@
 use std::error::Error;
 use std::io::BufRead;
 use std::path::PathBuf;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use memdir::embed::Embedder;
-use memdir::embed::Local;
-use memdir::embed::LocalSettings;
-use serde_json::Value;
-use serde_json::json;
+use memdir::embed::{Embedder, Local, LocalSettings};
+use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);

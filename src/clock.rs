@@ -1,7 +1,6 @@
 //! The source of the time, which tests can hold still.
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 /// A source of the present moment.
 pub trait Clock: Send + Sync {

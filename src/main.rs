@@ -1,9 +1,8 @@
 //! The program: one command, one exit code.
 
-use std::env;
-use std::io;
 use std::io::Write;
 use std::process::ExitCode;
+use std::{env, io};
 
 fn main() -> ExitCode {
     if let Some(code) = answer_git() {

@@ -9,16 +9,11 @@
 #[path = "layering/imports.rs"]
 mod imports;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use imports::Graph;
-use imports::Program;
-use imports::with_single_uses;
-use imports::without_tests;
+use imports::{Graph, Program, with_single_uses, without_tests};
 
 /// Each top-level module with the modules its files may name, lowest first.
 /// A module may name only modules listed before it.

@@ -3,12 +3,9 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::path::Component;
-use std::path::Path;
+use std::path::{Component, Path};
 
-use super::entry::Access;
-use super::entry::Kind;
-use super::entry::Target;
+use super::entry::{Access, Kind, Target};
 use super::system::Folder;
 
 /// The folder of a store that holds what is derived from its files, and what is this machine's.
@@ -369,8 +366,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::beneath::is_link;
-    use crate::beneath::set_strangers_aside;
+    use crate::beneath::{is_link, set_strangers_aside};
 
     #[test]
     fn a_path_is_cut_before_the_last_folder_of_derived_things() {

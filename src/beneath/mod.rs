@@ -23,12 +23,7 @@ use portable as system;
 #[cfg(unix)]
 use unix as system;
 
-pub use entry::Access;
-pub use entry::Facts;
-pub use entry::Kind;
-pub use entry::Target;
-pub use folder::STATE_FOLDER;
-pub use folder::Temporary;
+pub use entry::{Access, Facts, Kind, Target};
+pub use folder::{STATE_FOLDER, Temporary};
 pub use strangers::set_strangers_aside;
-pub use system::Folder;
-pub use system::is_link;
+pub use system::{Folder, is_link};

@@ -1,17 +1,12 @@
 //! Folders by their paths, where the system has no descriptors of them: each name on the way is looked
 //! at before it is used.
 
-use std::fs;
 use std::fs::File;
-use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
+use std::{fs, io};
 
-use super::entry::Access;
-use super::entry::Facts;
-use super::entry::Kind;
-use super::entry::Target;
+use super::entry::{Access, Facts, Kind, Target};
 
 /// A folder that is held open.
 #[derive(Debug)]

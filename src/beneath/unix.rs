@@ -2,24 +2,14 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
-use std::os::fd::BorrowedFd;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::AtFlags;
-use rustix::fs::Dir;
-use rustix::fs::FileType;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::entry::Access;
-use super::entry::Facts;
-use super::entry::Kind;
-use super::entry::Target;
+use super::entry::{Access, Facts, Kind, Target};
 
 const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -190,8 +180,7 @@ fn open_below(fd: &OwnedFd, relative: &str, flags: OFlags, mode: Mode) -> io::Re
     let flags = flags | OFlags::NOFOLLOW;
     #[cfg(target_os = "linux")]
     {
-        use std::sync::atomic::AtomicBool;
-        use std::sync::atomic::Ordering;
+        use std::sync::atomic::{AtomicBool, Ordering};
 
         use rustix::fs::ResolveFlags;
         /// The kernel is older, or a filter of system calls keeps it from us.

@@ -6,33 +6,22 @@
 //! At most [`MOST_READ`] files are read, the newest.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chrono::DateTime;
-use clap::Arg;
-use clap::Command;
+use clap::{Arg, Command};
 use clap_complete::CompleteEnv;
-use clap_complete::engine::ArgValueCompleter;
-use clap_complete::engine::CompletionCandidate;
-use clap_complete::env::Bash;
-use clap_complete::env::EnvCompleter;
-use clap_complete::env::Shells;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::env::{Bash, EnvCompleter, Shells};
 
 use super::args;
 use super::terminal::output::visible;
-use crate::config::Config;
-use crate::config::Flags;
-use crate::files::LinkPolicy;
-use crate::files::Place;
-use crate::files::Storage;
-use crate::files::Store;
+use crate::config::{Config, Flags};
+use crate::files::{LinkPolicy, Place, Storage, Store};
 use crate::format;
-use crate::model::Memory;
-use crate::model::Stem;
+use crate::model::{Memory, Stem};
 
 /// Set by the scripts of `memdir completions`, to the shell's name.
 const VARIABLE: &str = "MEMDIR_COMPLETE";
@@ -63,10 +52,7 @@ pub fn answer() -> bool {
 }
 
 fn shells() -> [&'static dyn EnvCompleter; 5] {
-    use clap_complete::env::Elvish;
-    use clap_complete::env::Fish;
-    use clap_complete::env::Powershell;
-    use clap_complete::env::Zsh;
+    use clap_complete::env::{Elvish, Fish, Powershell, Zsh};
     [&BashWithTitles, &Elvish, &Fish, &Powershell, &Zsh]
 }
 

@@ -4,34 +4,17 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::args::eval::Eval;
-use super::args::eval::Form;
+use super::args::eval::{Eval, Form};
 use super::terminal::fail::Failure;
 use super::terminal::progress::progress_bar;
-use super::wiring::context::Context;
-use super::wiring::context::Outcome;
-use super::wiring::context::open;
-use crate::engine;
-use crate::engine::Engine;
-use crate::engine::Hit;
-use crate::engine::Imported;
-use crate::engine::Query;
-use crate::engine::QueryKind;
-use crate::engine::Ranking;
-use crate::engine::live;
-use crate::engine::meaning;
-use crate::engine::ops;
-use crate::eval;
-use crate::eval::Dataset;
-use crate::eval::EvalQuestion;
-use crate::eval::Measures;
-use crate::eval::Tally;
-use crate::import;
+use super::wiring::context::{Context, Outcome, open};
+use crate::engine::{Engine, Hit, Imported, Query, QueryKind, Ranking, live, meaning, ops};
+use crate::eval::{Dataset, EvalQuestion, Measures, Tally};
 use crate::import::Defaults;
 use crate::model::Filter;
+use crate::{engine, eval, import};
 
 /// A store made of one data set.
 struct Corpus {

@@ -19,40 +19,18 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
-use self::args::Args;
-use self::args::Command;
-use self::memories::archive;
-use self::memories::edit;
-use self::memories::find;
-use self::memories::history;
-use self::memories::life;
-use self::memories::maintenance;
-use self::memories::resolve;
-use self::memories::stats;
-use self::memories::write;
-use self::serving::mcp;
-use self::serving::serve;
-use self::sharing::exchange;
-use self::sharing::sync;
-use self::store::adopt;
-use self::store::config;
-use self::store::layout;
-use self::store::purge;
-use self::store::reset;
-use self::store::secrets;
-use self::store::setup;
-use self::store::status;
-use self::store::trust;
+use self::args::{Args, Command};
+use self::memories::{archive, edit, find, history, life, maintenance, resolve, stats, write};
+use self::serving::{mcp, serve};
+use self::sharing::{exchange, sync};
+use self::store::{adopt, config, layout, purge, reset, secrets, setup, status, trust};
 use self::terminal::fail::Failure;
 use self::terminal::log;
 use self::terminal::output::Output;
 use self::terminal::pager::Pager;
-use self::wiring::context::Context;
-use self::wiring::context::Outcome;
+use self::wiring::context::{Context, Outcome};
 use self::wiring::environment;
-use crate::config::Config;
-use crate::config::Environment;
-use crate::config::Flags;
+use crate::config::{Config, Environment, Flags};
 
 /// Runs the program's command line.
 pub fn run() -> ExitCode {

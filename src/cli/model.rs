@@ -4,38 +4,20 @@ use std::fs;
 use std::path::Path;
 
 use indicatif::ProgressStyle;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::args::model::Model as Command;
-use super::args::model::ModelDownload;
-use super::args::model::ModelUse;
-use super::store::config::edited_for_user;
-use super::store::config::save;
+use super::args::model::{Model as Command, ModelDownload, ModelUse};
+use super::store::config::{edited_for_user, save};
 use super::terminal::fail::Failure;
-use super::terminal::output::BOLD;
-use super::terminal::output::DIM;
+use super::terminal::output::{BOLD, DIM};
 use super::terminal::progress::progress_bar;
-use super::wiring::context::Context;
-use super::wiring::context::Outcome;
-use super::wiring::embedding::EmbedderChoice;
-use super::wiring::embedding::chosen;
-use super::wiring::embedding::folder_of;
-use super::wiring::embedding::line;
-use super::wiring::embedding::open;
+use super::wiring::context::{Context, Outcome};
+use super::wiring::embedding::{EmbedderChoice, chosen, folder_of, line, open};
 use super::wiring::model_notes::models_folder;
-use crate::config::Embedding;
-use crate::config::ModelName;
-use crate::config::NewValue;
-use crate::config::Origin;
-use crate::embed::Embedder;
-use crate::embed::catalog;
-use crate::embed::catalog::Model;
-use crate::embed::catalog::State;
-use crate::fetch::FetchClient;
-use crate::fetch::FetchError;
-use crate::fetch::RequestLimits;
-use crate::fetch::Url;
+use crate::config::{Embedding, ModelName, NewValue, Origin};
+use crate::embed::catalog::{Model, State};
+use crate::embed::{Embedder, catalog};
+use crate::fetch::{FetchClient, FetchError, RequestLimits, Url};
 
 /// The sentence that a model is tried with.
 const SENTENCE: &str = "A model that can be used makes a vector of this.";

@@ -2,22 +2,14 @@
 
 use std::fs::File;
 use std::io;
-use std::io::BufWriter;
-use std::io::Seek as _;
-use std::io::Write;
+use std::io::{BufWriter, Seek as _, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use zerocopy::FromBytes as _;
-use zerocopy::IntoBytes as _;
+use zerocopy::{FromBytes as _, IntoBytes as _};
 
-use super::Bytes;
-use super::Column;
-use super::Plain;
-use super::Storage;
-use crate::beneath::Access;
-use crate::beneath::Folder;
-use crate::beneath::Target;
+use super::{Bytes, Column, Plain, Storage};
+use crate::beneath::{Access, Folder, Target};
 
 /// Says what the file is, and in which order its numbers have their bytes.
 const MAGIC: u64 = u64::from_ne_bytes(*b"mdcolum1");

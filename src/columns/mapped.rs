@@ -20,22 +20,14 @@ use std::fs::File;
 use std::io;
 use std::io::Read as _;
 use std::ops::Deref;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::Weak;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use memmap2::Mmap;
 use zerocopy::IntoBytes as _;
 
-use crate::beneath::Access;
-use crate::beneath::Facts;
-use crate::beneath::Folder;
-use crate::beneath::Kind;
+use crate::beneath::{Access, Facts, Folder, Kind};
 
 /// Maximum size, in bytes, of a file that is read and not mapped. Balances what each process holds
 /// by itself against the maps, which are asked after on every answer.
@@ -313,14 +305,8 @@ unsafe impl stable_deref_trait::StableDeref for Bytes {}
 mod guard {
     use std::cell::UnsafeCell;
     use std::mem::MaybeUninit;
-    use std::sync::Mutex;
-    use std::sync::Once;
-    use std::sync::PoisonError;
-    use std::sync::atomic::AtomicBool;
-    use std::sync::atomic::AtomicPtr;
-    use std::sync::atomic::AtomicUsize;
-    use std::sync::atomic::Ordering;
-    use std::sync::atomic::fence;
+    use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+    use std::sync::{Mutex, Once, PoisonError};
 
     use memmap2::Mmap;
 

@@ -11,20 +11,12 @@ mod file;
 mod mapped;
 
 use std::fmt;
-use std::ops::Deref;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
-use zerocopy::FromBytes;
-use zerocopy::Immutable;
-use zerocopy::IntoBytes;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-pub use file::ColumnWriter;
-pub use file::Columns;
-pub use file::remove;
-pub use mapped::Bytes;
-pub use mapped::changed_in;
-pub use mapped::forget_changed_in;
-pub use mapped::forgotten_changes;
+pub use file::{ColumnWriter, Columns, remove};
+pub use mapped::{Bytes, changed_in, forget_changed_in, forgotten_changes};
 
 /// A value that a column may hold: one of which every pattern of bits is valid.
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy {}

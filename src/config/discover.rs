@@ -1,11 +1,9 @@
 //! Finds the store where nobody names it.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::model::IN_PLACE;
-use crate::model::Stem;
+use crate::model::{IN_PLACE, Stem};
 
 /// The way in which a store was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

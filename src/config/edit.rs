@@ -1,8 +1,6 @@
 //! Changes single settings in the text of a settings file; everything else stays.
 
-use toml_edit::DocumentMut;
-use toml_edit::Item;
-use toml_edit::Table;
+use toml_edit::{DocumentMut, Item, Table};
 
 /// The value of a setting.
 #[derive(Debug, Clone)]

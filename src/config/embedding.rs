@@ -5,17 +5,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
-use super::key::KeyVariable;
-use super::key::held;
+use super::key::{KeyVariable, held};
 use super::layer::SettingsLayer;
 use super::providers::Provider;
-use super::setting::ConfigError;
-use super::setting::Origin;
-use super::setting::Setting;
+use super::setting::{ConfigError, Origin, Setting};
 use super::table::SettingId;
 use super::values::SettingValues;
 

@@ -1,11 +1,9 @@
 //! The surroundings of the process: flags for all commands, variables, folders.
 
 use std::collections::HashMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::setting::Origin;
-use super::setting::Setting;
+use super::setting::{Origin, Setting};
 use crate::trust::Records;
 
 /// Flags of the command line for all commands.

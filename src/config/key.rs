@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use super::environment::Environment;
-use super::setting::Origin;
-use super::setting::Setting;
+use super::setting::{Origin, Setting};
 use super::table::SettingId;
 use super::values::SettingValues;
 

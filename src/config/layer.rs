@@ -1,18 +1,12 @@
 //! One settings file: the settings that it states, each tried by itself.
 
-use std::fs;
 use std::fs::File;
-use std::io;
 use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use super::setting::ConfigError;
-use super::setting::Origin;
-use super::setting::Setting;
-use super::table::Scope;
-use super::table::SettingId;
-use super::table::TABLE;
+use super::setting::{ConfigError, Origin, Setting};
+use super::table::{Scope, SettingId, TABLE};
 use super::value::SettingValue;
 
 /// A settings file of a store that has more is passed over.

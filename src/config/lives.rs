@@ -5,16 +5,10 @@
 
 use super::table::SettingId;
 use super::values::SettingValues;
-use crate::lifecycle::Cleanup;
-use crate::lifecycle::Compaction;
-use crate::lifecycle::Decay;
-use crate::lifecycle::DuplicatePolicy;
-use crate::lifecycle::Life;
-use crate::lifecycle::Maintenance;
-use crate::lifecycle::Observations;
-use crate::lifecycle::Promotion;
-use crate::lifecycle::Reflection;
-use crate::lifecycle::WritePolicy;
+use crate::lifecycle::{
+    Cleanup, Compaction, Decay, DuplicatePolicy, Life, Maintenance, Observations, Promotion,
+    Reflection, WritePolicy,
+};
 
 pub(super) fn life(values: &SettingValues) -> Life {
     let count = |id| values.whole(id).value as u32;

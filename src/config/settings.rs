@@ -1,35 +1,23 @@
 //! All settings as one value, made of what flags, variables and files state.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::discover;
 use super::discover::StoreOrigin;
 use super::embedding::Embedding;
-use super::environment::Environment;
-use super::environment::Flags;
+use super::environment::{Environment, Flags};
 use super::layer::SettingsLayer;
-use super::lives;
 use super::llm::LlmSetting;
 use super::mcp::McpSettings;
-use super::setting::ConfigError;
-use super::setting::Origin;
-use super::setting::Setting;
-use super::store::FoundStore;
-use super::store::find_store;
-use super::store::is_same_folder;
+use super::setting::{ConfigError, Origin, Setting};
+use super::store::{FoundStore, find_store, is_same_folder};
 use super::table::SettingId;
 use super::value::list;
 use super::values::SettingValues;
-use super::variables;
+use super::{discover, lives, variables};
 use crate::git;
-use crate::lifecycle::Life;
-use crate::lifecycle::Maintenance;
-use crate::lifecycle::WritePolicy;
-use crate::model::Layout;
-use crate::model::is_global_namespace;
-use crate::model::normalized_namespace;
+use crate::lifecycle::{Life, Maintenance, WritePolicy};
+use crate::model::{Layout, is_global_namespace, normalized_namespace};
 use crate::secrets::Policy;
 use crate::trust::Naming;
 use crate::words::Language;

@@ -1,17 +1,13 @@
 //! Finds the store to use: of the command line, of a variable, above the working folder, of the
 //! user's settings, or the default.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::discover;
 use super::discover::StoreOrigin;
-use super::environment::Environment;
-use super::environment::Flags;
+use super::environment::{Environment, Flags};
 use super::layer::SettingsLayer;
-use super::setting::ConfigError;
-use super::setting::Origin;
-use super::setting::Setting;
+use super::setting::{ConfigError, Origin, Setting};
 use super::table::SettingId;
 
 /// The store to use, and how it was found.

@@ -2,8 +2,7 @@
 //! and one sentence about it. Reading, `memdir config`, the table of docs/SETTINGS.md and the schema
 //! for editors follow from this.
 
-use super::providers::LlmProvider;
-use super::providers::Provider;
+use super::providers::{LlmProvider, Provider};
 use super::value::SettingType;
 
 /// The files that may state a setting.

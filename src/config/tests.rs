@@ -4,18 +4,12 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::Map;
-use serde_json::Value as Json;
-use serde_json::json;
+use serde_json::{Map, Value as Json, json};
 
-use super::environment::Environment;
-use super::environment::Flags;
-use super::setting::ConfigError;
-use super::setting::Origin;
+use super::environment::{Environment, Flags};
+use super::setting::{ConfigError, Origin};
 use super::settings::Config;
-use super::table::Scope;
-use super::table::SettingRow;
-use super::table::TABLE;
+use super::table::{Scope, SettingRow, TABLE};
 use super::value::SettingType;
 
 /// The settings of a user and of a store with these files.

@@ -4,8 +4,7 @@ use std::fmt;
 
 use chrono::TimeDelta;
 
-use super::units::span;
-use super::units::written;
+use super::units::{span, written};
 use crate::words::Language;
 
 /// The type of a setting.

@@ -5,9 +5,7 @@ use chrono::TimeDelta;
 
 use super::environment::Environment;
 use super::layer::SettingsLayer;
-use super::setting::ConfigError;
-use super::setting::Origin;
-use super::setting::Setting;
+use super::setting::{ConfigError, Origin, Setting};
 use super::table::SettingId;
 use super::value::SettingValue;
 

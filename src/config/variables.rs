@@ -2,8 +2,7 @@
 
 use super::environment::Environment;
 use super::layer::printable;
-use super::setting::Origin;
-use super::setting::Setting;
+use super::setting::{Origin, Setting};
 use super::table::SettingId;
 use super::values::SettingValues;
 

@@ -3,21 +3,13 @@
 //! Models send lists as arrays, as JSON in a string, or with commas; numbers as text; absent
 //! values as null. All that is read. What cannot be meant gets a message that says how to call.
 
-use chrono::DateTime;
-use chrono::SecondsFormat;
-use chrono::Utc;
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::Value;
 
 use super::json::JsonObject;
-use super::parameter::Form;
-use super::parameter::Parameter;
-use crate::engine::BadEnd;
-use crate::engine::END_FORMS;
-use crate::engine::Toward;
-use crate::engine::read_end;
-use crate::engine::read_moment;
-use crate::model::POSSIBLE_TIMES;
-use crate::model::Timestamp;
+use super::parameter::{Form, Parameter};
+use crate::engine::{BadEnd, END_FORMS, Toward, read_end, read_moment};
+use crate::model::{POSSIBLE_TIMES, Timestamp};
 
 /// An error in a call's arguments, worded so that the model can correct itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

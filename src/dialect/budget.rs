@@ -1,7 +1,6 @@
 //! Cuts entries of an answer to a number of tokens.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::json::JsonObject;
 use super::reply::written;

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::engine::Engine;
-use crate::engine::Ranking;
+use crate::engine::{Engine, Ranking};
 
 /// The context of a call: everything but its arguments.
 #[derive(Clone, Copy)]

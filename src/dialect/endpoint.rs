@@ -12,14 +12,9 @@ use super::arguments::Arguments;
 use super::call::Call;
 use super::json::JsonObject;
 use super::parameter::Parameter;
-use super::reply::Reply;
-use super::reply::ToolError;
-use super::reply::full;
-use super::tool_set::Run;
-use super::tool_set::Tool;
-use crate::engine::EngineError;
-use crate::engine::OneDeed;
-use crate::engine::PastError;
+use super::reply::{Reply, ToolError, full};
+use super::tool_set::{Run, Tool};
+use crate::engine::{EngineError, OneDeed, PastError};
 
 /// The HTTP method of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

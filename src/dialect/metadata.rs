@@ -1,7 +1,6 @@
 //! The metadata of a memory as JSON.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::json::JsonObject;
 use crate::model::MetaValue;

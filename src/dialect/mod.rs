@@ -25,34 +25,14 @@ pub mod views;
 
 use std::sync::Arc;
 
-pub use arguments::Arguments;
-pub use arguments::BadArgument;
-pub use call::Assistant;
-pub use call::Call;
-pub use call::Caller;
-pub use call::FeatureTier;
-pub use call::Preferences;
-pub use endpoint::Endpoint;
-pub use endpoint::ErrorView;
-pub use endpoint::ParameterLocation;
-pub use endpoint::Refusal;
-pub use endpoint::Verb;
+pub use arguments::{Arguments, BadArgument};
+pub use call::{Assistant, Call, Caller, FeatureTier, Preferences};
+pub use endpoint::{Endpoint, ErrorView, ParameterLocation, Refusal, Verb};
 pub use json::JsonObject;
-pub use parameter::Form;
-pub use parameter::Literal;
-pub use parameter::Parameter;
-pub use parameter::schema;
-pub use preview::Preview;
-pub use preview::PreviewWords;
-pub use preview::preview;
-pub use reply::Reply;
-pub use reply::ToolError;
-pub use tool_set::About;
-pub use tool_set::Dialect;
-pub use tool_set::Hints;
-pub use tool_set::Prompt;
-pub use tool_set::Resource;
-pub use tool_set::Tool;
+pub use parameter::{Form, Literal, Parameter, schema};
+pub use preview::{Preview, PreviewWords, preview};
+pub use reply::{Reply, ToolError};
+pub use tool_set::{About, Dialect, Hints, Prompt, Resource, Tool};
 
 /// The tool sets, the usual one first.
 pub const NAMES: [&str; 4] = ["core", "loci", "ai-memory", "i-am"];

@@ -1,7 +1,6 @@
 //! The parameters of a tool: one table, from which its schema is made and its arguments are read.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::json::JsonObject;
 

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-use aho_corasick::AhoCorasick;
-use aho_corasick::MatchKind;
+use aho_corasick::{AhoCorasick, MatchKind};
 use memchr::memmem::Finder;
 
 use crate::engine::QueryKind;

@@ -1,12 +1,10 @@
 //! Replies and errors of tools.
 
 use serde::Serialize;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::arguments::BadArgument;
-use super::json::JsonObject;
-use super::json::to_object;
+use super::json::{JsonObject, to_object};
 use crate::engine::EngineError;
 
 pub use super::json::object;

@@ -4,8 +4,7 @@ use super::arguments::Arguments;
 use super::call::Call;
 use super::json::JsonObject;
 use super::parameter::Parameter;
-use super::reply::Reply;
-use super::reply::ToolError;
+use super::reply::{Reply, ToolError};
 use crate::engine::OneDeed;
 
 /// A set of tools as one kind of client knows it.

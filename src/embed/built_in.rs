@@ -8,14 +8,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tract_onnx::prelude::Framework;
-use tract_onnx::prelude::InferenceModelExt;
-use tract_onnx::prelude::IntoTValue;
-use tract_onnx::prelude::TValue;
-use tract_onnx::prelude::Tensor;
-use tract_onnx::prelude::TractError;
-use tract_onnx::prelude::TractResult;
-use tract_onnx::prelude::TypedRunnableModel;
+use tract_onnx::prelude::{
+    Framework, InferenceModelExt, IntoTValue, TValue, Tensor, TractError, TractResult,
+    TypedRunnableModel,
+};
 use tract_onnx::tract_core::model::IntoRunnable;
 
 use super::answer::ModelOutput;

@@ -9,12 +9,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::fetch::DownloadRequest;
-use crate::fetch::FetchClient;
-use crate::fetch::FetchError;
-use crate::fetch::Progress;
-use crate::fetch::Url;
-use crate::fetch::sha256_of;
+use crate::fetch::{DownloadRequest, FetchClient, FetchError, Progress, Url, sha256_of};
 
 /// A model that is known by name.
 #[derive(Debug, PartialEq, Eq, Deserialize)]

@@ -7,19 +7,12 @@
 //! nothing: of the model only its signature is read, and its hash.
 
 use std::fs::File;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::EmbedError;
-use super::LocalSettings;
-use super::Pooling;
-use super::onnx_file;
-use super::onnx_file::FLOAT;
-use super::onnx_file::INT64;
-use super::onnx_file::Port;
-use super::onnx_file::Signature;
+use super::onnx_file::{FLOAT, INT64, Port, Signature};
+use super::{EmbedError, LocalSettings, Pooling, onnx_file};
 
 /// A model in a folder, looked at and not loaded.
 #[derive(Debug)]

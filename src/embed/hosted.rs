@@ -5,22 +5,14 @@
 //! comes back is checked: as many vectors as texts, in their order, of the right size, of finite
 //! numbers. Nothing is kept loaded, so there is nothing to let go of.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::EmbedError;
-use super::Embedder;
-use super::Vector;
 use super::cut::pieces;
-use crate::fetch::ApiKey;
-use crate::fetch::FetchClient;
-use crate::fetch::FetchError;
-use crate::fetch::Post;
-use crate::fetch::Url;
+use super::{EmbedError, Embedder, Vector};
+use crate::fetch::{ApiKey, FetchClient, FetchError, Post, Url};
 
 /// The protocol in which a host is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! Places where an ONNX Runtime may be installed.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The ONNX Runtime libraries to try, best first: the one that the user named (`ORT_DYLIB_PATH`),
 /// those in the model's folder, beside this program, in the system's usual folders; at last the

@@ -4,27 +4,16 @@
 //! number of threads compute; a question waits for one piece of a text at most, not for a batch;
 //! a backend that panics costs the call.
 
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use super::EmbedError;
-use super::Embedder;
-use super::Vector;
 use super::folder::ModelFolder;
 use super::local_settings::LocalSettings;
 use super::onnx::Onnx;
-use super::pieces::Cutter;
-use super::pieces::MAX_PIECES;
-use super::pieces::Piece;
-use super::turns::For;
-use super::turns::Turns;
+use super::pieces::{Cutter, MAX_PIECES, Piece};
+use super::turns::{For, Turns};
+use super::{EmbedError, Embedder, Vector};
 
 /// A BERT-like model in ONNX with its tokenizer.
 pub struct Local {

@@ -23,16 +23,11 @@ mod onnx_file;
 mod pieces;
 mod turns;
 
-pub use hosted::EmbeddingProtocol;
-pub use hosted::HOSTED_MAX_TOKENS;
-pub use hosted::Hosted;
-pub use hosted::HostedSettings;
+pub use hosted::{EmbeddingProtocol, HOSTED_MAX_TOKENS, Hosted, HostedSettings};
 pub use libraries::runtime_libraries;
 pub use local::Local;
-pub use local_settings::LocalSettings;
-pub use local_settings::Pooling;
-pub use memory::give_back_memory;
-pub use memory::limit_kept_memory;
+pub use local_settings::{LocalSettings, Pooling};
+pub use memory::{give_back_memory, limit_kept_memory};
 
 /// Why a text could not be embedded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,16 +4,12 @@
 //! Promises: a library that is missing, too old or something else is passed over, is told in the
 //! log, and spoils no later try; nothing is reported to its makers.
 
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use ort::environment::Environment;
-use ort::session::OutputSelector;
-use ort::session::RunOptions;
-use ort::session::Session;
 use ort::session::builder::GraphOptimizationLevel;
+use ort::session::{OutputSelector, RunOptions, Session};
 use ort::value::Tensor;
 
 use super::answer::ModelOutput;

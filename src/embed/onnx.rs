@@ -10,19 +10,15 @@
 //! batch the vector of a text would depend on its neighbours, and on their padding. Nothing is
 //! lost by it: batches bring nothing on a processor (the figures are in `docs/MODELS.md`).
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[cfg(feature = "tract")]
 use super::built_in::BuiltInModel;
-use super::folder::ModelFolder;
-use super::folder::Pooled;
-use super::native::Native;
-use super::native::NativeModel;
+use super::folder::{ModelFolder, Pooled};
+use super::native::{Native, NativeModel};
 use super::pieces::Piece;
 
-use super::EmbedError;
-use super::Vector;
+use super::{EmbedError, Vector};
 
 /// A model, loaded.
 pub(super) struct Onnx {

@@ -7,8 +7,7 @@
 
 use std::path::Path;
 
-use tokenizers::Encoding;
-use tokenizers::Tokenizer;
+use tokenizers::{Encoding, Tokenizer};
 
 use super::EmbedError;
 use super::guard::guarded;

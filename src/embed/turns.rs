@@ -4,10 +4,7 @@
 //! row. Promises: never more than the given number have a turn; a question gets the next turn that
 //! becomes free, however many texts wait. Questions among themselves, and texts, are in no order.
 
-use std::sync::Condvar;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 pub(super) struct Turns {
     state: Mutex<State>,
@@ -77,8 +74,7 @@ impl Drop for Turn<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
-    use std::sync::atomic::Ordering;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
     use std::thread;
 

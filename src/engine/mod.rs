@@ -19,8 +19,7 @@ mod texts;
 pub mod upkeep;
 pub mod write;
 
-pub use crate::import::Defaults as ImportDefaults;
-pub use crate::import::ai_memory_objects;
+pub use crate::import::{Defaults as ImportDefaults, ai_memory_objects};
 pub use crate::index::{Coverage, Query, QueryKind};
 pub use crate::journal::Record;
 pub use crate::lifecycle::{

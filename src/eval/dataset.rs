@@ -1,8 +1,7 @@
 //! Memories and questions, as folders hold them.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 

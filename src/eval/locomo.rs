@@ -3,14 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use chrono::NaiveDateTime;
-use chrono::TimeDelta;
+use chrono::{NaiveDateTime, TimeDelta};
 use serde::Deserialize;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::EvalQuestion;
-use super::Loaded;
+use super::{EvalQuestion, Loaded};
 
 #[derive(Deserialize)]
 struct Sample {

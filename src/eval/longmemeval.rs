@@ -5,8 +5,7 @@ use chrono::NaiveDateTime;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::EvalQuestion;
-use super::Loaded;
+use super::{EvalQuestion, Loaded};
 
 #[derive(Deserialize)]
 struct Item {

@@ -10,13 +10,10 @@ mod locomo;
 mod longmemeval;
 mod measures;
 
-pub use dataset::Dataset;
-pub use dataset::DatasetError;
-pub use dataset::EvalQuestion;
+pub use dataset::{Dataset, DatasetError, EvalQuestion};
 pub use locomo::locomo;
 pub use longmemeval::longmemeval;
-pub use measures::Measures;
-pub use measures::Tally;
+pub use measures::{Measures, Tally};
 
 use std::collections::HashSet;
 use std::fmt::Write as _;

@@ -5,8 +5,7 @@ use std::net::IpAddr;
 
 use ureq::http::Uri;
 
-use super::error::FetchError;
-use super::error::Why;
+use super::error::{FetchError, Why};
 
 /// An address over http or https, without user name and password.
 #[derive(Clone, PartialEq, Eq)]

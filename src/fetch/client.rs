@@ -3,29 +3,18 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ureq::Agent;
-use ureq::Body;
-use ureq::Proxy;
-use ureq::http::HeaderValue;
-use ureq::http::Response;
-use ureq::tls::PemItem;
-use ureq::tls::RootCerts;
-use ureq::tls::TlsConfig;
-use ureq::tls::parse_pem;
+use ureq::http::{HeaderValue, Response};
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body, Proxy};
 
 use super::address::Url;
-use super::error::FetchError;
-use super::error::Why;
-use super::error::is_passing;
+use super::error::{FetchError, Why, is_passing};
 use super::limits::RequestLimits;
 use super::proxy::Proxies;
-use super::retry::AttemptFailure;
-use super::retry::retry_after;
+use super::retry::{AttemptFailure, retry_after};
 
 /// Speaks to hosts. Shared between threads; connections are kept for the next request.
 pub struct FetchClient {

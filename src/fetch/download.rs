@@ -2,22 +2,16 @@
 
 use std::io::Read;
 use std::path::Path;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ureq::Body;
-use ureq::http::HeaderMap;
-use ureq::http::Response;
+use ureq::http::{HeaderMap, Response};
 
 use super::address::Url;
-use super::client::FetchClient;
-use super::client::broken;
-use super::client::refusal;
+use super::client::{FetchClient, broken, refusal};
 use super::error::FetchError;
-use super::part::PartialFile;
-use super::part::sha256_of;
-use super::retry::AttemptFailure;
-use super::retry::Tries;
+use super::part::{PartialFile, sha256_of};
+use super::retry::{AttemptFailure, Tries};
 
 /// A file somewhere else, and what it must be.
 #[derive(Debug, Clone)]

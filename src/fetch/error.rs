@@ -1,8 +1,7 @@
 //! Why something could not be fetched.
 
-use std::fmt;
-use std::io;
 use std::path::PathBuf;
+use std::{fmt, io};
 
 /// Whether an answer with this number may be another one soon.
 pub(super) fn is_passing(status: u16) -> bool {

@@ -22,11 +22,8 @@ mod retry;
 
 pub use address::Url;
 pub use client::FetchClient;
-pub use download::DownloadRequest;
-pub use download::Progress;
-pub use error::FetchError;
-pub use error::Why;
+pub use download::{DownloadRequest, Progress};
+pub use error::{FetchError, Why};
 pub use limits::RequestLimits;
 pub use part::sha256_of;
-pub use post::ApiKey;
-pub use post::Post;
+pub use post::{ApiKey, Post};

@@ -1,21 +1,16 @@
 //! Asks a host in JSON.
 
 use std::fmt;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use ureq::Body;
-use ureq::http::HeaderValue;
-use ureq::http::Response;
+use ureq::http::{HeaderValue, Response};
 
 use super::address::Url;
-use super::client::FetchClient;
-use super::client::broken;
-use super::client::refusal;
+use super::client::{FetchClient, broken, refusal};
 use super::error::FetchError;
-use super::retry::AttemptFailure;
-use super::retry::Tries;
+use super::retry::{AttemptFailure, Tries};
 
 /// A secret that a host knows somebody by. It is never shown.
 #[derive(Clone)]

@@ -1,8 +1,7 @@
 //! When something is tried again, and after how long.
 
 use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
-use std::hash::Hasher;
+use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 
 use chrono::DateTime;

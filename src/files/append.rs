@@ -2,15 +2,11 @@
 
 use std::fs::File;
 use std::io;
-use std::io::Read;
-use std::io::Seek;
-use std::io::SeekFrom;
-use std::io::Write;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::disk;
-use crate::beneath::Access;
-use crate::beneath::Folder;
+use crate::beneath::{Access, Folder};
 
 /// Adds `lines`, each ended by a newline, to the file at `path`, which need not exist, in one
 /// write. A last line that was torn is ended first, so that nothing is glued to it. The caller

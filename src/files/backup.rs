@@ -7,15 +7,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
-use super::At;
-use super::FilesError;
-use super::disk;
 use super::folders::BACKUPS;
 use super::store::Store;
-use crate::beneath::Folder;
-use crate::beneath::Kind;
-use crate::beneath::Target;
-use crate::beneath::is_link;
+use super::{At, FilesError, disk};
+use crate::beneath::{Folder, Kind, Target, is_link};
 
 /// Suffix of the name of a backup that is being made.
 const UNFINISHED: &str = ".unfinished";

@@ -1,19 +1,13 @@
 //! The few disk operations that safety rests on, for each kind of system.
 
-use std::fs;
 use std::fs::File;
-use std::io;
-use std::io::Read;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{fs, io};
 
-use crate::beneath::Access;
-use crate::beneath::Folder;
 pub use crate::beneath::STATE_FOLDER;
-use crate::beneath::Target;
-use crate::beneath::Temporary;
+use crate::beneath::{Access, Folder, Target, Temporary};
 
 /// Prefix of the names of temporary files; a leading dot hides them from every reader.
 pub(super) const TEMP_PREFIX: &str = ".memdir-";

@@ -1,9 +1,7 @@
 //! A copy of a memory for an editor to work on, away from the store.
 
-use std::fs;
-use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use tempfile::TempDir;
 

@@ -1,26 +1,19 @@
 //! The journals beside the memories, which grow at their ends: listed, and replaced without losing
 //! what is appended meanwhile. What their lines say is the business of others.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
-use std::io::Read;
-use std::io::Seek;
-use std::io::SeekFrom;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::At;
-use super::FilesError;
 use super::append::append_lines;
 use super::folders::JOURNALS;
 use super::lock::Lock;
-use super::storage::Replaced;
-use super::storage::Version;
-use super::storage::WritableStorage;
+use super::storage::{Replaced, Version, WritableStorage};
 use super::store::Store;
-use crate::beneath::Kind;
-use crate::beneath::is_link;
+use super::{At, FilesError};
+use crate::beneath::{Kind, is_link};
 
 /// The entries in the folder of journals.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

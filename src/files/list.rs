@@ -238,29 +238,16 @@ pub(super) use self::unix as system;
 /// Looks relative to open folders, so that a folder swapped for a link is not followed.
 #[cfg(unix)]
 pub(super) mod unix {
-    use std::ffi::CStr;
-    use std::ffi::CString;
+    use std::ffi::{CStr, CString};
     use std::fs::File;
     use std::io;
-    use std::sync::Mutex;
-    use std::sync::PoisonError;
+    use std::sync::{Mutex, PoisonError};
 
-    use rustix::fs::AtFlags;
-    use rustix::fs::Dir;
-    use rustix::fs::FileType;
-    use rustix::fs::Stat;
+    use rustix::fs::{AtFlags, Dir, FileType, Stat};
 
-    use super::AT_ONCE;
-    use super::DirectoryEntry;
-    use super::Listing;
-    use super::SHARE;
-    use super::Skipped;
-    use super::Stamp;
-    use super::is_visible;
-    use super::join;
+    use super::{AT_ONCE, DirectoryEntry, Listing, SHARE, Skipped, Stamp, is_visible, join};
     use crate::beneath::Folder;
-    use crate::files::disk::is_temp_name;
-    use crate::files::disk::uninterrupted;
+    use crate::files::disk::{is_temp_name, uninterrupted};
 
     /// Reads one folder into `listing` and returns the folders in it.
     pub(super) fn read_folder(
@@ -510,17 +497,11 @@ pub(super) mod unix {
 
 #[cfg(not(unix))]
 pub(super) mod portable {
-    use std::fs;
     use std::fs::File;
-    use std::io;
     use std::time::UNIX_EPOCH;
+    use std::{fs, io};
 
-    use super::DirectoryEntry;
-    use super::Listing;
-    use super::Skipped;
-    use super::Stamp;
-    use super::is_visible;
-    use super::join;
+    use super::{DirectoryEntry, Listing, Skipped, Stamp, is_visible, join};
     use crate::beneath::Folder;
     use crate::files::disk::is_temp_name;
 

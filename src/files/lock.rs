@@ -1,18 +1,12 @@
 //! Locks between processes: a file that is locked as long as its [`Lock`] lives.
 
-use std::fs::File;
-use std::fs::TryLockError;
-use std::io::Read;
-use std::io::Write;
+use std::fs::{File, TryLockError};
+use std::io::{Read, Write};
 use std::path::Path;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::At;
-use super::FilesError;
-use super::disk;
-use crate::beneath::Access;
-use crate::beneath::Folder;
+use super::{At, FilesError, disk};
+use crate::beneath::{Access, Folder};
 
 /// Held until dropped, or until its process ends in whatever way.
 #[derive(Debug)]

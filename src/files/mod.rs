@@ -28,63 +28,33 @@ mod unfinished_init;
 mod user_folder;
 mod watch;
 
-pub use append::append_lines;
-pub use append::open_lines;
+pub use append::{append_lines, open_lines};
 pub use backup::Backup;
 pub use folders::BACKUPS;
 
-pub use disk::STATE_FOLDER;
-pub use disk::create_private_folder;
-pub use disk::names_in;
-pub use disk::place_of;
-pub use disk::read_derived;
-pub use disk::remove_derived;
-pub use disk::scratch_folder;
-pub use disk::write_derived;
-pub use disk::write_synced;
+pub use disk::{
+    STATE_FOLDER, create_private_folder, names_in, place_of, read_derived, remove_derived,
+    scratch_folder, write_derived, write_synced,
+};
 pub use draft::Draft;
-pub use folders::JOURNALS;
-pub use folders::LinkPolicy;
-pub use folders::Place;
-pub use folders::notes_around;
-pub use folders::tombstone_of;
+pub use folders::{JOURNALS, LinkPolicy, Place, notes_around, tombstone_of};
 pub use hash::digest;
-pub use journals::Journals;
-pub use journals::is_below_journals;
-pub use journals::is_journal;
-pub use journals::journal_lock;
-pub use list::Entry;
-pub use list::Listing;
-pub use list::Skipped;
-pub use lock::Lock;
-pub use lock::is_held;
-pub use lock::said;
-pub use medium::Medium;
-pub use medium::medium;
-pub use note::CrashMarker;
-pub use note::begin_lines;
-pub use note::leave_line;
-pub use note::lines_at;
-pub use note::remove_lines;
-pub use note::take_lines;
+pub use journals::{Journals, is_below_journals, is_journal, journal_lock};
+pub use list::{Entry, Listing, Skipped};
+pub use lock::{Lock, is_held, said};
+pub use medium::{Medium, medium};
+pub use note::{CrashMarker, begin_lines, leave_line, lines_at, remove_lines, take_lines};
 pub use replaced::ReplacedText;
-pub use storage::ChangeFeed;
-pub use storage::Changed;
-pub use storage::Leftover;
-pub use storage::Reader;
-pub use storage::Replaced;
-pub use storage::Storage;
-pub use storage::Version;
-pub use storage::WritableStorage;
+pub use storage::{
+    ChangeFeed, Changed, Leftover, Reader, Replaced, Storage, Version, WritableStorage,
+};
 pub use store::Store;
 #[cfg(test)]
 pub(crate) use tests::crash::dying_at;
 pub use unfinished_init::UnfinishedInit;
-pub use user_folder::FilePlaced;
-pub use user_folder::give;
+pub use user_folder::{FilePlaced, give};
 
-pub use crate::beneath::is_link;
-pub use crate::beneath::set_strangers_aside;
+pub use crate::beneath::{is_link, set_strangers_aside};
 
 use std::io;
 use std::path::PathBuf;

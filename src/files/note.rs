@@ -2,15 +2,10 @@
 //! costs a detail, never a memory.
 
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::At;
-use super::FilesError;
-use super::disk;
-use crate::beneath::Access;
-use crate::beneath::Folder;
-use crate::beneath::Target;
+use super::{At, FilesError, disk};
+use crate::beneath::{Access, Folder, Target};
 
 /// Nobody reads more than this of what was left.
 const MOST_LINES_BYTES: u64 = 4 << 20;

@@ -6,22 +6,15 @@
 use std::fs::File;
 use std::io;
 use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::FilesError;
-use super::disk;
 use super::folders::LinkPolicy;
-use super::hash::content_hash;
-use super::hash::short_hash;
-use super::list::Entry;
-use super::list::system;
-use super::storage::Reader;
-use super::storage::Version;
-use crate::beneath::Access;
-use crate::beneath::Folder;
-use crate::beneath::is_link;
+use super::hash::{content_hash, short_hash};
+use super::list::{Entry, system};
+use super::storage::{Reader, Version};
+use super::{FilesError, disk};
+use crate::beneath::{Access, Folder, is_link};
 
 /// Reads files of one folder, following no links and opening nothing but regular files.
 #[derive(Debug, Clone)]

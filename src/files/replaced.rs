@@ -6,16 +6,12 @@
 
 use std::io;
 
-use super::At;
-use super::FilesError;
-use super::disk;
 use super::folders::Place;
 use super::storage::WritableStorage;
 use super::store::Store;
 use super::swap::SwapName;
-use crate::beneath::Folder;
-use crate::beneath::Kind;
-use crate::beneath::Target;
+use super::{At, FilesError, disk};
+use crate::beneath::{Folder, Kind, Target};
 
 /// A text that was replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,9 +12,7 @@ use std::time::Duration;
 
 use super::FilesError;
 use super::folders::Place;
-use super::list::Entry;
-use super::list::Listing;
-use super::list::Skipped;
+use super::list::{Entry, Listing, Skipped};
 
 /// One version of one file.
 #[derive(Debug, Clone)]

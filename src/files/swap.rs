@@ -8,12 +8,9 @@
 
 use std::io;
 
-use super::At;
-use super::FilesError;
-use super::disk;
 use super::hash::content_hash;
-use crate::beneath::Folder;
-use crate::beneath::Target;
+use super::{At, FilesError, disk};
+use crate::beneath::{Folder, Target};
 
 /// The outcome of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

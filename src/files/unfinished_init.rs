@@ -1,12 +1,10 @@
 //! Takes back a store that was begun and could not be set up.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::disk::STATE_FOLDER;
 use super::folders::JOURNALS;
-use crate::beneath::Folder;
-use crate::beneath::Kind;
+use crate::beneath::{Folder, Kind};
 
 /// Entries that a folder did not hold before a store was begun in it.
 #[derive(Debug)]

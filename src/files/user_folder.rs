@@ -3,12 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use super::At;
-use super::FilesError;
-use super::disk;
-use crate::beneath::Access;
-use crate::beneath::Folder;
-use crate::beneath::Target;
+use super::{At, FilesError, disk};
+use crate::beneath::{Access, Folder, Target};
 
 /// The outcome of writing a file into a folder of the user's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,21 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::FormatError;
-use super::layout::FileLayout;
-use super::layout::Frontmatter;
-use super::limits;
+use super::layout::{FileLayout, Frontmatter};
 use super::limits::MAX_FRONTMATTER_BYTES;
-use super::read::KEYS;
-use super::read::RAW_KEYS;
-use super::scalar;
-use super::value;
-use crate::model::Change;
-use crate::model::Memory;
-use crate::model::Patch;
-use crate::model::Stem;
-use crate::model::is_global_namespace;
-use crate::model::normalized_namespace;
+use super::read::{KEYS, RAW_KEYS};
+use super::{FormatError, limits, scalar, value};
+use crate::model::{Change, Memory, Patch, Stem, is_global_namespace, normalized_namespace};
 
 /// Returns `bytes` with `change` made.
 ///

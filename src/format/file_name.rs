@@ -1,7 +1,6 @@
 //! Tells names of memories in the memory directory from others, and reads foreign names.
 
-use crate::model::Handle;
-use crate::model::Stem;
+use crate::model::{Handle, Stem};
 
 /// Kind of a directory entry, by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! Limits of the parts of a memory, and the check of a memory about to be written.
 
 use crate::format::FormatError;
-use crate::model::Link;
-use crate::model::MetaValue;
+use crate::model::{Link, MetaValue};
 
 /// Maximum length of a content that is written.
 pub const MAX_CONTENT_BYTES: usize = 1024 * 1024;

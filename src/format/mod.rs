@@ -24,37 +24,19 @@ mod tombstone;
 mod value;
 
 pub use crate::model::MAX_INDEXED_BYTES;
-pub use edit::adopted;
-pub use edit::allow_secrets;
-pub use edit::allowed_secrets;
-pub use edit::called;
-pub use edit::content_start;
-pub use edit::edit;
-pub use edit::with_frontmatter;
-pub use file_name::FileNameKind;
-pub use file_name::classify;
-pub use file_name::is_memory_name;
+pub use edit::{
+    adopted, allow_secrets, allowed_secrets, called, content_start, edit, with_frontmatter,
+};
+pub use file_name::{FileNameKind, classify, is_memory_name};
 pub use limits::MAX_CONTENT_BYTES;
-pub use markers::Sides;
-pub use markers::conflict_sides;
-pub use markers::first_conflict_marker;
-pub use markers::has_conflict_markers;
-pub use merge::MergeSide;
-pub use merge::Merged;
-pub use merge::aside_as;
-pub use merge::is_aside_of;
-pub use merge::merge;
-pub use merge::unite_journals;
+pub use markers::{Sides, conflict_sides, first_conflict_marker, has_conflict_markers};
+pub use merge::{MergeSide, Merged, aside_as, is_aside_of, merge, unite_journals};
 pub use read::parse;
-pub use relink::NoteLink;
-pub use relink::path_from;
-pub use relink::relinked;
+pub use relink::{NoteLink, path_from, relinked};
 pub use render::render;
-pub use settings::are_settings;
-pub use settings::merge_settings;
+pub use settings::{are_settings, merge_settings};
 pub use tombstone::Tombstone;
-pub use value::from_json;
-pub use value::from_yaml_block;
+pub use value::{from_json, from_yaml_block};
 
 /// Why a memory cannot be written as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -3,28 +3,17 @@
 use std::borrow::Cow;
 use std::str::FromStr;
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
-use super::danger;
-use super::file_name::FileNameKind;
-use super::file_name::classify;
-use super::layout::FileLayout;
-use super::layout::Frontmatter;
-use super::layout::KeyEntry;
-use super::limits::MAX_FRONTMATTER_BYTES;
-use super::limits::MAX_KEYS;
+use super::file_name::{FileNameKind, classify};
+use super::layout::{FileLayout, Frontmatter, KeyEntry};
+use super::limits::{MAX_FRONTMATTER_BYTES, MAX_KEYS};
 use super::markers::has_conflict_markers;
-use super::scalar;
-use super::value;
-use crate::model::Memory;
-use crate::model::POSSIBLE_TIMES;
-use crate::model::Problem;
-use crate::model::Stem;
-use crate::model::Timestamp;
-use crate::model::UPDATED;
-use crate::model::is_possible_time;
-use crate::model::normalized_namespace;
+use super::{danger, scalar, value};
+use crate::model::{
+    Memory, POSSIBLE_TIMES, Problem, Stem, Timestamp, UPDATED, is_possible_time,
+    normalized_namespace,
+};
 
 /// Every key the format knows, in the order it is written.
 pub(super) const KEYS: [&str; 19] = [

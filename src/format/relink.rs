@@ -8,8 +8,7 @@ use std::fmt::Write as _;
 
 use percent_encoding::percent_decode_str;
 
-use crate::model::code_length;
-use crate::model::fence_of;
+use crate::model::{code_length, fence_of};
 
 /// The target of a link, as the link names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,14 +1,8 @@
 //! [`NewMemory`] → the text of its file.
 
-use super::FormatError;
-use super::limits;
 use super::limits::MAX_FRONTMATTER_BYTES;
-use super::scalar;
-use super::value;
-use crate::model::NewMemory;
-use crate::model::Stem;
-use crate::model::Timestamp;
-use crate::model::normalized_namespace;
+use super::{FormatError, limits, scalar, value};
+use crate::model::{NewMemory, Stem, Timestamp, normalized_namespace};
 
 /// Returns the file's text: known keys in the format's order, `---`, a blank line, the content
 /// exactly as given.

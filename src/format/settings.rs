@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use toml::Table;
-use toml::Value;
+use toml::{Table, Value};
 
 use super::MergeSide;
 

@@ -3,17 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use serde::de::Deserialize;
-use serde::de::Deserializer;
-use serde::de::Error;
-use serde::de::MapAccess;
-use serde::de::SeqAccess;
-use serde::de::Visitor;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::danger;
-use super::scalar;
-use crate::model::Link;
-use crate::model::MetaValue;
+use super::{danger, scalar};
+use crate::model::{Link, MetaValue};
 
 /// Reads a list as JSON, as a flow list, as a block list, as commas, or as one word.
 ///

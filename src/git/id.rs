@@ -1,7 +1,6 @@
 //! The id of an object: the hash of its content.
 
-use git2::ObjectType;
-use git2::Oid;
+use git2::{ObjectType, Oid};
 
 /// The id of an object: the hash of its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

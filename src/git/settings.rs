@@ -8,10 +8,8 @@
 //! it is the user's.
 
 use std::fs::OpenOptions;
-use std::io::ErrorKind;
-use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
 
 use super::GitError;
 

@@ -4,27 +4,15 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::Defaults;
-use super::EndReason;
-use super::ForeignItem;
-use super::ForeignItems;
-use super::ForeignRelation;
-use super::ImportError;
 use super::draft::Draft;
-use super::fields;
 use super::fields::ForeignFields;
-use super::rows::ImportRow;
-use super::rows::ImportRows;
-use super::rows::SQLITE;
-use super::sqlite;
-use super::sqlite::LINKS;
-use super::sqlite::MEMORIES;
+use super::rows::{ImportRow, ImportRows, SQLITE};
+use super::sqlite::{LINKS, MEMORIES};
+use super::{
+    Defaults, EndReason, ForeignItem, ForeignItems, ForeignRelation, ImportError, fields, sqlite,
+};
 use crate::format;
-use crate::model::Handle;
-use crate::model::MetaValue;
-use crate::model::Stem;
-use crate::model::Tier;
-use crate::model::Timestamp;
+use crate::model::{Handle, MetaValue, Stem, Tier, Timestamp};
 
 type JsonObject = serde_json::Map<String, serde_json::Value>;
 
@@ -180,8 +168,7 @@ fn own_handle((id, timestamp): (&str, &Timestamp)) -> Option<Handle> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::tests::defaults;
-    use crate::import::tests::told;
+    use crate::import::tests::{defaults, told};
 
     #[track_caller]
     fn check(input: &str, expected: &[&str]) {

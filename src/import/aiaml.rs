@@ -5,25 +5,14 @@
 //! `temp`, `locks`, temporary and hidden files) is passed over, and no link is followed.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::Defaults;
-use super::Foreign;
-use super::ForeignMemories;
-use super::ImportError;
 use super::draft::Draft;
-use super::source_file::SourceFile;
-use super::source_file::io_error;
-use super::source_file::unreadable;
+use super::source_file::{SourceFile, io_error, unreadable};
+use super::{Defaults, Foreign, ForeignMemories, ImportError};
 use crate::format;
 use crate::format::FileNameKind;
-use crate::model::Handle;
-use crate::model::Memory;
-use crate::model::MetaValue;
-use crate::model::NewMemory;
-use crate::model::Problem;
-use crate::model::Stem;
+use crate::model::{Handle, Memory, MetaValue, NewMemory, Problem, Stem};
 
 /// The memories of the folder at `path`, of `files` in it if there is one, or of the one file
 /// there, by file name.

@@ -7,11 +7,8 @@
 
 use std::collections::HashMap;
 
-use gray_matter::Matter;
-use gray_matter::Pod;
-use gray_matter::engine::Engine;
-use gray_matter::engine::JSON;
-use gray_matter::engine::TOML;
+use gray_matter::engine::{Engine, JSON, TOML};
+use gray_matter::{Matter, Pod};
 use serde::de::IgnoredAny;
 
 use super::fields::ForeignFields;

@@ -4,15 +4,10 @@
 //! Every repair is named in the metadata entry `import_note`. Only content that is too long, and
 //! more fields than a frontmatter holds, cannot be repaired.
 
-use super::Defaults;
-use super::Foreign;
-use super::ImportError;
-use super::fields;
 use super::fields::ForeignFields;
+use super::{Defaults, Foreign, ImportError, fields};
 use crate::format::MAX_CONTENT_BYTES;
-use crate::model::Link;
-use crate::model::MetaValue;
-use crate::model::Timestamp;
+use crate::model::{Link, MetaValue, Timestamp};
 
 /// Key of the metadata entry that names the repairs.
 pub(super) const IMPORT_NOTE: &str = "import_note";
@@ -318,8 +313,7 @@ mod tests {
     use super::*;
     use crate::format;
     use crate::format::FormatError;
-    use crate::model::NewMemory;
-    use crate::model::Stem;
+    use crate::model::{NewMemory, Stem};
 
     #[test]
     fn whatever_is_repaired_is_accepted_by_the_writer() {

@@ -8,10 +8,7 @@ use std::str::FromStr;
 use chrono::DateTime;
 
 use crate::format::from_json;
-use crate::model::Link;
-use crate::model::MetaValue;
-use crate::model::Timestamp;
-use crate::model::is_possible_time;
+use crate::model::{Link, MetaValue, Timestamp, is_possible_time};
 
 /// Keys with values, in the order of the source; those that were understood are taken out.
 pub(super) struct ForeignFields(pub Vec<(String, MetaValue)>);

@@ -5,16 +5,10 @@
 
 use std::path::Path;
 
-use super::Defaults;
-use super::EndReason;
-use super::ForeignItem;
-use super::ForeignItems;
-use super::ImportError;
 use super::draft::Draft;
-use super::fields;
 use super::fields::ForeignFields;
-use super::source_file::read_whole;
-use super::source_file::unreadable;
+use super::source_file::{read_whole, unreadable};
+use super::{Defaults, EndReason, ForeignItem, ForeignItems, ImportError, fields};
 use crate::format;
 use crate::model::MetaValue;
 
@@ -119,8 +113,7 @@ fn item(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::tests::defaults;
-    use crate::import::tests::told;
+    use crate::import::tests::{defaults, told};
 
     #[track_caller]
     fn check(input: &str, expected: &[&str]) {

@@ -6,15 +6,11 @@
 
 use std::path::Path;
 
-use super::Defaults;
-use super::ForeignMemories;
-use super::ImportError;
 use super::draft::Draft;
-use super::fields;
 use super::fields::ForeignFields;
 use super::rows::ImportRows;
-use crate::model::Stem;
-use crate::model::Timestamp;
+use super::{Defaults, ForeignMemories, ImportError, fields};
+use crate::model::{Stem, Timestamp};
 
 /// The memories of the file at `path`, or of standard input for `-`, in their order.
 ///
@@ -98,11 +94,7 @@ mod tests {
     use super::*;
     use crate::import::Foreign;
     use crate::import::records::MAX_RECORD_BYTES;
-    use crate::model::Kind;
-    use crate::model::Link;
-    use crate::model::MetaValue;
-    use crate::model::Scope;
-    use crate::model::Tier;
+    use crate::model::{Kind, Link, MetaValue, Scope, Tier};
 
     fn defaults() -> Defaults {
         Defaults {

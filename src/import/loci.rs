@@ -4,17 +4,12 @@
 
 use std::path::Path;
 
-use super::Defaults;
-use super::ForeignItem;
-use super::ForeignItems;
-use super::ForeignRelation;
-use super::ImportError;
-use super::SUPERSEDED_BY;
 use super::draft::Draft;
-use super::fields;
 use super::fields::ForeignFields;
-use super::rows::ImportRow;
-use super::rows::ImportRows;
+use super::rows::{ImportRow, ImportRows};
+use super::{
+    Defaults, ForeignItem, ForeignItems, ForeignRelation, ImportError, SUPERSEDED_BY, fields,
+};
 
 const RELATIONS: &str = "relations";
 
@@ -89,8 +84,7 @@ fn memory(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::tests::defaults;
-    use crate::import::tests::told;
+    use crate::import::tests::{defaults, told};
 
     #[track_caller]
     fn check(input: &str, expected: &[&str]) {

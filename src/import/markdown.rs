@@ -5,34 +5,16 @@
 //! so: nothing is lost.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::Defaults;
-use super::Foreign;
-use super::ForeignMemories;
-use super::ImportError;
-use super::aiaml;
-use super::block::Block;
-use super::block::BlockLanguage;
-use super::block::NoteParts;
+use super::block::{Block, BlockLanguage, NoteParts};
 use super::draft::Draft;
-use super::fields;
 use super::fields::ForeignFields;
-use super::source_file::SourceFile;
-use super::source_file::check_is_note;
-use super::source_file::io_error;
-use super::source_file::is_markdown;
-use super::source_file::unreadable;
+use super::source_file::{SourceFile, check_is_note, io_error, is_markdown, unreadable};
+use super::{Defaults, Foreign, ForeignMemories, ImportError, aiaml, fields};
 use crate::format;
 use crate::format::FormatError;
-use crate::model::Handle;
-use crate::model::Memory;
-use crate::model::MetaValue;
-use crate::model::NewMemory;
-use crate::model::Problem;
-use crate::model::Stem;
-use crate::model::Timestamp;
+use crate::model::{Handle, Memory, MetaValue, NewMemory, Problem, Stem, Timestamp};
 
 /// Folders within folders that are looked into.
 const MAX_DEPTH: usize = 16;

@@ -2,14 +2,9 @@
 
 use std::path::Path;
 
-use super::Defaults;
-use super::ForeignItem;
-use super::ForeignItems;
-use super::ImportError;
 use super::draft::Draft;
-use super::fields;
-use super::rows::ImportRow;
-use super::rows::ImportRows;
+use super::rows::{ImportRow, ImportRows};
+use super::{Defaults, ForeignItem, ForeignItems, ImportError, fields};
 
 const RELATIONS: &str = "relations";
 
@@ -59,8 +54,7 @@ fn item(row: ImportRow, defaults: &Defaults) -> Result<ForeignItem, ImportError>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::tests::defaults;
-    use crate::import::tests::told;
+    use crate::import::tests::{defaults, told};
 
     #[test]
     fn one_odd_category_costs_no_other() {

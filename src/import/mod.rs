@@ -23,8 +23,7 @@ mod vault;
 
 use std::path::PathBuf;
 
-pub use ai_memory::ai_memory;
-pub use ai_memory::ai_memory_objects;
+pub use ai_memory::{ai_memory, ai_memory_objects};
 pub use aiaml::aiaml;
 pub use i_am::i_am;
 pub use jsonl::jsonl;
@@ -32,12 +31,9 @@ pub use loci::loci;
 pub use markdown::markdown;
 pub use mem0::mem0;
 pub use server_memory::server_memory;
-pub use vault::basic_memory;
-pub use vault::obsidian;
+pub use vault::{basic_memory, obsidian};
 
-use crate::model::Link;
-use crate::model::NewMemory;
-use crate::model::Timestamp;
+use crate::model::{Link, NewMemory, Timestamp};
 
 /// A memory from elsewhere.
 #[derive(Debug, Clone, PartialEq, Default)]

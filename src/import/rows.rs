@@ -5,22 +5,13 @@
 
 use std::fs::File;
 use std::io;
-use std::io::BufReader;
-use std::io::Chain;
-use std::io::Cursor;
-use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::io::{BufReader, Chain, Cursor, Read};
+use std::path::{Path, PathBuf};
 
 use super::ImportError;
 use super::fields::ForeignFields;
-use super::records::InputForm;
-use super::records::OF_LOCI;
-use super::records::RawRecord;
-use super::records::RecordFault;
-use super::records::RecordReader;
-use super::source_file::io_error;
-use super::source_file::unreadable;
+use super::records::{InputForm, OF_LOCI, RawRecord, RecordFault, RecordReader};
+use super::source_file::{io_error, unreadable};
 use crate::format;
 use crate::model::MetaValue;
 

@@ -6,18 +6,11 @@
 
 use std::path::Path;
 
-use super::Defaults;
-use super::ForeignItem;
-use super::ForeignItems;
-use super::ForeignRelation;
-use super::ImportError;
 use super::draft::Draft;
-use super::fields;
 use super::fields::ForeignFields;
-use super::rows::ImportRow;
-use super::rows::ImportRows;
-use crate::model::Kind;
-use crate::model::MetaValue;
+use super::rows::{ImportRow, ImportRows};
+use super::{Defaults, ForeignItem, ForeignItems, ForeignRelation, ImportError, fields};
+use crate::model::{Kind, MetaValue};
 
 const RELATIONS: &str = "relations";
 const FROM: [&str; 3] = ["from", "from_id", "source"];
@@ -98,8 +91,7 @@ fn listed(observations: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::tests::defaults;
-    use crate::import::tests::told;
+    use crate::import::tests::{defaults, told};
 
     #[track_caller]
     fn check(input: &str, expected: &[&str]) {

@@ -1,13 +1,11 @@
 //! One file of a source, read whole: never more than a memory may hold, never a device or a pipe.
 
-use std::fs;
-use std::io;
 use std::io::Read;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
+use std::{fs, io};
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use super::ImportError;
 use crate::format::MAX_CONTENT_BYTES;

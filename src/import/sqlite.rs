@@ -8,14 +8,12 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rusqlite::Connection;
-use rusqlite::OpenFlags;
 use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags};
 
 use super::ImportError;
 use super::fields::ForeignFields;
@@ -292,10 +290,8 @@ fn values<'a>(columns: &[(&'a str, ValueRef<'_>)]) -> Result<Vec<(String, MetaVa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::ForeignItem;
-    use crate::import::ForeignItems;
-    use crate::import::ai_memory;
     use crate::import::tests::defaults;
+    use crate::import::{ForeignItem, ForeignItems, ai_memory};
 
     /// A database with these tables, open.
     fn database(folder: &Path, tables: &str) -> (PathBuf, Connection) {

@@ -6,18 +6,11 @@
 
 use std::path::Path;
 
-use super::Defaults;
-use super::ForeignMemories;
-use super::ImportError;
 use super::draft::Draft;
-use super::fields;
 use super::fields::ForeignFields;
-use super::markdown::Flavour;
-use super::markdown::notes;
-use crate::model::Link;
-use crate::model::MENTIONED;
-use crate::model::MetaValue;
-use crate::model::code_length;
+use super::markdown::{Flavour, notes};
+use super::{Defaults, ForeignMemories, ImportError, fields};
+use crate::model::{Link, MENTIONED, MetaValue, code_length};
 
 /// Words before a link in a list that are still the name of a relation, and not a sentence.
 const MAX_RELATION_WORDS: usize = 4;

@@ -2,12 +2,7 @@
 //!
 //! All kinds of index share this definition, so that they let the same memories pass.
 
-use crate::model::MENTIONED;
-use crate::model::Memory;
-use crate::model::MetaValue;
-use crate::model::Problem;
-use crate::model::Stem;
-use crate::model::plain_id;
+use crate::model::{MENTIONED, Memory, MetaValue, Problem, Stem, plain_id};
 
 /// The fact that marks files with problems.
 pub(super) const PROBLEM: &str = "problem";

@@ -4,17 +4,10 @@ use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use super::AsOf;
-use super::facts::ABOVE;
-use super::facts::each_namespace;
-use super::facts::fact;
-use super::facts::stem_in;
+use super::facts::{ABOVE, each_namespace, fact, stem_in};
 use super::text::WantedWords;
 use crate::lifecycle::Stated;
-use crate::model::Filter;
-use crate::model::Scope;
-use crate::model::TopicMatch;
-use crate::model::Visibility;
-use crate::model::normalized_namespace;
+use crate::model::{Filter, Scope, TopicMatch, Visibility, normalized_namespace};
 use crate::ranking::keyword::Keyword;
 use crate::words::Analyzer;
 

@@ -15,29 +15,19 @@ mod query;
 mod scan;
 mod text;
 
-pub use query::Query;
-pub use query::QueryKind;
-pub use query::SearchResults;
+pub use query::{Query, QueryKind, SearchResults};
 pub use scan::Scan;
 
-use std::collections::BTreeMap;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use crate::lifecycle;
-use crate::lifecycle::Life;
-use crate::lifecycle::State;
-use crate::lifecycle::Stated;
-use crate::model::Filter;
-use crate::model::Memory;
-use crate::model::Stamp;
-use crate::model::Usage;
-use crate::ranking::Parts;
-use crate::ranking::RankingSignals;
+use crate::lifecycle::{Life, State, Stated};
+use crate::model::{Filter, Memory, Stamp, Usage};
+use crate::ranking::{Parts, RankingSignals};
 use crate::vectors::VectorKey;
 
 /// What could not be done with the index.

@@ -7,9 +7,7 @@
 use std::collections::HashSet;
 
 use crate::model::Memory;
-use crate::ranking::LONG_WORDS;
-use crate::ranking::Names;
-use crate::ranking::PIECE_WORDS;
+use crate::ranking::{LONG_WORDS, Names, PIECE_WORDS};
 use crate::vectors::VectorKey;
 
 const MAX_PIECES: usize = 500;

@@ -1,8 +1,7 @@
 //! One search and its results, as the engine and every kind of index know them.
 
 use crate::model::Filter;
-use crate::ranking::MOST_TERMS;
-use crate::ranking::Ranking;
+use crate::ranking::{MOST_TERMS, Ranking};
 
 /// Which memories are asked for, besides the filter.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,15 +3,9 @@
 use std::collections::HashMap;
 
 use crate::model::Memory;
-use crate::ranking::TextFeatures;
-use crate::ranking::TextPart;
-use crate::ranking::TraitsBuilder;
-use crate::ranking::keyword;
-use crate::ranking::keyword::Count;
-use crate::ranking::keyword::Keyword;
-use crate::ranking::keyword::KeywordSet;
-use crate::words::Analyzer;
-use crate::words::Part;
+use crate::ranking::keyword::{Count, Keyword, KeywordSet};
+use crate::ranking::{TextFeatures, TextPart, TraitsBuilder, keyword};
+use crate::words::{Analyzer, Part};
 
 /// What is noticed about a memory's words.
 pub(super) struct Looked {

@@ -34,8 +34,7 @@ pub fn find(text: &str) -> Vec<&'static str> {
     found.reasons()
 }
 
-use signs::CLEAR;
-use signs::FoundSigns;
+use signs::{CLEAR, FoundSigns};
 
 #[cfg(test)]
 mod tests {

@@ -14,8 +14,7 @@ use std::borrow::Cow;
 
 use memchr::memmem::Finder;
 
-use crate::literals::Dictionary;
-use crate::literals::KEY;
+use crate::literals::{Dictionary, KEY};
 
 /// Expressions, a bit each.
 pub(super) type ExpressionSet = u128;

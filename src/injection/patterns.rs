@@ -4,15 +4,13 @@
 //! were written for how such texts are built – who is spoken to, what is to be forgotten, hidden,
 //! sent away – and not for single examples of them.
 
-use std::sync::LazyLock;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use memchr::memmem::Finder;
 use regex::Regex;
 
 use super::needed::Needed;
-use super::signs::CLEAR;
-use super::signs::FoundSigns;
+use super::signs::{CLEAR, FoundSigns};
 use super::spelling;
 
 const WEAK: u8 = 1;

@@ -1,8 +1,7 @@
 //! Why a journal could not be written or read.
 
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::files;
 

@@ -1,26 +1,15 @@
 //! The journals of a store in a folder: adds lines to those of this copy, and sums up all of them.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{fs, io};
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
-use super::error::JournalError;
-use super::error::failed;
+use super::error::{JournalError, failed};
 use super::line::Line;
-use super::reading::Files;
-use super::reading::Read;
-use super::reading::Unread;
-use super::reading::id_in;
-use super::reading::is_id;
-use super::reading::lines_from;
+use super::reading::{Files, Read, Unread, id_in, is_id, lines_from};
 use super::record::Record;
 use super::storage::Journal;
 use super::uses::Uses;

@@ -5,16 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use chrono::DateTime;
-use chrono::NaiveDate;
-use chrono::SecondsFormat;
-use chrono::Utc;
-use serde::Deserialize;
-use serde::Serialize;
+use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
 
 use super::record::Record;
-use crate::model::Usage;
-use crate::model::is_possible_time;
+use crate::model::{Usage, is_possible_time};
 
 /// The content of a line.
 #[derive(Debug, PartialEq)]

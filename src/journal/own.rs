@@ -4,17 +4,12 @@
 //! Noted among the derived things of the copy. Where that is lost, a new journal is begun, and the
 //! old ones are like those of any other copy: they count, and stay as they are.
 
-use std::fs;
-use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use super::error::JournalError;
-use super::error::failed;
-use super::journals::JournalFolder;
-use super::journals::LONGEST;
-use super::reading::id_of;
-use super::reading::is_id;
+use super::error::{JournalError, failed};
+use super::journals::{JournalFolder, LONGEST};
+use super::reading::{id_of, is_id};
 use crate::files;
 
 /// The journals that this copy has left.

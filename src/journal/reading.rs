@@ -1,23 +1,15 @@
 //! Reads journals: whole ones, or what was added to them since they were read.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::fs::File;
-use std::io;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read as _;
-use std::io::Seek;
-use std::io::SeekFrom;
-use std::path::Path;
-use std::path::PathBuf;
+use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
-use super::error::JournalError;
-use super::error::failed;
+use super::error::{JournalError, failed};
 use super::line::Line;
 use super::uses::Uses;
 use crate::files;

@@ -1,7 +1,6 @@
 //! One change as the journal holds it, and the words for what was done.
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 /// One change, for whoever asks later what happened.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use super::error::JournalError;
 use super::record::Record;

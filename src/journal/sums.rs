@@ -11,17 +11,12 @@
 //! half as much to add as the sum has, so that all of this together costs a few times what was added.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::PathBuf;
+use std::{fs, io};
 
-use chrono::DateTime;
-use chrono::DurationRound;
-use chrono::TimeDelta;
-use chrono::Utc;
+use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 
-use super::error::JournalError;
-use super::error::failed;
+use super::error::{JournalError, failed};
 use super::journals::JournalFolder;
 use super::line::Line;
 use super::reading::raise;

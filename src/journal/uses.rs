@@ -1,18 +1,11 @@
 //! Sums up the lines of all journals.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use super::line::Line;
-use super::record::DECAY;
-use super::record::RESTORE;
-use super::record::Record;
-use super::record::SESSION;
-use super::record::TIER;
-use super::record::UNDO_DECAY;
+use super::record::{DECAY, RESTORE, Record, SESSION, TIER, UNDO_DECAY};
 use crate::model::Usage;
 
 /// Changes that leave the content of a memory as it was.

@@ -1,13 +1,9 @@
 //! Finds memories of no use any more, and those whose confidence does not fit their use.
 
-use chrono::DateTime;
-use chrono::TimeDelta;
-use chrono::Utc;
+use chrono::{DateTime, TimeDelta, Utc};
 
-use super::proposal::MaintainedMemory;
-use super::proposal::Proposal;
-use crate::model::Change;
-use crate::model::Patch;
+use super::proposal::{MaintainedMemory, Proposal};
+use crate::model::{Change, Patch};
 
 /// The confidence below which, as of now, a memory is shown to whoever may want to clean up. Nothing is
 /// done to it for that.

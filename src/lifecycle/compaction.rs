@@ -3,23 +3,13 @@
 //! One summary stands for the memories of one week in one namespace and scope. It is linked to its
 //! sources, which go to the archive: nothing is lost, and restoring them brings the same bytes back.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::DateTime;
-use chrono::Datelike;
-use chrono::TimeDelta;
-use chrono::Utc;
+use chrono::{DateTime, Datelike, TimeDelta, Utc};
 
-use super::proposal::MaintainedMemory;
-use super::proposal::Proposal;
+use super::proposal::{MaintainedMemory, Proposal};
 use super::summary;
-use crate::model::Kind;
-use crate::model::Link;
-use crate::model::MetaValue;
-use crate::model::NewMemory;
-use crate::model::Stem;
-use crate::model::Tier;
+use crate::model::{Kind, Link, MetaValue, NewMemory, Stem, Tier};
 
 /// Conditions of compaction.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,11 +12,9 @@ mod vocabulary;
 
 use std::fmt;
 
-use self::claims::Claim;
-use self::claims::Word;
+use self::claims::{Claim, Word};
 use self::vocabulary::List;
-use crate::model::Kind;
-use crate::model::Memory;
+use crate::model::{Kind, Memory};
 
 /// Evidence that two memories are not both right.
 #[derive(Debug, Clone, PartialEq, Eq)]

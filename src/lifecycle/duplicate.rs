@@ -8,20 +8,11 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
-use crate::model::Change;
-use crate::model::Filter;
-use crate::model::Kind;
-use crate::model::Memory;
-use crate::model::MetaValue;
-use crate::model::NewMemory;
-use crate::model::Patch;
-use crate::model::Scope;
-use crate::model::Stem;
-use crate::model::Tier;
-use crate::model::Timestamp;
+use crate::model::{
+    Change, Filter, Kind, Memory, MetaValue, NewMemory, Patch, Scope, Stem, Tier, Timestamp,
+};
 use crate::words::is_stop_word;
 
 /// The policy for a new memory that may be there already.

@@ -18,55 +18,21 @@ mod proposal;
 mod state;
 mod summary;
 
-pub use cleanup::Cleanup;
-pub use cleanup::FLAGGED_BELOW;
-pub use cleanup::Reflected;
-pub use cleanup::Reflection;
-pub use cleanup::clean_up;
-pub use cleanup::decay;
-pub use cleanup::reflect;
-pub use compaction::Compaction;
-pub use compaction::DERIVED_FROM;
-pub use compaction::Grouping;
-pub use compaction::MOST_SOURCES;
-pub use compaction::auto_consolidate;
-pub use compaction::compact;
-pub use compaction::consolidate;
-pub use contradiction::Claims;
-pub use contradiction::ContradictionKind;
-pub use contradiction::Evidence;
-pub use contradiction::contradiction;
-pub use duplicate::Action;
-pub use duplicate::Decision;
-pub use duplicate::DuplicateCandidate;
-pub use duplicate::DuplicatePolicy;
-pub use duplicate::Ends;
-pub use duplicate::IDEMPOTENCY_KEY;
-pub use duplicate::Resemblance;
-pub use duplicate::ResemblanceReason;
-pub use duplicate::Suggestion;
-pub use duplicate::WritePolicy;
-pub use duplicate::as_update;
-pub use duplicate::changed_fields;
-pub use duplicate::decide;
-pub use duplicate::is_same_text;
-pub use duplicate::related_by_topics;
-pub use duplicate::replaces_metadata;
-pub use life::Decay;
-pub use life::Life;
-pub use life::Promotion;
-pub use observation::Observations;
-pub use observation::distil;
-pub use plan::Maintenance;
-pub use plan::MaintenanceKind;
-pub use plan::MaintenancePlan;
-pub use proposal::MaintainedMemory;
-pub use proposal::Proposal;
-pub use state::State;
-pub use state::Stated;
-pub use state::USUAL_CONFIDENCE;
-pub use state::USUAL_IMPORTANCE;
-pub use state::state;
+pub use cleanup::{Cleanup, FLAGGED_BELOW, Reflected, Reflection, clean_up, decay, reflect};
+pub use compaction::{
+    Compaction, DERIVED_FROM, Grouping, MOST_SOURCES, auto_consolidate, compact, consolidate,
+};
+pub use contradiction::{Claims, ContradictionKind, Evidence, contradiction};
+pub use duplicate::{
+    Action, Decision, DuplicateCandidate, DuplicatePolicy, Ends, IDEMPOTENCY_KEY, Resemblance,
+    ResemblanceReason, Suggestion, WritePolicy, as_update, changed_fields, decide, is_same_text,
+    related_by_topics, replaces_metadata,
+};
+pub use life::{Decay, Life, Promotion};
+pub use observation::{Observations, distil};
+pub use plan::{Maintenance, MaintenanceKind, MaintenancePlan};
+pub use proposal::{MaintainedMemory, Proposal};
+pub use state::{State, Stated, USUAL_CONFIDENCE, USUAL_IMPORTANCE, state};
 
 #[cfg(test)]
 mod tests;

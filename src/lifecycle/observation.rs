@@ -6,15 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use super::compaction::MOST_SOURCES;
-use super::compaction::common;
-use super::compaction::derived_from;
-use super::compaction::is_summary;
-use super::proposal::MaintainedMemory;
-use super::proposal::Proposal;
-use crate::model::Kind;
-use crate::model::MetaValue;
-use crate::model::NewMemory;
+use super::compaction::{MOST_SOURCES, common, derived_from, is_summary};
+use super::proposal::{MaintainedMemory, Proposal};
+use crate::model::{Kind, MetaValue, NewMemory};
 
 /// Conditions under which an observation is repeated.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,11 +2,8 @@
 
 use chrono::TimeDelta;
 
-use super::Cleanup;
-use super::Compaction;
-use super::Observations;
-use super::Reflection;
 use super::proposal::Proposal;
+use super::{Cleanup, Compaction, Observations, Reflection};
 
 /// The purpose of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

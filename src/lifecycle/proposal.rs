@@ -1,14 +1,9 @@
 //! One thing that maintenance proposes to do, and a memory as maintenance sees it.
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use super::State;
-use crate::model::Change;
-use crate::model::Memory;
-use crate::model::NewMemory;
-use crate::model::Stem;
-use crate::model::Usage;
+use crate::model::{Change, Memory, NewMemory, Stem, Usage};
 
 /// A memory as maintenance sees it.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,17 +1,9 @@
 //! The state of a memory at one moment: its tier, its end, its importance and its confidence.
 
-use chrono::DateTime;
-use chrono::NaiveDate;
-use chrono::NaiveTime;
-use chrono::TimeDelta;
-use chrono::Utc;
+use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 
-use super::life::Life;
-use super::life::Promotion;
-use crate::model::Kind;
-use crate::model::Memory;
-use crate::model::Tier;
-use crate::model::Usage;
+use super::life::{Life, Promotion};
+use crate::model::{Kind, Memory, Tier, Usage};
 
 /// The parts of a memory's file that its state depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,8 +4,7 @@
 //! sources share. Nothing is said in other words than it was said; what is left out stays where it
 //! came from. Code blocks are left out.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The most specifics of a sentence that count: a table of numbers is no better than a fact.
 const MOST_SPECIFICS: usize = 4;

@@ -1,13 +1,8 @@
-use chrono::DateTime;
-use chrono::NaiveDate;
-use chrono::TimeDelta;
-use chrono::Utc;
+use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::Kind;
-use crate::model::Tier;
-use crate::model::Usage;
+use crate::model::{Kind, Tier, Usage};
 
 fn at(text: &str) -> DateTime<Utc> {
     text.parse().unwrap()

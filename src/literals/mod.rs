@@ -9,8 +9,6 @@ mod dictionary;
 mod lists;
 mod required;
 
-pub use dictionary::Dictionary;
-pub use dictionary::DictionaryWord;
-pub use dictionary::KEY;
+pub use dictionary::{Dictionary, DictionaryWord, KEY};
 pub use lists::WordLists;
 pub use required::required;

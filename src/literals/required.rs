@@ -1,8 +1,6 @@
 //! The texts that an expression needs, found in the expression.
 
-use regex_syntax::hir::Class;
-use regex_syntax::hir::Hir;
-use regex_syntax::hir::HirKind;
+use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// Maximum number of texts that are kept apart for one place in an expression; where there are more,
 /// others are looked for.

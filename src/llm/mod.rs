@@ -11,16 +11,11 @@ mod summary;
 
 use std::time::Duration;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub use summary::SourceNote;
 
-use crate::fetch::ApiKey;
-use crate::fetch::FetchClient;
-use crate::fetch::FetchError;
-use crate::fetch::Post;
-use crate::fetch::Url;
+use crate::fetch::{ApiKey, FetchClient, FetchError, Post, Url};
 
 /// The protocol in which a model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

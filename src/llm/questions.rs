@@ -4,8 +4,7 @@
 //! Promises: what comes back are plain words, one line each, or an error; nothing of an answer is
 //! ever followed.
 
-use super::Llm;
-use super::LlmError;
+use super::{Llm, LlmError};
 
 /// Maximum number of characters that are sent; a longer question fails with [`LlmError::TooMuch`].
 const MOST_SENT: usize = 32_000;

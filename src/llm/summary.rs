@@ -1,7 +1,6 @@
 //! Questions to a model when memories become one.
 
-use super::Llm;
-use super::LlmError;
+use super::{Llm, LlmError};
 
 /// A note that is to be summed up.
 #[derive(Debug, Clone, PartialEq)]

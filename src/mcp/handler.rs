@@ -8,8 +8,6 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use rmcp::model::Tool as ListedTool;
-use rmcp::model::UnsubscribeRequestParams;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode,
     ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
@@ -18,6 +16,7 @@ use rmcp::model::{
     ReadResourceResponse, ResourceUpdatedNotificationParam, ResourcesCapability,
     ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
 };
+use rmcp::model::{Tool as ListedTool, UnsubscribeRequestParams};
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 

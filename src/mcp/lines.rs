@@ -5,8 +5,7 @@
 
 use std::io;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::sync::Arc;
-use std::sync::mpsc as std_mpsc;
+use std::sync::{Arc, mpsc as std_mpsc};
 use std::thread;
 use std::time::Duration;
 

@@ -1,8 +1,7 @@
 //! Converts a dialect's resources and prompts to the protocol's types.
 
-use rmcp::model::Prompt as ListedPrompt;
-use rmcp::model::Resource as ListedResource;
 use rmcp::model::{ErrorData, GetPromptResult};
+use rmcp::model::{Prompt as ListedPrompt, Resource as ListedResource};
 use rmcp::model::{PromptArgument, PromptMessage, ReadResourceResult};
 use rmcp::model::{ResourceContents, ResourceTemplate, Role};
 use serde_json::json;

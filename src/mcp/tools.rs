@@ -5,9 +5,8 @@
 
 use std::sync::Arc;
 
-use rmcp::model::Tool as ListedTool;
-use rmcp::model::ToolAnnotations;
 use rmcp::model::{CallToolResult, ContentBlock, ErrorData, MetaObject};
+use rmcp::model::{Tool as ListedTool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use crate::dialect::{JsonObject, Reply, Tool, schema};

@@ -1,11 +1,6 @@
 //! A wanted change of one memory.
 
-use super::Kind;
-use super::Link;
-use super::MetaValue;
-use super::Scope;
-use super::Tier;
-use super::Timestamp;
+use super::{Kind, Link, MetaValue, Scope, Tier, Timestamp};
 
 /// The change of one optional field.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -2,8 +2,7 @@
 
 use chrono::NaiveDate;
 
-use super::Kind;
-use super::MetaValue;
+use super::{Kind, MetaValue};
 
 /// Condition on the value of a key.
 struct Rule {

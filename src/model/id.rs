@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use chrono::DateTime;
-use chrono::NaiveDate;
-use chrono::Utc;
+use chrono::{DateTime, NaiveDate, Utc};
 
 /// Eight lower-case hex digits: the short handle of a memory, what agents pass around.
 ///

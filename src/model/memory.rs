@@ -1,13 +1,6 @@
 //! One memory, whole.
 
-use super::GLOBAL;
-use super::Handle;
-use super::Kind;
-use super::Problem;
-use super::Scope;
-use super::Stem;
-use super::Tier;
-use super::Timestamp;
+use super::{GLOBAL, Handle, Kind, Problem, Scope, Stem, Tier, Timestamp};
 
 /// A directed, typed relation from the memory that holds it to another.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,8 @@
 //! Conditions and limits of questions to a store.
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
-use super::Kind;
-use super::Scope;
-use super::Stem;
-use super::Tier;
+use super::{Kind, Scope, Stem, Tier};
 
 /// Whether a memory must carry every asked topic or only one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

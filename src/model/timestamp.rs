@@ -3,18 +3,10 @@
 //! Moments lie in the years 1970 to 9999, in UTC: only these have a file name of the usual form, and the
 //! same meaning for every program and system. Whoever is given another one says so.
 
-use chrono::DateTime;
-use chrono::Datelike;
-use chrono::FixedOffset;
-use chrono::Local;
-use chrono::MappedLocalTime;
-use chrono::NaiveDate;
-use chrono::NaiveDateTime;
-use chrono::SecondsFormat;
-use chrono::TimeDelta;
-use chrono::TimeZone;
-use chrono::Timelike;
-use chrono::Utc;
+use chrono::{
+    DateTime, Datelike, FixedOffset, Local, MappedLocalTime, NaiveDate, NaiveDateTime,
+    SecondsFormat, TimeDelta, TimeZone, Timelike, Utc,
+};
 
 /// The years of which moments are read and written, in UTC.
 const YEARS: std::ops::RangeInclusive<i32> = 1970..=9999;

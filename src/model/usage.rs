@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::DateTime;
-use chrono::NaiveDate;
-use chrono::Utc;
+use chrono::{DateTime, NaiveDate, Utc};
 
 /// The uses of one memory: how many on each day, in UTC, and when the last one was.
 ///

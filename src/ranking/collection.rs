@@ -11,22 +11,11 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::episode::Episode;
-use super::episode::PackedEpisode;
-use super::rows::MemberColumns;
-use super::rows::Members;
-use super::rows::Rows;
-use super::rows::present;
-use super::rows::sum;
-use super::table_delta::Origin;
-use super::table_delta::Piece;
-use super::table_delta::Spliced;
-use super::table_delta::TableDelta;
-use super::text_features::Sketch;
-use super::text_features::TextFeatures;
-use crate::columns::Column;
-use crate::columns::ColumnWriter;
-use crate::columns::Plain;
+use super::episode::{Episode, PackedEpisode};
+use super::rows::{MemberColumns, Members, Rows, present, sum};
+use super::table_delta::{Origin, Piece, Spliced, TableDelta};
+use super::text_features::{Sketch, TextFeatures};
+use crate::columns::{Column, ColumnWriter, Plain};
 
 /// Neighbours further apart than this begin a new episode: an hour.
 const EPISODE_GAP_MICROS: i64 = 3_600_000_000;

@@ -4,16 +4,8 @@
 
 use std::sync::LazyLock;
 
-use chrono::DateTime;
-use chrono::Datelike;
-use chrono::Days;
-use chrono::Months;
-use chrono::NaiveDate;
-use chrono::TimeZone;
-use chrono::Utc;
-use chrono::Weekday;
-use regex::Captures;
-use regex::Regex;
+use chrono::{DateTime, Datelike, Days, Months, NaiveDate, TimeZone, Utc, Weekday};
+use regex::{Captures, Regex};
 
 use super::time_expressions::asked_time;
 use crate::model::in_zone;

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use chrono::Datelike;
-use chrono::NaiveDate;
+use chrono::{Datelike, NaiveDate};
 use regex::Regex;
 
 /// The terms of a memory's date: its year, month, year and month, month and day.

@@ -10,23 +10,11 @@ use std::collections::HashMap;
 
 use super::best::first;
 use super::collection::Collection;
-use super::lexical::Postings;
-use super::lexical::QueryTerms;
-use super::lexical::Scorer;
-use super::lexical::Words;
-use super::lexical::idf;
-use super::lexical::query_terms;
-use super::parsed_query::Names;
-use super::parsed_query::ParsedQuery;
-use super::parts::FoundBy;
-use super::parts::Parts;
-use super::signals::LEAST_COSINE;
-use super::signals::RankingSignals;
-use super::signals::WeightedQuery;
-use super::signals::share_of_meaning;
-use super::weights::Method;
-use super::weights::Ranking;
-use super::weights::Weights;
+use super::lexical::{Postings, QueryTerms, Scorer, Words, idf, query_terms};
+use super::parsed_query::{Names, ParsedQuery};
+use super::parts::{FoundBy, Parts};
+use super::signals::{LEAST_COSINE, RankingSignals, WeightedQuery, share_of_meaning};
+use super::weights::{Method, Ranking, Weights};
 use crate::model::Memory;
 use crate::words::Analyzer;
 

@@ -10,9 +10,7 @@ use super::episode::Episode;
 use super::parsed_query::ParsedQuery;
 use super::row_set::RowSet;
 use super::weights::Weights;
-use crate::words::Analyzer;
-use crate::words::Part;
-use crate::words::is_stop_word;
+use crate::words::{Analyzer, Part, is_stop_word};
 
 /// Where terms stand, by row of the [`Collection`].
 pub trait Postings {

@@ -1,7 +1,6 @@
 //! Reads from a query what it says besides its words: whom it names, whether it asks, and when.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use regex::Regex;

@@ -1,11 +1,8 @@
 //! The rows of a store as they are written down, a column for each thing that is known of them.
 
-use super::episode::Episode;
-use super::episode::PackedEpisode;
-use super::text_features::Sketch;
-use super::text_features::TextFeatures;
-use crate::columns::Column;
-use crate::columns::Columns;
+use super::episode::{Episode, PackedEpisode};
+use super::text_features::{Sketch, TextFeatures};
+use crate::columns::{Column, Columns};
 
 /// What is known of one row.
 #[derive(Debug, Clone, Copy)]

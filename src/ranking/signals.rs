@@ -4,8 +4,7 @@
 //! in from outside.
 
 use super::lexical::MOST_TERMS;
-use crate::model::Memory;
-use crate::model::Tier;
+use crate::model::{Memory, Tier};
 
 /// What a memory is at the moment of the question, beside its words.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,8 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::words::Part;
-use crate::words::is_stop_word;
+use crate::words::{Part, is_stop_word};
 
 /// Numbers that stand for a text's words: how many two texts share tells how much they have in
 /// common (bottom-k sketch of hashed terms; Broder 1997). Ascending; `u16::MAX` fills up.

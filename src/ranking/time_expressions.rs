@@ -7,17 +7,8 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use chrono::DateTime;
-use chrono::Datelike;
-use chrono::Days;
-use chrono::Months;
-use chrono::NaiveDate;
-use chrono::TimeDelta;
-use chrono::TimeZone;
-use chrono::Utc;
-use chrono::Weekday;
-use regex::Captures;
-use regex::Regex;
+use chrono::{DateTime, Datelike, Days, Months, NaiveDate, TimeDelta, TimeZone, Utc, Weekday};
+use regex::{Captures, Regex};
 
 use crate::model::start_of_day;
 

@@ -2,9 +2,7 @@
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
-use base64::engine::DecodePaddingMode;
-use base64::engine::GeneralPurpose;
-use base64::engine::GeneralPurposeConfig;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 /// The bytes that `text` stands for, in the common or the URL alphabet, padded or not; nothing if
 /// it is not base64.

@@ -7,15 +7,10 @@
 
 use std::ops::Range;
 
-use super::base64;
-use super::formats::FORMATS;
-use super::formats::Format;
-use super::formats::Take;
-use super::mark::Mark;
-use super::mark::Sign;
-use super::placeholder;
+use super::formats::{FORMATS, Format, Take};
+use super::mark::{Mark, Sign};
 use super::secret::Secret;
-use super::value;
+use super::{base64, placeholder, value};
 
 const COMMAND_PASSWORD: &str = "a password in a command";
 const FILE_PASSWORD: &str = "a password in a file";

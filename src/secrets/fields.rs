@@ -4,16 +4,11 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Captures;
-use regex::Regex;
+use regex::{Captures, Regex};
 
-use super::base64;
-use super::placeholder;
-use super::prose;
 use super::secret::Secret;
-use super::value;
-use super::value::Delimiting;
-use super::value::NameKind;
+use super::value::{Delimiting, NameKind};
+use super::{base64, placeholder, prose, value};
 
 const PASSWORD: &str = "a password";
 const SECRET: &str = "a secret";

@@ -5,11 +5,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::base64;
-use super::randomness;
-use super::secret::Judged;
-use super::secret::Secret;
+use super::secret::{Judged, Secret};
 use super::value::begins_word;
+use super::{base64, randomness};
 
 const PRIVATE_KEY: &str = "a private key";
 const WEB_TOKEN: &str = "a JSON web token";

@@ -7,14 +7,10 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use super::formats::FORMATS;
-use super::keys;
-use super::mark::Mark;
-use super::mark::Sign;
-use super::nouns;
+use super::mark::{Mark, Sign};
 use super::patterns::PATTERNS;
-use super::published;
-use crate::literals::Dictionary;
-use crate::literals::DictionaryWord;
+use super::{keys, nouns, published};
+use crate::literals::{Dictionary, DictionaryWord};
 
 static TABLE: LazyLock<Dictionary<Sign>> = LazyLock::new(|| {
     let prefixes = PATTERNS.iter().flat_map(|pattern| pattern.marks);

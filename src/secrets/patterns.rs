@@ -4,8 +4,7 @@
 //! does not promise them. A service stands here if no rule in `published` finds its tokens, or not all
 //! of them, or if people know it by a name that belongs into a message.
 
-use Proof::Random;
-use Proof::Shape;
+use Proof::{Random, Shape};
 
 /// Condition on a match besides its shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

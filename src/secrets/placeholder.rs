@@ -5,9 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::randomness::entropy;
-use super::randomness::is_word;
-use super::randomness::is_wordy;
+use super::randomness::{entropy, is_word, is_wordy};
 
 /// Words that occur in examples.
 const SAYING_SO: &str = "example xxxx changeme change_me change-me placeholder redacted your_ your- yourapi **** \

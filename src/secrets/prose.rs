@@ -8,14 +8,11 @@
 
 use std::ops::Range;
 
-use super::mark::Mark;
-use super::mark::Sign;
+use super::mark::{Mark, Sign};
 use super::nouns::Noun;
-use super::placeholder;
-use super::randomness;
 use super::secret::Secret;
-use super::value;
 use super::words::WORDS;
+use super::{placeholder, randomness, value};
 
 const PASSWORD: &str = "a password";
 const TOKEN: &str = "a token";

@@ -8,18 +8,11 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-use super::fields;
-use super::keys;
-use super::mark::Mark;
-use super::mark::Sign;
-use super::patterns::PATTERNS;
-use super::patterns::Pattern;
-use super::patterns::Proof;
-use super::placeholder;
-use super::secret::Judged;
-use super::secret::Secret;
-use super::value;
+use super::mark::{Mark, Sign};
+use super::patterns::{PATTERNS, Pattern, Proof};
+use super::secret::{Judged, Secret};
 use super::value::begins_word;
+use super::{fields, keys, placeholder, value};
 
 /// Names whose secret may stand beside them.
 const ACCESS_KEY: &str = "an AWS access key";

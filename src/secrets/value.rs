@@ -1,12 +1,8 @@
 //! Judges a value by itself: whether it could be a secret, by its length, its characters and their
 //! entropy. What rather is a word, or is there instead of a secret (`placeholder`), is none.
 
-use super::base64;
-use super::placeholder;
-use super::randomness::entropy;
-use super::randomness::is_jumbled;
-use super::randomness::is_word_and_number;
-use super::randomness::is_wordy;
+use super::randomness::{entropy, is_jumbled, is_word_and_number, is_wordy};
+use super::{base64, placeholder};
 
 /// Kind of name in front of a value, which decides how much the value has to look like a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

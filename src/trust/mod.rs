@@ -10,19 +10,15 @@
 //! This module knows records and folders. Who may be asked, and what is done without consent, is
 //! decided by its callers.
 
-use std::fs;
-use std::io;
 use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use std::{fs, io};
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::files;
-use crate::git::GitSetting;
-use crate::git::Honoured;
+use crate::git::{GitSetting, Honoured};
 
 /// Below the user's folder for state.
 const FOLDER: &str = "stores";

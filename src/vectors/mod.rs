@@ -11,9 +11,7 @@ mod dot;
 mod segment;
 mod store;
 
-pub use store::VectorLocation;
-pub use store::VectorStore;
-pub use store::View;
+pub use store::{VectorLocation, VectorStore, View};
 
 /// Key of a vector: a hash of whatever it was made of.
 pub type VectorKey = u128;

@@ -5,22 +5,15 @@
 //! in sixteen. Head, keys, starts and scales have one checksum, each kind of vectors its own.
 
 use std::io;
-use std::io::BufWriter;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use half::f16;
 
 use super::VectorKey;
-use super::dot::Small;
-use super::dot::Wide;
-use super::dot::dot_exact;
-use super::dot::dot_small;
-use crate::beneath::Access;
-use crate::beneath::Folder;
-use crate::beneath::Target;
+use super::dot::{Small, Wide, dot_exact, dot_small};
+use crate::beneath::{Access, Folder, Target};
 use crate::columns::Bytes;
 
 const MAGIC: &[u8; 8] = b"memdirv1";

@@ -1,21 +1,15 @@
 //! The folder of files, as one.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::VectorKey;
 use super::dot::Wide;
-use super::segment;
-use super::segment::VectorEntry;
-use super::segment::VectorSegment;
+use super::segment::{VectorEntry, VectorSegment};
+use super::{VectorKey, segment};
 use crate::beneath::Folder;
 
 /// The vectors of one model.

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use rust_stemmers::Stemmer;
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::is_nfkc_quick;
+use unicode_normalization::{UnicodeNormalization, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::Language;

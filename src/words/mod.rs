@@ -9,7 +9,6 @@ mod analyzer;
 mod language;
 mod stop;
 
-pub use analyzer::Analyzer;
-pub use analyzer::Part;
+pub use analyzer::{Analyzer, Part};
 pub use language::Language;
 pub use stop::is_stop_word;

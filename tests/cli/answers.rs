@@ -1,10 +1,8 @@
 //! What holds for all commands: one JSON document, exit codes, errors that lead on.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::program::Home;
-use crate::support::program::run;
+use crate::support::program::{Home, run};
 
 /// A home with two memories; the ids, older first.
 fn home_of_two() -> (Home, [String; 2]) {

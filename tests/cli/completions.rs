@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-use crate::support::program::Home;
-use crate::support::program::run;
+use crate::support::program::{Home, run};
 
 /// What `shell` offers for the last of `words`, a line each; options are left out.
 fn offered(home: &Home, shell: &str, words: &[&str]) -> Vec<String> {

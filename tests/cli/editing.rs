@@ -7,10 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use crate::support::memory_text;
-use crate::support::program::Home;
-use crate::support::program::Ran;
-use crate::support::program::names;
-use crate::support::program::run;
+use crate::support::program::{Home, Ran, names, run};
 
 const NAME: &str = "20260114_091500_1f3a9c02.md";
 

@@ -6,8 +6,7 @@ use regex::bytes::RegexBuilder;
 use serde_json::json;
 
 use crate::support::memory_text;
-use crate::support::program::Home;
-use crate::support::program::names;
+use crate::support::program::{Home, names};
 
 /// A home with `count` memories, one a day, called by their day.
 fn home_of(count: usize) -> Home {

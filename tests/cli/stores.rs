@@ -3,13 +3,10 @@
 use std::fs;
 use std::process::Command;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::memory_text;
-use crate::support::program::Home;
-use crate::support::program::names;
-use crate::support::program::run;
+use crate::support::program::{Home, names, run};
 use crate::support::session::Session;
 
 #[test]

@@ -4,9 +4,7 @@
 use std::process::Command;
 
 use crate::support::has_terminal;
-use crate::support::program::Home;
-use crate::support::program::Ran;
-use crate::support::program::run;
+use crate::support::program::{Home, Ran, run};
 
 /// A text that would write the clipboard, move the cursor and turn the line around.
 const HOSTILE: &str = "hostile \u{1b}]52;c;ZXZpbA==\u{7} \u{1b}]0;title\u{7} \u{1b}[2J \u{9b}2J \u{202e}abc\u{2069} \u{200b} \u{8}\u{7f} end";

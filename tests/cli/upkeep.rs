@@ -4,9 +4,8 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::support::memory_text;
 use crate::support::program::Home;
-use crate::support::regular_files;
+use crate::support::{memory_text, regular_files};
 
 fn home_of_two() -> Home {
     let home = Home::new();

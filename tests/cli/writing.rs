@@ -2,11 +2,9 @@
 
 use std::fs;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::program::Home;
-use crate::support::program::names;
+use crate::support::program::{Home, names};
 
 /// The one memory called `id`, with all its fields.
 #[track_caller]

@@ -1,15 +1,9 @@
 //! The prefixed tool set: storing, finding, reading and changing one memory.
 
-use memdir::dialect::Arguments;
-use memdir::dialect::Call;
-use memdir::dialect::Caller;
-use memdir::dialect::Preferences;
-use serde_json::Value;
-use serde_json::json;
+use memdir::dialect::{Arguments, Call, Caller, Preferences};
+use serde_json::{Value, json};
 
-use crate::support::dialect::check_tools;
-use crate::support::dialect::done;
-use crate::support::dialect::listed;
+use crate::support::dialect::{check_tools, done, listed};
 
 use crate::support::TestStore;
 use crate::support::program::Home;

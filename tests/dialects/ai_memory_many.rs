@@ -1,15 +1,8 @@
 //! The prefixed tool set: many memories at once, lives, the archive, links and standards.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::ai_memory::get;
-use super::ai_memory::is_invalid;
-use super::ai_memory::json_of;
-use super::ai_memory::open;
-use super::ai_memory::refused;
-use super::ai_memory::store;
-use super::ai_memory::text_of;
+use super::ai_memory::{get, is_invalid, json_of, open, refused, store, text_of};
 use crate::support::program::Home;
 use crate::support::session::Session;
 

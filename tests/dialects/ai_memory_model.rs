@@ -1,13 +1,9 @@
 //! The prefixed tool set with a language model, which is a thread of the test.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::ai_memory::get;
-use super::ai_memory::json_of;
-use super::ai_memory::store;
-use crate::support::fake_host::Reply;
-use crate::support::fake_host::Server;
+use super::ai_memory::{get, json_of, store};
+use crate::support::fake_host::{Reply, Server};
 use crate::support::program::Home;
 use crate::support::session::Session;
 

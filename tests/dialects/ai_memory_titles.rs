@@ -1,14 +1,9 @@
 //! The prefixed tool set: several memories of one title, which came in another way than by
 //! `memory_store`, are one to it.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::ai_memory::get;
-use super::ai_memory::json_of;
-use super::ai_memory::open;
-use super::ai_memory::store;
-use super::ai_memory::text_of;
+use super::ai_memory::{get, json_of, open, store, text_of};
 use crate::support::program::Home;
 
 const JSON: &str = "json";

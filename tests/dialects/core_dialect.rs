@@ -2,12 +2,10 @@
 
 use std::fs;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::memory_text;
-use crate::support::program::Home;
-use crate::support::program::names;
+use crate::support::program::{Home, names};
 use crate::support::session::Session;
 
 /// What a tool answered: its text, which is JSON, after checking that the structured content is

@@ -1,8 +1,6 @@
 //! The usual tool set's list; what its tools do is tried in `core_dialect`.
 
-use crate::support::dialect::check_tools;
-use crate::support::dialect::listed;
-use crate::support::dialect::open;
+use crate::support::dialect::{check_tools, listed, open};
 use crate::support::program::Home;
 
 #[test]

@@ -3,8 +3,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::dialect;
 use crate::support::program::Home;

@@ -2,17 +2,11 @@
 
 use std::fs;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::dialect::check_tools;
-use crate::support::dialect::done as reply;
-use crate::support::dialect::listed;
-use crate::support::dialect::refused as error;
-use crate::support::dialect::said;
+use crate::support::dialect::{check_tools, done as reply, listed, refused as error, said};
 
-use crate::support::program::Home;
-use crate::support::program::names;
+use crate::support::program::{Home, names};
 use crate::support::session::Session;
 
 fn open(home: &Home) -> Session {

@@ -2,22 +2,12 @@
 
 use std::fs;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::TestStore;
-use crate::support::at;
-use crate::support::memory_text;
-use crate::support::new_memory;
-use crate::support::noon;
 use crate::support::program::names;
-use crate::support::touch;
-use memdir::dialect::Call;
-use memdir::dialect::Caller;
-use memdir::dialect::Preferences;
-use memdir::dialect::named;
-use memdir::engine::Engine;
-use memdir::engine::ops;
+use crate::support::{TestStore, at, memory_text, new_memory, noon, touch};
+use memdir::dialect::{Call, Caller, Preferences, named};
+use memdir::engine::{Engine, ops};
 use memdir::model::NewMemory;
 
 /// Calls a tool; what it answers, error or not.

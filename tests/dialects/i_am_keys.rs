@@ -4,22 +4,10 @@ use std::fs;
 
 use serde_json::json;
 
-use super::i_am_entries::entry;
-use super::i_am_entries::found;
-use super::i_am_entries::link;
-use super::i_am_entries::recall;
-use super::i_am_entries::remember;
-use super::i_am_entries::run;
-use crate::support::TestStore;
-use crate::support::at;
-use crate::support::clock;
-use crate::support::memory_text;
-use crate::support::new_memory;
-use crate::support::noon;
+use super::i_am_entries::{entry, found, link, recall, remember, run};
 use crate::support::program::names;
-use memdir::engine::Engine;
-use memdir::engine::Options;
-use memdir::engine::ops;
+use crate::support::{TestStore, at, clock, memory_text, new_memory, noon};
+use memdir::engine::{Engine, Options, ops};
 use memdir::secrets::Policy;
 
 /// The listed keys of a category.

@@ -1,11 +1,8 @@
 //! The typed set, tool by tool: what its specification shows, what it demands, what is refused.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::dialect::done;
-use crate::support::dialect::open;
-use crate::support::dialect::refused;
+use crate::support::dialect::{done, open, refused};
 use crate::support::program::Home;
 use crate::support::session::Session;
 

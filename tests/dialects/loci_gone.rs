@@ -3,8 +3,7 @@
 
 use serde_json::json;
 
-use crate::support::dialect::done;
-use crate::support::dialect::open;
+use crate::support::dialect::{done, open};
 use crate::support::program::Home;
 
 /// A store with five old sightings, which were compacted, the id of one of them, and of the summary.

@@ -1,12 +1,9 @@
 //! Memories of the typed set that replace others: who sees them, what they take over, what goes.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::loci::loci;
-use super::loci::store;
-use crate::support::dialect::done;
-use crate::support::dialect::open;
+use super::loci::{loci, store};
+use crate::support::dialect::{done, open};
 use crate::support::program::Home;
 use crate::support::session::Session;
 

@@ -1,12 +1,9 @@
 //! `recall_memory`: what is found, in which order, how much of it.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::loci::loci;
-use crate::support::dialect::done;
-use crate::support::dialect::open;
-use crate::support::dialect::refused;
+use crate::support::dialect::{done, open, refused};
 use crate::support::program::Home;
 use crate::support::session::Session;
 use memdir::engine::ops;
@@ -450,9 +447,7 @@ fn every_memory_that_is_returned_is_used() {
 }
 
 mod times {
-    use memdir::model::Filter;
-    use memdir::model::Kind;
-    use memdir::model::Stem;
+    use memdir::model::{Filter, Kind, Stem};
 
     use super::*;
     use crate::support::TestStore;

@@ -1,11 +1,8 @@
 //! The typed set as a client sees it before calling anything.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::dialect::check_tools;
-use crate::support::dialect::listed;
-use crate::support::dialect::open;
+use crate::support::dialect::{check_tools, listed, open};
 use crate::support::program::Home;
 
 #[test]

@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::dialect::done;
-use crate::support::dialect::open;
+use crate::support::dialect::{done, open};
 use crate::support::program::Home;
 
 /// The ways in which people and programs write `atlas/web`.

@@ -6,24 +6,16 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI64, Ordering};
 
-use chrono::DateTime;
-use chrono::TimeDelta;
-use chrono::Utc;
+use chrono::{DateTime, TimeDelta, Utc};
 use memdir::clock::Clock;
 use memdir::dialect;
-use memdir::dialect::Call;
-use memdir::dialect::Caller;
-use memdir::dialect::Dialect;
-use memdir::dialect::JsonObject;
-use memdir::dialect::Preferences;
+use memdir::dialect::{Call, Caller, Dialect, JsonObject, Preferences};
 use memdir::engine::Engine;
 use serde_json::Value;
 
-use crate::support::TestStore;
-use crate::support::noon;
+use crate::support::{TestStore, noon};
 
 /// A clock that is set by hand.
 struct SteppedClock(Arc<AtomicI64>);

@@ -1,11 +1,9 @@
 //! A text that is stored a second time: each tool set says so, in a key of its own beside what its
 //! specification fixes.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::dialect::done;
-use crate::support::dialect::open;
+use crate::support::dialect::{done, open};
 use crate::support::program::Home;
 
 const TEXT: &str = "Atlas keeps tile metadata in PostgreSQL 17.";

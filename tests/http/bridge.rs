@@ -3,14 +3,11 @@
 
 use std::process::Command;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::TestStore;
-use crate::support::memdir_server::Server;
-use crate::support::memdir_server::memdir;
-use crate::support::session::Session;
-use crate::support::session::meta;
+use crate::support::memdir_server::{Server, memdir};
+use crate::support::session::{Session, meta};
 
 /// A bridge to the server of its store.
 pub fn bridge(server: &Server, arguments: &[&str]) -> Command {
@@ -535,9 +532,7 @@ fn a_relay_to_the_real_server_is_noticed() {
 
 #[test]
 fn a_proof_serves_one_request_on_its_connection() {
-    use std::io::BufRead;
-    use std::io::Read;
-    use std::io::Write;
+    use std::io::{BufRead, Read, Write};
     let server = Server::start(&[]);
     let mut stream = std::io::BufReader::new(server.connect());
     let host = server.address.clone();

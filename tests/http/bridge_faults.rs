@@ -1,21 +1,15 @@
 //! `memdir mcp --connect` and what answers as no server should: a stand-in for one, which says what
 //! a test wants it to say.
 
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
-use std::io::Write;
-use std::net::TcpListener;
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::mpsc;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::memdir_server::memdir;
-use crate::support::session::Session;
-use crate::support::session::meta;
+use crate::support::session::{Session, meta};
 
 /// Listens, and hands out what comes, request by request.
 struct StandIn {

@@ -1,14 +1,11 @@
 //! The REST interface as it is documented: single memories and their links. Every answer is held
 //! against the description by the client.
 
-use chrono::DateTime;
-use chrono::TimeDelta;
-use serde_json::Value;
-use serde_json::json;
+use chrono::{DateTime, TimeDelta};
+use serde_json::{Value, json};
 
-use crate::support::TestStore;
-use crate::support::memory_text;
 use crate::support::rest::Api;
+use crate::support::{TestStore, memory_text};
 
 #[test]
 fn health_says_whether_the_store_can_be_read_and_nothing_is_told_of_where_it_lies() {

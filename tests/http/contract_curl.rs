@@ -1,7 +1,6 @@
 //! The documented examples as people type them: `curl` in a shell, on a server without a token.
 
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 

@@ -2,13 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::TestStore;
-use crate::support::memory_text;
-use crate::support::rest::Api;
-use crate::support::rest::Said;
+use crate::support::rest::{Api, Said};
+use crate::support::{TestStore, memory_text};
 
 /// A store of `count` memories, each a minute after the other.
 fn many(count: usize) -> TestStore {

@@ -1,9 +1,7 @@
 //! The REST interface as it is documented: many memories at once, and stores that move.
 
-use chrono::TimeDelta;
-use chrono::Utc;
-use serde_json::Value;
-use serde_json::json;
+use chrono::{TimeDelta, Utc};
+use serde_json::{Value, json};
 
 use crate::support::TestStore;
 use crate::support::rest::Api;

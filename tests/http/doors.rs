@@ -1,27 +1,17 @@
 //! Other ways in than plain HTTP: a socket of the owner's, and TLS.
 
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use rcgen::BasicConstraints;
-use rcgen::CertificateParams;
-use rcgen::IsCa;
-use rcgen::KeyPair;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use serde_json::json;
 
 use crate::support::TestStore;
-use crate::support::memdir_server::memdir;
-use crate::support::memdir_server::token;
-use crate::support::session::Session;
-use crate::support::session::meta;
+use crate::support::memdir_server::{memdir, token};
+use crate::support::session::{Session, meta};
 
 /// A server that says where it is by itself.
 struct Served {
@@ -73,8 +63,7 @@ fn bridge(root: &Path, arguments: &[&str]) -> Command {
 #[cfg(unix)]
 mod sockets {
     use std::fs;
-    use std::os::unix::fs::FileTypeExt;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt};
     use std::os::unix::net::UnixListener;
 
     use super::*;
@@ -215,9 +204,7 @@ fn port(served: &Served) -> &str {
 
 #[test]
 fn over_tls_a_stranger_s_client_is_served_and_plain_text_is_not() {
-    use ureq::tls::Certificate;
-    use ureq::tls::RootCerts;
-    use ureq::tls::TlsConfig;
+    use ureq::tls::{Certificate, RootCerts, TlsConfig};
     let store = TestStore::new();
     let identity = Identity::new(&store, "own", "localhost", IsCa::NoCa);
     let served = identity.serve(&store);

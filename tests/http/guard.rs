@@ -4,9 +4,7 @@
 use serde_json::json;
 
 use crate::support::TestStore;
-use crate::support::memdir_server::Server;
-use crate::support::memdir_server::memdir;
-use crate::support::memdir_server::request;
+use crate::support::memdir_server::{Server, memdir, request};
 
 /// Addresses of every kind, those that do not exist among them.
 const PATHS: [&str; 7] = [

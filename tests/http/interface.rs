@@ -1,7 +1,6 @@
 //! The description of the REST interface: what is committed is what is served.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::memdir_server::Server;
 use crate::support::rest::Api;

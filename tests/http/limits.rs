@@ -1,15 +1,11 @@
 //! How much, how often, how slowly: nobody's requests keep the others waiting, or fill the machine.
 
-use std::io::Read;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::time::Instant;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::memdir_server::Server;
-use crate::support::memdir_server::answer;
-use crate::support::memdir_server::request;
+use crate::support::memdir_server::{Server, answer, request};
 
 const JSON: &str = "Content-Type: application/json";
 const PATHS: [&str; 2] = ["/mcp", "/api/v1/memories"];

@@ -1,14 +1,10 @@
 //! `/events`: changes are told as they come, whoever made them.
 
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::memdir_server::Server;
-use crate::support::memdir_server::request;
+use crate::support::memdir_server::{Server, request};
 
 /// The ids of the next event `changed`.
 fn changed(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> Vec<String> {

@@ -1,11 +1,9 @@
 //! What an operator has to do with: beginning, ending, logs and figures.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::TestStore;
-use crate::support::memdir_server::Server;
-use crate::support::memdir_server::memdir;
+use crate::support::memdir_server::{Server, memdir};
 
 #[test]
 fn it_ends_in_order_and_says_where_it_listens_only_while_it_does() {

@@ -1,10 +1,8 @@
 //! `import`, and what `export` writes taken in again.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::program::Home;
-use crate::support::program::names;
+use crate::support::program::{Home, names};
 
 const LINES: &str = concat!(
     r#"{"id": "D1:3", "timestamp": "2023-05-08T13:56:00Z", "user": "caroline", "agent": "locomo", "topics": ["dialogue"], "text": "First.\nLine two.", "title": "T", "namespace": "conv-26"}"#,

@@ -5,18 +5,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use memdir::engine::Import;
-use memdir::engine::Imported;
-use memdir::engine::ops;
+use memdir::engine::{Import, Imported, ops};
 use memdir::import;
 use memdir::import::Defaults;
 use proptest::prelude::*;
 use rusqlite::Connection;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::TestStore;
 use crate::support::program::Home;

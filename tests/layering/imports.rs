@@ -4,11 +4,9 @@
 //! by a path from `crate`, `super` or `self`, or from a name that a `use` or a `mod` of the file
 //! made known. A name that a module only re-exports counts for the file that defines it.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a file says of others.
 struct Imports {

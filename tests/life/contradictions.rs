@@ -3,22 +3,13 @@
 
 use std::fs;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::TestStore;
-use crate::support::new_memory;
 use crate::support::program::Home;
-use crate::support::query;
 use crate::support::session::Session;
-use memdir::engine::Contradicted;
-use memdir::engine::Engine;
-use memdir::engine::Stored;
-use memdir::engine::WriteOutcome;
-use memdir::engine::WritePolicy;
-use memdir::engine::ops;
-use memdir::model::NewMemory;
-use memdir::model::Stem;
+use crate::support::{TestStore, new_memory, query};
+use memdir::engine::{Contradicted, Engine, Stored, WriteOutcome, WritePolicy, ops};
+use memdir::model::{NewMemory, Stem};
 
 /// Stores a memory as agents do; its stem, and what it may contradict.
 #[track_caller]

@@ -1,30 +1,14 @@
 //! Memories that say what others say: what becomes of them by each policy, and that no text is lost.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::TestStore;
-use crate::support::keywords;
-use crate::support::new_memory;
-use crate::support::program::Home;
-use crate::support::program::names;
-use crate::support::query;
-use crate::support::regular_files;
+use crate::support::program::{Home, names};
 use crate::support::session::Session;
-use memdir::engine::DuplicatePolicy;
-use memdir::engine::Engine;
-use memdir::engine::Remembered;
-use memdir::engine::Stored;
-use memdir::engine::Suggestion;
-use memdir::engine::WriteOutcome;
-use memdir::engine::WritePolicy;
-use memdir::engine::live;
-use memdir::engine::ops;
-use memdir::model::MetaValue;
-use memdir::model::NewMemory;
-use memdir::model::Stem;
-use memdir::model::Tier;
-use memdir::model::Timestamp;
+use crate::support::{TestStore, keywords, new_memory, query, regular_files};
+use memdir::engine::{
+    DuplicatePolicy, Engine, Remembered, Stored, Suggestion, WriteOutcome, WritePolicy, live, ops,
+};
+use memdir::model::{MetaValue, NewMemory, Stem, Tier, Timestamp};
 
 const PORT: &str =
     "The gateway of atlas listens on port 8080 and is reached through the tunnel only.";

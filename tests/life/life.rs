@@ -3,32 +3,14 @@
 use std::fs;
 use std::sync::Arc;
 
-use chrono::DateTime;
-use chrono::TimeDelta;
-use chrono::Utc;
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
-use crate::support::TestStore;
-use crate::support::at;
-use crate::support::clock;
-use crate::support::new_memory;
-use crate::support::noon;
 use crate::support::program::Home;
-use crate::support::query;
-use crate::support::regular_files;
-use crate::support::until;
+use crate::support::{TestStore, at, clock, new_memory, noon, query, regular_files, until};
 use memdir::clock::SystemClock;
-use memdir::engine::Background;
-use memdir::engine::Engine;
-use memdir::engine::Query;
-use memdir::engine::QueryKind;
-use memdir::engine::live;
-use memdir::engine::ops;
-use memdir::model::Filter;
-use memdir::model::NewMemory;
-use memdir::model::Stem;
-use memdir::model::Tier;
-use memdir::model::Visibility;
+use memdir::engine::{Background, Engine, Query, QueryKind, live, ops};
+use memdir::model::{Filter, NewMemory, Stem, Tier, Visibility};
 
 fn after(hours: i64) -> DateTime<Utc> {
     noon() + TimeDelta::hours(hours)

@@ -6,34 +6,13 @@ use std::path::PathBuf;
 
 use chrono::TimeDelta;
 
-use crate::support::TestStore;
-use crate::support::clock;
-use crate::support::new_memory;
-use crate::support::noon;
 use crate::support::program::Home;
-use crate::support::query;
-use crate::support::regular_files;
-use memdir::engine::Engine;
-use memdir::engine::EngineError;
-use memdir::engine::Proposed;
-use memdir::engine::live;
-use memdir::engine::ops;
-use memdir::engine::upkeep;
-use memdir::lifecycle::Cleanup;
-use memdir::lifecycle::Compaction;
-use memdir::lifecycle::Decay;
-use memdir::lifecycle::Grouping;
-use memdir::lifecycle::Life;
-use memdir::lifecycle::Maintenance;
-use memdir::lifecycle::Observations;
-use memdir::lifecycle::Reflection;
-use memdir::model::Filter;
-use memdir::model::Kind;
-use memdir::model::NewMemory;
-use memdir::model::Stem;
-use memdir::model::Tier;
-use memdir::model::Timestamp;
-use memdir::model::Visibility;
+use crate::support::{TestStore, clock, new_memory, noon, query, regular_files};
+use memdir::engine::{Engine, EngineError, Proposed, live, ops, upkeep};
+use memdir::lifecycle::{
+    Cleanup, Compaction, Decay, Grouping, Life, Maintenance, Observations, Reflection,
+};
+use memdir::model::{Filter, Kind, NewMemory, Stem, Tier, Timestamp, Visibility};
 
 /// An episodic memory of so many days before noon.
 fn episode(content: &str, days: i64) -> NewMemory {

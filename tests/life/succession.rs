@@ -1,13 +1,8 @@
 //! Memories that replace each other, step by step: which of them count where one goes.
 
-use crate::support::TestStore;
-use crate::support::holding;
-use crate::support::new_memory;
-use memdir::engine::Engine;
-use memdir::engine::live;
-use memdir::engine::ops;
-use memdir::model::NewMemory;
-use memdir::model::Stem;
+use crate::support::{TestStore, holding, new_memory};
+use memdir::engine::{Engine, live, ops};
+use memdir::model::{NewMemory, Stem};
 
 /// Heron 0, and each of the others in place of the one before it.
 fn row(engine: &Engine, count: usize) -> Vec<Stem> {

@@ -2,10 +2,8 @@
 
 use serde_json::json;
 
-use crate::support::fake_host::Reply;
-use crate::support::fake_host::Server;
-use crate::support::program::Home;
-use crate::support::program::run;
+use crate::support::fake_host::{Reply, Server};
+use crate::support::program::{Home, run};
 
 /// Three old memories, one of which holds a credential, and settings that name the server.
 fn home_of(provider: &str, server: &Server) -> Home {

@@ -1,23 +1,12 @@
 //! A tier that somebody states holds, lower as well as higher, whatever uses had earned before.
 
-use chrono::DateTime;
-use chrono::TimeDelta;
-use chrono::Utc;
-use serde_json::Value;
-use serde_json::json;
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
 
-use crate::support::TestStore;
-use crate::support::new_memory;
-use crate::support::noon;
 use crate::support::program::Home;
-use memdir::engine::live;
-use memdir::engine::ops;
-use memdir::engine::write;
-use memdir::model::Change;
-use memdir::model::NewMemory;
-use memdir::model::Patch;
-use memdir::model::Stem;
-use memdir::model::Tier;
+use crate::support::{TestStore, new_memory, noon};
+use memdir::engine::{live, ops, write};
+use memdir::model::{Change, NewMemory, Patch, Stem, Tier};
 
 fn day(number: i64) -> DateTime<Utc> {
     noon() + TimeDelta::days(number)

@@ -5,9 +5,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::support::can_run;
-use crate::support::program::Home;
-use crate::support::program::Ran;
-use crate::support::program::run;
+use crate::support::program::{Home, Ran, run};
 use crate::support::session::Session;
 
 /// What is said of a time that cannot be given.

@@ -11,24 +11,13 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::net::TcpStream;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::Condvar;
-use std::sync::LazyLock;
-use std::sync::Mutex;
+use std::sync::{Arc, Condvar, LazyLock, Mutex};
 
 use memdir::clock::SystemClock;
-use memdir::dialect::About;
-use memdir::dialect::Arguments;
-use memdir::dialect::Call;
-use memdir::dialect::Dialect;
-use memdir::dialect::Hints;
-use memdir::dialect::JsonObject;
-use memdir::dialect::Parameter;
-use memdir::dialect::Reply;
-use memdir::dialect::Tool;
-use memdir::dialect::ToolError;
-use memdir::engine::Engine;
-use memdir::engine::Options;
+use memdir::dialect::{
+    About, Arguments, Call, Dialect, Hints, JsonObject, Parameter, Reply, Tool, ToolError,
+};
+use memdir::engine::{Engine, Options};
 use memdir::mcp::Served;
 use serde_json::json;
 

@@ -4,31 +4,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use chrono::DateTime;
-use chrono::Duration;
-use chrono::Utc;
+use chrono::{DateTime, Duration, Utc};
 use proptest::collection::vec;
 use proptest::option;
 
-use memdir::engine::Engine;
-use memdir::engine::Query;
-use memdir::engine::QueryKind;
-use memdir::engine::live;
-use memdir::engine::ops;
-use memdir::model::Change;
-use memdir::model::Filter;
-use memdir::model::Kind;
-use memdir::model::NewMemory;
-use memdir::model::Stem;
-use memdir::model::Timestamp;
-use memdir::model::TopicMatch;
+use memdir::engine::{Engine, Query, QueryKind, live, ops};
+use memdir::model::{Change, Filter, Kind, NewMemory, Stem, Timestamp, TopicMatch};
 use proptest::prelude::*;
-use proptest::sample::Index;
-use proptest::sample::select;
+use proptest::sample::{Index, select};
 
-use crate::support::TestStore;
-use crate::support::at;
-use crate::support::random;
+use crate::support::{TestStore, at, random};
 
 /// Words that overlap themselves and each other, that case changes, that blanks cut.
 pub const WORDS: [&str; 44] = [

@@ -3,41 +3,20 @@
 //! The tiny model takes words apart: `breadous` is near to `bread`, which stemming does not see.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::TestStore;
-use crate::support::clock;
-use crate::support::fixture;
-use crate::support::memory_text;
-use crate::support::new_memory;
-use crate::support::noon;
 use crate::support::program::Home;
-use crate::support::query;
-use crate::support::until;
+use crate::support::{TestStore, clock, fixture, memory_text, new_memory, noon, query, until};
 use memdir::clock::SystemClock;
-use memdir::embed::EmbedError;
-use memdir::embed::Embedder;
-use memdir::embed::Local;
-use memdir::embed::LocalSettings;
-use memdir::embed::Vector;
-use memdir::engine::Background;
-use memdir::engine::Engine;
-use memdir::engine::Likeness;
-use memdir::engine::Method;
-use memdir::engine::Models;
-use memdir::engine::Options;
-use memdir::engine::Query;
-use memdir::engine::Ranking;
-use memdir::engine::live;
-use memdir::engine::meaning;
-use memdir::engine::ops;
+use memdir::embed::{EmbedError, Embedder, Local, LocalSettings, Vector};
+use memdir::engine::{
+    Background, Engine, Likeness, Method, Models, Options, Query, Ranking, live, meaning, ops,
+};
 use memdir::model::Filter;
 
 const BREAD: &str = "20260101_000000_aaaaaaaa.md";

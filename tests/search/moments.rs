@@ -2,17 +2,10 @@
 
 use std::path::Path;
 
-use chrono::DateTime;
-use chrono::TimeDelta;
-use chrono::Utc;
+use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::support::TestStore;
-use crate::support::at;
-use crate::support::memory_text;
-use crate::support::query;
-use crate::support::touch;
-use memdir::engine::Engine;
-use memdir::engine::ops;
+use crate::support::{TestStore, at, memory_text, query, touch};
+use memdir::engine::{Engine, ops};
 
 const COPIED: &str = "2026-05-30T10:00:00Z";
 

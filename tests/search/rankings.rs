@@ -1,22 +1,8 @@
 //! The rankings of other memory servers: their formulas, by hand, against what a search says.
 
-use crate::support::TestStore;
-use crate::support::at;
-use crate::support::clock;
-use crate::support::new_memory;
-use crate::support::query;
-use crate::support::touch;
-use memdir::engine::Engine;
-use memdir::engine::Method;
-use memdir::engine::Query;
-use memdir::engine::Ranking;
-use memdir::engine::Recalled;
-use memdir::engine::live;
-use memdir::engine::ops;
-use memdir::model::NewMemory;
-use memdir::model::Stem;
-use memdir::model::Tier;
-use memdir::model::Timestamp;
+use crate::support::{TestStore, at, clock, new_memory, query, touch};
+use memdir::engine::{Engine, Method, Query, Ranking, Recalled, live, ops};
+use memdir::model::{NewMemory, Stem, Tier, Timestamp};
 
 const WRITTEN: &str = "2026-05-22T12:00:00Z";
 /// Ten days later.

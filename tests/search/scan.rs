@@ -3,49 +3,25 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chrono::DateTime;
-use chrono::Duration;
-use chrono::Utc;
-use memdir::index::AsOf;
-use memdir::index::Document;
-use memdir::index::Index as _;
-use memdir::index::IndexHit;
-use memdir::index::Indexed;
-use memdir::index::Overlay;
-use memdir::index::Query;
-use memdir::index::QueryKind;
-use memdir::index::Scan;
-use memdir::index::SearchResults;
-use memdir::index::Snapshot;
+use chrono::{DateTime, Duration, Utc};
 use memdir::index::embedded::EmbeddedIndex;
-use memdir::model::Filter;
-use memdir::model::Kind;
-use memdir::model::Memory;
-use memdir::model::MetaValue;
-use memdir::model::Position;
-use memdir::model::Scope;
-use memdir::model::Stamp;
-use memdir::model::Stem;
-use memdir::model::Tier;
-use memdir::model::Timestamp;
-use memdir::model::TopicMatch;
-use memdir::model::Visibility;
+use memdir::index::{
+    AsOf, Document, Index as _, IndexHit, Indexed, Overlay, Query, QueryKind, Scan, SearchResults,
+    Snapshot,
+};
+use memdir::model::{
+    Filter, Kind, Memory, MetaValue, Position, Scope, Stamp, Stem, Tier, Timestamp, TopicMatch,
+    Visibility,
+};
 use memdir::words::Language;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::keyword_properties::WORDS;
-use crate::keyword_properties::content;
-use crate::keyword_properties::line;
-use crate::keyword_properties::pieces;
-use crate::keyword_properties::rarely;
-use crate::support::at;
-use crate::support::noon;
-use crate::support::random;
-use crate::support::texts::VOCABULARY;
-use crate::support::texts::sentence;
+use crate::keyword_properties::{WORDS, content, line, pieces, rarely};
+use crate::support::texts::{VOCABULARY, sentence};
+use crate::support::{at, noon, random};
 
 /// Ids that may be somebody's: two of one handle, a foreign name, one as long as a stem that is
 /// none, and one that is nobody's.

@@ -1,9 +1,7 @@
 //! What the words of memories' fields stand for: namespaces within each other, kinds, scopes.
 
-use crate::support::TestStore;
-use crate::support::new_memory;
 use crate::support::program::Home;
-use crate::support::query;
+use crate::support::{TestStore, new_memory, query};
 use memdir::engine::ops;
 use memdir::model::NewMemory;
 

@@ -1,14 +1,9 @@
 //! What agents are made to believe: who wrote a memory is told by the server, and a text that wants
 //! to be obeyed is shown with a mark, whole.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::INJECTION;
-use super::SETS;
-use super::home_of_one;
-use super::session;
-use super::tools;
+use super::{INJECTION, SETS, home_of_one, session, tools};
 use crate::support::program::Home;
 use crate::support::regular_files;
 use crate::support::session::Session;

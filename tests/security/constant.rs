@@ -1,13 +1,9 @@
 //! What a server says of itself before any call is the same bytes over every store: no memory gets
 //! into tool descriptions, instructions, prompts or the names of resources.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::INJECTION;
-use super::SETS;
-use super::session;
-use super::tools;
+use super::{INJECTION, SETS, session, tools};
 use crate::support::program::Home;
 use crate::support::session::Session;
 

@@ -3,16 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::SETS;
-use super::home_of_one;
-use super::session;
-use super::tools;
+use super::{SETS, home_of_one, session, tools};
 use crate::support::memory_text;
-use crate::support::program::Home;
-use crate::support::program::names;
+use crate::support::program::{Home, names};
 use crate::support::session::Session;
 
 /// What careless and malicious clients send.

@@ -1,12 +1,9 @@
 //! What is said when something fails: neither what memories hold nor where the machine keeps
 //! things beside the store.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::SETS;
-use super::session;
-use super::tools;
+use super::{SETS, session, tools};
 use crate::support::memory_text;
 use crate::support::program::Home;
 

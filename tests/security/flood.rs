@@ -1,10 +1,7 @@
 //! Many copies of one text: they do not keep everything else out of an answer.
 
-use crate::support::TestStore;
-use crate::support::memory_text;
-use crate::support::query;
-use memdir::engine::Query;
-use memdir::engine::ops;
+use crate::support::{TestStore, memory_text, query};
+use memdir::engine::{Query, ops};
 
 const QUESTION: &str = "where do herons of the river build their nests";
 

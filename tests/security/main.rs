@@ -26,8 +26,7 @@ mod whose;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::dialect::open;
 use crate::support::program::Home;

@@ -5,8 +5,7 @@
 //! signs writes an attack that has none.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use memdir::injection;
 

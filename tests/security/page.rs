@@ -3,8 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The list of what a store of memories has to guard, by its numbers.
 const LIST: [std::ops::RangeInclusive<u8>; 5] = [1..=17, 21..=25, 31..=36, 41..=48, 51..=55];

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::support::program::Home;
-use crate::support::program::names;
+use crate::support::program::{Home, names};
 use crate::support::regular_files;
 use crate::support::session::Session;
 

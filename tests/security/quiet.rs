@@ -7,12 +7,9 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::SETS;
-use super::home_of_one;
-use super::tools;
+use super::{SETS, home_of_one, tools};
 use crate::support::can_run;
-use crate::support::program::Home;
-use crate::support::program::run;
+use crate::support::program::{Home, run};
 use crate::support::session::Session;
 
 fn has_strace() -> bool {

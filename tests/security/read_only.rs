@@ -2,11 +2,7 @@
 
 use serde_json::json;
 
-use super::SETS;
-use super::home_of_one;
-use super::session;
-use super::texts;
-use super::tools;
+use super::{SETS, home_of_one, session, texts, tools};
 use crate::support::session::Session;
 
 /// These answer all the same, as they leave the store as it is: one tells what a session begins

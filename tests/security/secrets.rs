@@ -6,8 +6,7 @@
 
 use std::fs;
 use std::ops::Range;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use memdir::secrets;

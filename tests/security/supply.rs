@@ -1,8 +1,7 @@
 //! What the program is built of, and how.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn read(name: &str) -> String {

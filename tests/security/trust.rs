@@ -2,17 +2,14 @@
 //! the user agreed, outside of the store.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
 use crate::support::git::Git;
 use crate::support::has_terminal;
-use crate::support::program::Home;
-use crate::support::program::Ran;
-use crate::support::program::run;
+use crate::support::program::{Home, Ran, run};
 
 const THEIRS: &str = "20260114_091500_1f3a9c02.md";
 

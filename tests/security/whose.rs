@@ -1,14 +1,12 @@
 //! Who may read what the program makes: its user, whatever the umask says.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::tools;
 use crate::support::git::Git;
-use crate::support::program::Home;
-use crate::support::program::run;
+use crate::support::program::{Home, run};
 use crate::support::session::Session;
 
 /// The program by way of a shell that takes no permission away from what is made.

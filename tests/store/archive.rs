@@ -4,13 +4,9 @@ use std::fs;
 
 use chrono::TimeDelta;
 
-use crate::support::TestStore;
 use crate::support::git::Git;
-use crate::support::memory_text;
-use crate::support::new_memory;
-use crate::support::noon;
-use crate::support::program::Home;
-use crate::support::program::names;
+use crate::support::program::{Home, names};
+use crate::support::{TestStore, memory_text, new_memory, noon};
 use memdir::engine::ops;
 
 #[test]

@@ -3,16 +3,11 @@
 use std::fs;
 use std::time::Duration;
 
-use chrono::TimeDelta;
-use chrono::Utc;
+use chrono::{TimeDelta, Utc};
 
 use crate::support::clock;
-use crate::support::program::Home;
-use crate::support::program::names;
-use memdir::engine::Engine;
-use memdir::engine::GitOptions;
-use memdir::engine::Options;
-use memdir::engine::ops;
+use crate::support::program::{Home, names};
+use memdir::engine::{Engine, GitOptions, Options, ops};
 
 /// A store in which one memory was replaced twice, and another one forgotten.
 fn replaced(settings: &str) -> Home {

@@ -3,28 +3,12 @@
 
 use std::fs;
 
-use chrono::DateTime;
-use chrono::TimeDelta;
-use chrono::Utc;
+use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::support::TestStore;
-use crate::support::at;
-use crate::support::new_memory;
-use crate::support::noon;
-use crate::support::query;
-use crate::support::touch;
-use memdir::engine::Engine;
-use memdir::engine::Method;
-use memdir::engine::Query;
-use memdir::engine::Ranking;
-use memdir::engine::Recalled;
-use memdir::engine::live;
-use memdir::engine::ops;
+use crate::support::{TestStore, at, new_memory, noon, query, touch};
+use memdir::engine::{Engine, Method, Query, Ranking, Recalled, live, ops};
 use memdir::lifecycle::Cleanup;
-use memdir::model::Change;
-use memdir::model::Filter;
-use memdir::model::Memory;
-use memdir::model::NewMemory;
+use memdir::model::{Change, Filter, Memory, NewMemory};
 
 fn copy_of(store: &TestStore, written: DateTime<Utc>) -> TestStore {
     let copy = TestStore::new();

@@ -4,28 +4,11 @@ use std::fs;
 use std::fs::File;
 use std::path::PathBuf;
 
-use crate::support::TestStore;
-use crate::support::holding;
-use crate::support::memory_text;
-use crate::support::new_memory;
-use crate::support::noon;
 use crate::support::program::names;
-use crate::support::regular_files;
-use memdir::engine::EngineError;
-use memdir::engine::Recalled;
-use memdir::engine::live;
-use memdir::engine::ops;
-use memdir::files::FilesError;
-use memdir::files::Place;
-use memdir::files::Replaced;
-use memdir::files::Storage;
-use memdir::files::Store;
-use memdir::files::WritableStorage;
-use memdir::model::Change;
-use memdir::model::Handle;
-use memdir::model::NewMemory;
-use memdir::model::Patch;
-use memdir::model::Timestamp;
+use crate::support::{TestStore, holding, memory_text, new_memory, noon, regular_files};
+use memdir::engine::{EngineError, Recalled, live, ops};
+use memdir::files::{FilesError, Place, Replaced, Storage, Store, WritableStorage};
+use memdir::model::{Change, Handle, NewMemory, Patch, Timestamp};
 
 const NAME: &str = "20260101_000000_aaaaaaaa.md";
 

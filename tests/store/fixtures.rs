@@ -6,22 +6,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::TestStore;
-use crate::support::fixture;
-use crate::support::found;
-use crate::support::holding;
-use crate::support::keywords;
-use crate::support::memory_text;
-use crate::support::query;
-use memdir::engine::Engine;
-use memdir::engine::Finding;
-use memdir::engine::Query;
-use memdir::engine::Recalled;
-use memdir::engine::live;
-use memdir::engine::ops;
-use memdir::model::Filter;
-use memdir::model::Memory;
-use memdir::model::Problem;
+use crate::support::{TestStore, fixture, found, holding, keywords, memory_text, query};
+use memdir::engine::{Engine, Finding, Query, Recalled, live, ops};
+use memdir::model::{Filter, Memory, Problem};
 
 fn expectations(name: &str) -> Value {
     let text = fs::read_to_string(fixture(name).join("expected.json")).unwrap();
@@ -326,8 +313,7 @@ mod unix {
     use std::ffi::OsStr;
     use std::fs::Permissions;
     use std::os::unix::ffi::OsStrExt;
-    use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
     use std::os::unix::net::UnixListener;
 
     use super::*;

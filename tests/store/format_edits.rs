@@ -2,10 +2,7 @@
 
 use chrono::DateTime;
 use memdir::format;
-use memdir::model::Change;
-use memdir::model::Memory;
-use memdir::model::Patch;
-use memdir::model::Stem;
+use memdir::model::{Change, Memory, Patch, Stem};
 
 fn read(bytes: &[u8]) -> Memory {
     let stem = Stem::from_file_name("20260114_091500_1f3a9c02");

@@ -5,28 +5,16 @@ use std::collections::BTreeSet;
 
 use memdir::format;
 use memdir::format::FormatError;
-use memdir::model::Change;
-use memdir::model::Handle;
-use memdir::model::Kind;
-use memdir::model::Link;
-use memdir::model::Memory;
-use memdir::model::MetaValue;
-use memdir::model::NewMemory;
-use memdir::model::Patch;
-use memdir::model::Problem;
-use memdir::model::Scope;
-use memdir::model::Stem;
-use memdir::model::Tier;
-use memdir::model::Timestamp;
-use memdir::model::normalized_namespace;
+use memdir::model::{
+    Change, Handle, Kind, Link, Memory, MetaValue, NewMemory, Patch, Problem, Scope, Stem, Tier,
+    Timestamp, normalized_namespace,
+};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::support::at;
-use crate::support::noon;
-use crate::support::random;
+use crate::support::{at, noon, random};
 
 /// Pieces that mean something to YAML, to markdown or to git, when they stand where they should not.
 const PIECES: [&str; 64] = [

@@ -1,12 +1,10 @@
 //! Stores of every version of the format read as they always did, and lose nothing.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::support::fixture;
 use crate::support::program::Home;
-use crate::support::regular_files;
+use crate::support::{fixture, regular_files};
 
 /// A home whose store is a copy of the one that `version` left.
 fn home_of(version: &str) -> Home {

@@ -2,43 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 
 use chrono::Duration;
 use proptest::collection::vec;
 
-use memdir::engine::Engine;
-use memdir::engine::EngineError;
-use memdir::engine::Options;
-use memdir::engine::Query;
-use memdir::engine::live;
-use memdir::engine::ops;
-use memdir::model::Change;
-use memdir::model::Filter;
-use memdir::model::Memory;
-use memdir::model::NewMemory;
-use memdir::model::Timestamp;
+use memdir::engine::{Engine, EngineError, Options, Query, live, ops};
+use memdir::model::{Change, Filter, Memory, NewMemory, Timestamp};
 use proptest::prelude::*;
-use proptest::sample::Index;
-use proptest::sample::select;
+use proptest::sample::{Index, select};
 
-use crate::support::TestStore;
-use crate::support::at;
-use crate::support::clock;
-use crate::support::found;
-use crate::support::holding;
-use crate::support::keywords;
-use crate::support::memory_text;
-use crate::support::new_memory;
-use crate::support::noon;
-use crate::support::query;
-use crate::support::random;
-use crate::support::regular_files;
-use crate::support::texts::VOCABULARY;
-use crate::support::texts::sentence;
-use crate::support::touch;
+use crate::support::texts::{VOCABULARY, sentence};
+use crate::support::{
+    TestStore, at, clock, found, holding, keywords, memory_text, new_memory, noon, query, random,
+    regular_files, touch,
+};
 
 prop_compose! {
     fn memory()(

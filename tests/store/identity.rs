@@ -1,24 +1,10 @@
 //! Which memory is which: whatever the clock says, however names look like each other.
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
-use crate::support::TestStore;
-use crate::support::at;
-use crate::support::found;
-use crate::support::holding;
-use crate::support::memory_text;
-use crate::support::new_memory;
-use crate::support::noon;
-use memdir::engine::Engine;
-use memdir::engine::EngineError;
-use memdir::engine::Query;
-use memdir::engine::Recalled;
-use memdir::engine::live;
-use memdir::engine::ops;
-use memdir::model::Change;
-use memdir::model::Filter;
-use memdir::model::Patch;
+use crate::support::{TestStore, at, found, holding, memory_text, new_memory, noon};
+use memdir::engine::{Engine, EngineError, Query, Recalled, live, ops};
+use memdir::model::{Change, Filter, Patch};
 
 fn everything() -> Query {
     Query::everything(Filter::default(), 10_000)

@@ -3,35 +3,16 @@
 
 use std::fs;
 use std::fs::File;
-use std::path::Path;
-use std::path::PathBuf;
-use std::time::Duration;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::support::TestStore;
-use crate::support::at;
-use crate::support::holding;
-use crate::support::memory_text;
-use crate::support::new_memory;
-use crate::support::noon;
-use crate::support::regular_files;
-use crate::support::touch;
-use memdir::engine::live;
-use memdir::engine::ops;
-use memdir::index::AsOf;
-use memdir::index::Document;
-use memdir::index::Index;
-use memdir::index::IndexError;
-use memdir::index::Indexed;
-use memdir::index::Overlay;
-use memdir::index::Query;
-use memdir::index::QueryKind;
+use crate::support::{TestStore, at, holding, memory_text, new_memory, noon, regular_files, touch};
+use memdir::engine::{live, ops};
 use memdir::index::embedded::EmbeddedIndex;
-use memdir::model::Filter;
-use memdir::model::Stamp;
-use memdir::model::Stem;
+use memdir::index::{AsOf, Document, Index, IndexError, Indexed, Overlay, Query, QueryKind};
+use memdir::model::{Filter, Stamp, Stem};
 use memdir::words::Language;
 
 fn index(state: &Path) -> EmbeddedIndex {

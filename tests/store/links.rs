@@ -5,20 +5,10 @@ use std::os::unix::fs::symlink;
 
 use tempfile::TempDir;
 
-use crate::support::TestStore;
-use crate::support::clock;
-use crate::support::holding;
-use crate::support::memory_text;
-use crate::support::new_memory;
-use crate::support::noon;
 use crate::support::program::names;
-use memdir::engine::Engine;
-use memdir::engine::EngineError;
-use memdir::engine::Finding;
-use memdir::engine::live;
-use memdir::engine::ops;
-use memdir::files::FilesError;
-use memdir::files::LinkPolicy;
+use crate::support::{TestStore, clock, holding, memory_text, new_memory, noon};
+use memdir::engine::{Engine, EngineError, Finding, live, ops};
+use memdir::files::{FilesError, LinkPolicy};
 use memdir::model::Problem;
 
 const OURS: &str = "20260114_091500_aaaaaaaa.md";

@@ -5,21 +5,12 @@ use std::collections::BTreeSet;
 
 use chrono::DateTime;
 use memdir::format;
-use memdir::format::MergeSide;
-use memdir::format::Merged;
-use memdir::format::has_conflict_markers;
-use memdir::model::Memory;
-use memdir::model::MetaValue;
-use memdir::model::Problem;
-use memdir::model::Stem;
+use memdir::format::{MergeSide, Merged, has_conflict_markers};
+use memdir::model::{Memory, MetaValue, Problem, Stem};
 use proptest::prelude::any;
 use proptest::test_runner::TestRunner;
 
-use crate::drafts::Dice;
-use crate::drafts::STEM;
-use crate::drafts::base;
-use crate::drafts::damaged;
-use crate::drafts::edited;
+use crate::drafts::{Dice, STEM, base, damaged, edited};
 use crate::support::random;
 
 const PAIRS: u32 = 10_000;

@@ -2,18 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::support::git::Git;
-use crate::support::has_terminal;
-use crate::support::machines::Machines;
-use crate::support::machines::texts;
-use crate::support::memory_text;
-use crate::support::program::Home;
-use crate::support::program::names;
-use crate::support::program::run;
-use crate::support::regular_files;
+use crate::support::machines::{Machines, texts};
+use crate::support::program::{Home, names, run};
+use crate::support::{has_terminal, memory_text, regular_files};
 
 /// What lies below some parts of a folder, byte for byte.
 fn bytes(root: &Path, parts: &[&str]) -> BTreeMap<PathBuf, Vec<u8>> {

@@ -3,31 +3,19 @@
 use std::fs;
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::TestStore;
-use crate::support::holding;
-use crate::support::memory_text;
-use crate::support::new_memory;
 use crate::support::program::Home;
 use crate::support::session::Session;
-use crate::support::until;
+use crate::support::{TestStore, holding, memory_text, new_memory, until};
 use memdir::clock::SystemClock;
-use memdir::engine::Background;
-use memdir::engine::Engine;
-use memdir::engine::Query;
-use memdir::engine::QueryKind;
-use memdir::engine::live;
-use memdir::engine::ops;
+use memdir::engine::{Background, Engine, Query, QueryKind, live, ops};
 use memdir::files::Lock;
 
 const ONE: &str = "20260101_000000_aaaaaaaa.md";

@@ -2,12 +2,8 @@
 
 use std::fs;
 
-use crate::support::TestStore;
-use crate::support::holding;
-use crate::support::memory_text;
-use crate::support::regular_files;
-use memdir::engine::live;
-use memdir::engine::ops;
+use crate::support::{TestStore, holding, memory_text, regular_files};
+use memdir::engine::{live, ops};
 
 const NAME: &str = "20260101_000000_aaaaaaaa.md";
 

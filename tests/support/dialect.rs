@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::program::Home;
 use super::session::Session;

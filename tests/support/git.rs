@@ -3,10 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::program::Home;
-use super::program::Ran;
-use super::program::run;
-use super::program::run_with;
+use super::program::{Home, Ran, run, run_with};
 
 /// The git program in one folder of a home.
 pub struct Git<'a> {

@@ -8,9 +8,7 @@ use tempfile::TempDir;
 
 use super::git::Git;
 use super::memory_text;
-use super::program::Home;
-use super::program::Ran;
-use super::program::run;
+use super::program::{Home, Ran, run};
 
 /// The first is made with the remote, the others join.
 pub struct Machines {

@@ -20,29 +20,17 @@ pub mod texts;
 use std::collections::BTreeMap;
 use std::fs;
 use std::fs::File;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
-use std::time::Instant;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
-use chrono::DateTime;
-use chrono::Utc;
-use proptest::test_runner::Config;
-use proptest::test_runner::RngSeed;
+use chrono::{DateTime, Utc};
+use proptest::test_runner::{Config, RngSeed};
 use tempfile::TempDir;
 
-use memdir::clock::Clock;
-use memdir::clock::FixedClock;
-use memdir::engine::Engine;
-use memdir::engine::Hit;
-use memdir::engine::Options;
-use memdir::engine::Query;
-use memdir::engine::QueryKind;
-use memdir::engine::ops;
-use memdir::model::Filter;
-use memdir::model::NewMemory;
+use memdir::clock::{Clock, FixedClock};
+use memdir::engine::{Engine, Hit, Options, Query, QueryKind, ops};
+use memdir::model::{Filter, NewMemory};
 
 /// A store in a folder of its own, gone with the value.
 pub struct TestStore {

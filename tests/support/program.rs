@@ -2,14 +2,10 @@
 //!
 //! Nothing of the machine gets in: no variable of the caller's, no settings, no time zone.
 
-use std::fmt;
-use std::fs;
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Output;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::{fmt, fs};
 
 use serde_json::Value;
 use tempfile::TempDir;

@@ -4,8 +4,7 @@
 use serde_json::Value;
 
 use super::TestStore;
-use super::memdir_server::Answered;
-use super::memdir_server::Server;
+use super::memdir_server::{Answered, Server};
 
 const BASE: &str = "/api/v1";
 

@@ -1,10 +1,8 @@
 //! Somebody uses git in the same repository, at the same time.
 
 use std::fs;
-use std::process::Command;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::SystemTime;
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 

@@ -4,9 +4,7 @@
 use std::fs;
 
 use crate::support::git::Git;
-use crate::support::machines::Machines;
-use crate::support::machines::text;
-use crate::support::machines::texts;
+use crate::support::machines::{Machines, text, texts};
 use crate::support::program::Home;
 
 const NAME: &str = "20260101_000000_aaaaaaaa.md";

@@ -5,14 +5,11 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::one_memory::NAME;
-use super::one_memory::text;
+use super::one_memory::{NAME, text};
 use crate::support::git::Git;
-use crate::support::memory_text;
-use crate::support::program::Home;
-use crate::support::program::run;
+use crate::support::program::{Home, run};
 use crate::support::session::Session;
-use crate::support::until;
+use crate::support::{memory_text, until};
 
 #[test]
 fn every_change_is_a_commit_that_says_what_it_is() {

@@ -1,15 +1,13 @@
 //! Notes that state no time are as old as their commits, in every clone.
 
 use std::fs;
-use std::time::Duration;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
 use crate::support::git::Git;
 use crate::support::machines::Machines;
-use crate::support::program::Home;
-use crate::support::program::run;
+use crate::support::program::{Home, run};
 
 const OLD: u64 = 1_700_000_000;
 const NEW: u64 = 1_770_000_000;

@@ -3,11 +3,8 @@
 use std::fs;
 
 use crate::support::git::Git;
-use crate::support::machines::Machines;
-use crate::support::machines::edit;
-use crate::support::machines::text;
-use crate::support::program::Home;
-use crate::support::program::run;
+use crate::support::machines::{Machines, edit, text};
+use crate::support::program::{Home, run};
 
 /// What only the purged memory says.
 const TEXT: &str = "The zebra sleeps at noon.";

@@ -1,17 +1,11 @@
 //! Machines come into step: by `sync`, over a repository that they share.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::support::git::Git;
-use crate::support::machines::Machines;
-use crate::support::machines::edit;
-use crate::support::machines::failure;
-use crate::support::machines::text;
-use crate::support::machines::texts;
-use crate::support::program::Home;
-use crate::support::program::run;
+use crate::support::machines::{Machines, edit, failure, text, texts};
+use crate::support::program::{Home, run};
 use crate::support::session::Session;
 
 #[test]

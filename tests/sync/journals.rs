@@ -3,15 +3,12 @@
 use std::fs;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::git::Git;
-use crate::support::machines::Machines;
-use crate::support::machines::text;
+use crate::support::machines::{Machines, text};
 use crate::support::program::Home;
 use crate::support::session::Session;
 use crate::support::until;

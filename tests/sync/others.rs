@@ -7,9 +7,7 @@ use serde_json::Value;
 
 use crate::support::git::Git;
 use crate::support::machines::Machines;
-use crate::support::program::Home;
-use crate::support::program::Ran;
-use crate::support::program::run;
+use crate::support::program::{Home, Ran, run};
 
 /// A store at the root of somebody's repository, which is in step with the shared one.
 struct Project {

@@ -2,11 +2,9 @@
 
 use std::fs;
 
-use super::one_memory::NAME;
-use super::one_memory::text;
+use super::one_memory::{NAME, text};
 use crate::support::git::Git;
-use crate::support::program::Home;
-use crate::support::program::run;
+use crate::support::program::{Home, run};
 
 /// What each line of `log` says happened.
 fn deeds(home: &Home, arguments: &[&str]) -> Vec<String> {

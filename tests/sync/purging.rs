@@ -3,13 +3,8 @@
 use std::fs;
 
 use crate::support::git::Git;
-use crate::support::machines::Machines;
-use crate::support::machines::edit;
-use crate::support::machines::failure;
-use crate::support::machines::text;
-use crate::support::machines::texts;
-use crate::support::program::Home;
-use crate::support::program::names;
+use crate::support::machines::{Machines, edit, failure, text, texts};
+use crate::support::program::{Home, names};
 use crate::support::session::Session;
 
 /// What only the purged memory says.

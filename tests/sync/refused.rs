@@ -3,9 +3,7 @@
 use std::fs;
 
 use crate::support::git::Git;
-use crate::support::machines::Machines;
-use crate::support::machines::text;
-use crate::support::machines::texts;
+use crate::support::machines::{Machines, text, texts};
 
 #[test]
 fn what_the_others_would_refuse_stays_here_and_is_told() {

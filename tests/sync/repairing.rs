@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::support::git::Git;
-use crate::support::machines::Machines;
-use crate::support::machines::texts;
+use crate::support::machines::{Machines, texts};
 use crate::support::program::Home;
 
 /// Files of `.git` that are emptied or cut off; what of a history of four commits has to stay, and

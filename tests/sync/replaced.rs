@@ -4,12 +4,9 @@ use std::fs;
 
 use serde_json::json;
 
-use super::one_memory::NAME;
-use super::one_memory::home_with;
-use super::one_memory::text;
+use super::one_memory::{NAME, home_with, text};
 use crate::support::git::Git;
-use crate::support::program::Home;
-use crate::support::program::names;
+use crate::support::program::{Home, names};
 use crate::support::session::Session;
 use crate::support::until;
 

@@ -3,11 +3,7 @@
 use serde_json::Value;
 
 use crate::support::git::Git;
-use crate::support::machines::Machines;
-use crate::support::machines::edit;
-use crate::support::machines::failure;
-use crate::support::machines::text;
-use crate::support::machines::texts;
+use crate::support::machines::{Machines, edit, failure, text, texts};
 use crate::support::program::Home;
 
 /// Two machines that wrote different days into one memory; the ids of the pair.

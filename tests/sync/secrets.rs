@@ -5,21 +5,13 @@
 
 use std::fs;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::git::Git;
-use crate::support::machines::Machines;
-use crate::support::machines::edit;
-use crate::support::machines::text;
-use crate::support::machines::texts;
-use crate::support::program::Home;
-use crate::support::program::Ran;
-use crate::support::program::names;
-use crate::support::program::run;
-use crate::support::regular_files;
+use crate::support::machines::{Machines, edit, text, texts};
+use crate::support::program::{Home, Ran, names, run};
 use crate::support::session::Session;
-use crate::support::until;
+use crate::support::{regular_files, until};
 
 const NAME: &str = "20260101_000000_aaaaaaaa.md";
 const FILE: &str = "files/20260101_000000_aaaaaaaa.md";

@@ -8,14 +8,10 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::support::git::Git;
-use crate::support::machines::Machines;
-use crate::support::machines::texts;
-use crate::support::memory_text;
-use crate::support::program::Home;
-use crate::support::program::Ran;
-use crate::support::program::run;
+use crate::support::machines::{Machines, texts};
+use crate::support::program::{Home, Ran, run};
 use crate::support::session::Session;
-use crate::support::until;
+use crate::support::{memory_text, until};
 
 /// Has ssh run here what it should run on another machine.
 fn with_ssh(home: &Home, command: &mut Command) {

@@ -4,17 +4,12 @@ use std::fs;
 
 use serde_json::json;
 
-use super::one_memory::NAME;
-use super::one_memory::home_with;
-use super::one_memory::text;
-use super::one_memory::write;
+use super::one_memory::{NAME, home_with, text, write};
 use crate::support::git::Git;
-use crate::support::machines;
 use crate::support::machines::Machines;
-use crate::support::memory_text;
-use crate::support::program::Home;
-use crate::support::program::names;
+use crate::support::program::{Home, names};
 use crate::support::session::Session;
+use crate::support::{machines, memory_text};
 
 #[track_caller]
 fn assert_says(home: &Home, content: &str) {

@@ -2,17 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::support::git::Git;
-use crate::support::machines::edit;
-use crate::support::machines::text;
-use crate::support::machines::texts;
-use crate::support::program::Home;
-use crate::support::program::names;
+use crate::support::machines::{edit, text, texts};
+use crate::support::program::{Home, names};
 use crate::support::regular_files;
 
 /// Two stores; the first is where the commands are run.

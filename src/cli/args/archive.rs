@@ -1,7 +1,6 @@
 //! The words of the commands about forgotten memories.
 
-use clap::Args as ClapArgs;
-use clap::Subcommand;
+use clap::{Args as ClapArgs, Subcommand};
 
 use super::life::Counted;
 use super::shared::Ids;

@@ -1,24 +1,11 @@
 //! The commands, and the options of every one of them.
 
-use super::archive;
-use super::change;
-use super::config;
-use super::eval;
-use super::exchange;
-use super::history;
-use super::life;
-use super::maintenance;
-use super::mcp;
-use super::model;
-use super::remember;
-use super::reset;
-use super::search;
-use super::serve;
-use super::setup;
-use super::shared;
+use super::{
+    archive, change, config, eval, exchange, history, life, maintenance, mcp, model, remember,
+    reset, search, serve, setup, shared,
+};
 use crate::cli::terminal::output::Color;
-use clap::Parser;
-use clap::Subcommand;
+use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
 /// The memory of AI agents as a folder of markdown files.

@@ -1,7 +1,6 @@
 //! The words of `config`.
 
-use clap::Args as ClapArgs;
-use clap::Subcommand;
+use clap::{Args as ClapArgs, Subcommand};
 
 pub const EXAMPLES: &str = "Examples:
   memdir config                                 all settings, and where each comes from

@@ -19,10 +19,8 @@ pub mod serve;
 pub mod setup;
 pub mod shared;
 
-pub use commands::Args;
-pub use commands::Command;
-pub use overview::command;
-pub use overview::overview;
+pub use commands::{Args, Command};
+pub use overview::{command, overview};
 
 #[cfg(test)]
 mod shown;

@@ -1,7 +1,6 @@
 //! The words of the commands about models.
 
-use clap::Args as ClapArgs;
-use clap::Subcommand;
+use clap::{Args as ClapArgs, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub enum Model {

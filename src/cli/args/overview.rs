@@ -4,13 +4,11 @@
 
 use std::fmt::Write as _;
 
-use clap::Command;
-use clap::CommandFactory;
 use clap::builder::Styles;
+use clap::{Command, CommandFactory};
 
 use super::commands::Args;
-use crate::cli::terminal::prose::terminal_width;
-use crate::cli::terminal::prose::wrapped;
+use crate::cli::terminal::prose::{terminal_width, wrapped};
 
 /// The groups of commands, each with its heading and names. The first is what most people need.
 const GROUPS: [(&str, &[&str]); 6] = [

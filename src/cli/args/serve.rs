@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args as ClapArgs;
-use clap::Subcommand;
+use clap::{Args as ClapArgs, Subcommand};
 
 use super::mcp::ToolSet;
 use crate::http::Address;

@@ -1,25 +1,17 @@
 //! Commands about forgotten memories: list them, bring them back, take them away for good.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::args::archive::Archive;
-use crate::cli::args::archive::ArchivePurge;
+use crate::cli::args::archive::{Archive, ArchivePurge};
 use crate::cli::args::life::Counted;
 use crate::cli::memories::life::record_line;
-use crate::cli::memories::when::Direction;
-use crate::cli::memories::when::moment;
+use crate::cli::memories::when::{Direction, moment};
 use crate::cli::memories::write;
 use crate::cli::store::purge;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::ID;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::Forgotten;
-use crate::engine::Unpurged;
-use crate::engine::ops;
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::engine::{Engine, EngineError, Forgotten, Unpurged, ops};
 use crate::model::Stem;
 
 pub fn archive(context: &mut Context, command: &Archive) -> Result<Outcome, Failure> {

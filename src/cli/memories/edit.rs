@@ -9,11 +9,8 @@ use crate::cli::memories::write::edited_json;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::ID;
 use crate::cli::wiring::afterwards;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::engine::Engine;
-use crate::engine::ops;
-use crate::engine::write;
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::engine::{Engine, ops, write};
 use crate::files::Draft;
 use crate::model::Problem;
 

@@ -3,36 +3,20 @@
 use std::io::Read;
 use std::str::FromStr;
 
-use chrono::DateTime;
-use chrono::Local;
-use chrono::Utc;
+use chrono::{DateTime, Local, Utc};
 use serde_json::Value;
 
-use crate::cli::args::shared::Fields;
-use crate::cli::args::shared::Filters;
+use crate::cli::args::shared::{Fields, Filters};
 use crate::cli::memories::when;
 use crate::cli::memories::when::Direction;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::Context;
-use crate::engine::BadEnd;
-use crate::engine::END_FORMS;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::live;
-use crate::engine::read_end;
+use crate::engine::{BadEnd, END_FORMS, Engine, EngineError, live, read_end};
 use crate::format::from_json;
-use crate::model::Change;
-use crate::model::Filter;
-use crate::model::Link;
-use crate::model::MetaValue;
-use crate::model::NewMemory;
-use crate::model::POSSIBLE_TIMES;
-use crate::model::Patch;
-use crate::model::Stem;
-use crate::model::Timestamp;
-use crate::model::TopicMatch;
-use crate::model::Visibility;
-use crate::model::is_global_namespace;
+use crate::model::{
+    Change, Filter, Link, MetaValue, NewMemory, POSSIBLE_TIMES, Patch, Stem, Timestamp, TopicMatch,
+    Visibility, is_global_namespace,
+};
 
 /// The items of a comma list, or of a JSON array.
 pub fn list(text: &str) -> Vec<String> {

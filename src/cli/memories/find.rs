@@ -1,43 +1,18 @@
 //! Commands that find and show: think, recall, list, grep.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::args::search::Grep;
-use crate::cli::args::search::List;
-use crate::cli::args::search::Recall;
-use crate::cli::args::search::Think;
-use crate::cli::memories::history;
-use crate::cli::memories::when;
+use crate::cli::args::search::{Grep, List, Recall, Think};
 use crate::cli::memories::when::Direction;
+use crate::cli::memories::{history, when};
 use crate::cli::terminal::fail::Failure;
-use crate::cli::terminal::output::BOLD;
-use crate::cli::terminal::output::DIM;
-use crate::cli::terminal::output::ID;
-use crate::cli::terminal::output::MATCH;
-use crate::cli::terminal::output::Output;
-use crate::cli::terminal::output::REMOVED;
-use crate::cli::terminal::prose::HighlightedWords;
-use crate::cli::terminal::prose::terminal_width;
-use crate::cli::terminal::prose::wrapped;
+use crate::cli::terminal::output::{BOLD, DIM, ID, MATCH, Output, REMOVED};
+use crate::cli::terminal::prose::{HighlightedWords, terminal_width, wrapped};
 use crate::cli::wiring::afterwards;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::dialect::PreviewWords;
-use crate::dialect::core;
-use crate::dialect::preview;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::Hit;
-use crate::engine::Query;
-use crate::engine::QueryKind;
-use crate::engine::Ranking;
-use crate::engine::Recalled;
-use crate::engine::live;
-use crate::engine::ops;
-use crate::model::Budget;
-use crate::model::Filter;
-use crate::model::Memory;
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::dialect::{PreviewWords, core, preview};
+use crate::engine::{Engine, EngineError, Hit, Query, QueryKind, Ranking, Recalled, live, ops};
+use crate::model::{Budget, Filter, Memory};
 
 pub fn think(context: &mut Context, command: &Think) -> Result<Outcome, Failure> {
     let engine = context.engine()?;

@@ -2,38 +2,20 @@
 
 use std::process::Command;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::args::history::Diff;
-use crate::cli::args::history::Git;
-use crate::cli::args::history::Log;
-use crate::cli::args::history::Undo;
-use crate::cli::memories::life;
-use crate::cli::memories::maintenance;
-use crate::cli::memories::when::local;
-use crate::cli::memories::when::revision;
+use crate::cli::args::history::{Diff, Git, Log, Undo};
+use crate::cli::memories::when::{local, revision};
+use crate::cli::memories::{life, maintenance};
 use crate::cli::terminal::difference;
 use crate::cli::terminal::fail::Failure;
-use crate::cli::terminal::output::BOLD;
-use crate::cli::terminal::output::DIM;
-use crate::cli::terminal::output::ID;
-use crate::cli::terminal::output::Output;
-use crate::cli::terminal::output::visible;
+use crate::cli::terminal::output::{BOLD, DIM, ID, Output, visible};
 use crate::cli::wiring::afterwards;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::dialect::views::ChangeView;
-use crate::dialect::views::TextView;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::PastChange;
-use crate::engine::PastText;
-use crate::engine::Recalled;
-use crate::engine::Undone;
-use crate::engine::UndoneFile;
-use crate::engine::history;
-use crate::engine::ops;
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::dialect::views::{ChangeView, TextView};
+use crate::engine::{
+    Engine, EngineError, PastChange, PastText, Recalled, Undone, UndoneFile, history, ops,
+};
 use crate::git::compare_texts;
 
 /// Maximum number of changes that `recall --verbose` shows.

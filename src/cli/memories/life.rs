@@ -1,41 +1,22 @@
 //! Commands about the life of memories: what one is as of now, what points to it, what was done
 //! with it, and what no longer lives. What was forgotten is the business of `archive`.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::args::life::Forget;
-use crate::cli::args::life::Gc;
-use crate::cli::args::life::Inspect;
-use crate::cli::args::life::LinkTo;
-use crate::cli::args::life::Links;
-use crate::cli::args::life::Unlink;
+use crate::cli::args::life::{Forget, Gc, Inspect, LinkTo, Links, Unlink};
 use crate::cli::args::shared::Ids;
 use crate::cli::memories::maintenance::recovered;
-use crate::cli::memories::write::edited_json;
-use crate::cli::memories::write::moved_json;
-use crate::cli::memories::write::relocate;
+use crate::cli::memories::write::{edited_json, moved_json, relocate};
 use crate::cli::terminal::fail::Failure;
-use crate::cli::terminal::output::DIM;
-use crate::cli::terminal::output::ID;
-use crate::cli::terminal::output::Output;
+use crate::cli::terminal::output::{DIM, ID, Output};
 use crate::cli::wiring::afterwards;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::context::{Context, Outcome};
 use crate::cli::wiring::each::each;
 use crate::dialect::core;
-use crate::engine::Archived;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::Moved;
-use crate::engine::Recalled;
-use crate::engine::Record;
-use crate::engine::Relation;
-use crate::engine::Relations;
-use crate::engine::live;
-use crate::engine::ops;
-use crate::model::Filter;
-use crate::model::Visibility;
+use crate::engine::{
+    Archived, Engine, EngineError, Moved, Recalled, Record, Relation, Relations, live, ops,
+};
+use crate::model::{Filter, Visibility};
 
 /// Maximum number of changes that `inspect` shows.
 const MOST_RECORDS: usize = 20;

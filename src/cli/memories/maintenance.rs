@@ -1,35 +1,20 @@
 //! Commands that maintain many memories at once: each makes a plan, shows it, and performs it.
 
 use chrono::TimeDelta;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::args::maintenance::AutoConsolidate;
-use crate::cli::args::maintenance::Cleanup;
-use crate::cli::args::maintenance::Compact;
-use crate::cli::args::maintenance::Consolidate;
-use crate::cli::args::maintenance::Decay;
-use crate::cli::args::maintenance::Reflect;
-use crate::cli::args::maintenance::Supersede;
-use crate::cli::memories::fields;
-use crate::cli::memories::when;
+use crate::cli::args::maintenance::{
+    AutoConsolidate, Cleanup, Compact, Consolidate, Decay, Reflect, Supersede,
+};
+use crate::cli::memories::{fields, when};
 use crate::cli::terminal::fail::Failure;
-use crate::cli::terminal::output::DIM;
-use crate::cli::terminal::output::ID;
-use crate::cli::terminal::output::Output;
+use crate::cli::terminal::output::{DIM, ID, Output};
 use crate::cli::wiring::afterwards;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::context::{Context, Outcome};
 use crate::cli::wiring::llm::write_summaries;
-use crate::engine::Engine;
-use crate::engine::PlanState;
-use crate::engine::Proposed;
-use crate::engine::ops;
-use crate::lifecycle::FLAGGED_BELOW;
-use crate::lifecycle::Grouping;
-use crate::lifecycle::Proposal;
-use crate::model::Memory;
-use crate::model::Stem;
+use crate::engine::{Engine, PlanState, Proposed, ops};
+use crate::lifecycle::{FLAGGED_BELOW, Grouping, Proposal};
+use crate::model::{Memory, Stem};
 
 /// Maximum number of sources that are named for one proposal.
 const MOST_NAMED: usize = 5;

@@ -1,32 +1,19 @@
 //! The command that decides between memories that contradict each other.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::args::change::Resolve;
 use crate::cli::memories::history;
 use crate::cli::terminal::difference;
 use crate::cli::terminal::fail::Failure;
-use crate::cli::terminal::output::ADDED;
-use crate::cli::terminal::output::BOLD;
-use crate::cli::terminal::output::DIM;
-use crate::cli::terminal::output::ID;
-use crate::cli::terminal::output::Output;
-use crate::cli::terminal::output::REMOVED;
+use crate::cli::terminal::output::{ADDED, BOLD, DIM, ID, Output, REMOVED};
 use crate::cli::wiring::afterwards;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::engine::Conflict;
-use crate::engine::Contender;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::PastChange;
-use crate::engine::Unmarked;
-use crate::engine::Unmerged;
-use crate::engine::ops;
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::engine::{
+    Conflict, Contender, Engine, EngineError, PastChange, Unmarked, Unmerged, ops,
+};
 use crate::git::compare_texts;
-use crate::model::Memory;
-use crate::model::Stem;
+use crate::model::{Memory, Stem};
 
 pub fn resolve(context: &mut Context, command: &Resolve) -> Result<Outcome, Failure> {
     let engine = context.engine()?;

@@ -2,18 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::args::life::Counted;
-use crate::cli::args::life::Stats;
+use crate::cli::args::life::{Counted, Stats};
 use crate::cli::args::maintenance::Standards;
 use crate::cli::terminal::fail::Failure;
-use crate::cli::terminal::output::DIM;
-use crate::cli::terminal::output::ID;
+use crate::cli::terminal::output::{DIM, ID};
 use crate::cli::wiring::afterwards;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::context::{Context, Outcome};
 use crate::engine::ops;
 use crate::model::Filter;
 

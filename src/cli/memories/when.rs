@@ -1,13 +1,10 @@
 //! Reads moments as people type them.
 
-use chrono::DateTime;
-use chrono::Local;
-use chrono::Utc;
+use chrono::{DateTime, Local, Utc};
 
 use crate::cli::terminal::fail::Failure;
-use crate::engine::Revision;
 pub use crate::engine::Toward as Direction;
-use crate::engine::read_moment;
+use crate::engine::{Revision, read_moment};
 use crate::model::POSSIBLE_TIMES;
 
 /// Reads a moment in any of the forms that all interfaces take.

@@ -1,36 +1,23 @@
 //! Commands that write memories: remember, update, forget, restore.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::args::change::Update;
 use crate::cli::args::remember::Remember;
 use crate::cli::args::shared::Ids;
-use crate::cli::memories::fields;
-use crate::cli::memories::when;
 use crate::cli::memories::when::Direction;
+use crate::cli::memories::{fields, when};
 use crate::cli::terminal::fail::Failure;
-use crate::cli::terminal::output::DIM;
-use crate::cli::terminal::output::ID;
-use crate::cli::terminal::output::visible;
+use crate::cli::terminal::output::{DIM, ID, visible};
 use crate::cli::wiring::afterwards;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::context::{Context, Outcome};
 use crate::cli::wiring::each::each;
 use crate::dialect::core;
-use crate::engine::Edited;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::Moved;
-use crate::engine::Remembered;
-use crate::engine::Stored;
-use crate::engine::Suggestion;
-use crate::engine::WriteOutcome;
-use crate::engine::WritePolicy;
-use crate::engine::live;
-use crate::engine::ops;
-use crate::model::NewMemory;
-use crate::model::Timestamp;
+use crate::engine::{
+    Edited, Engine, EngineError, Moved, Remembered, Stored, Suggestion, WriteOutcome, WritePolicy,
+    live, ops,
+};
+use crate::model::{NewMemory, Timestamp};
 
 pub fn remember(context: &mut Context, command: Remember) -> Result<Outcome, Failure> {
     let engine = context.engine_for_writing()?;

@@ -2,34 +2,21 @@
 //! serves it already.
 
 use std::ffi::OsStr;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
-use crate::cli::args::mcp::Mcp;
-use crate::cli::args::mcp::ToolSet;
+use crate::cli::args::mcp::{Mcp, ToolSet};
 use crate::cli::store::trust;
 use crate::cli::terminal::fail::Failure;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::cli::wiring::llm;
-use crate::cli::wiring::no_store;
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::cli::wiring::{llm, no_store};
 use crate::config::Origin;
 use crate::dialect;
-use crate::dialect::Dialect;
-use crate::dialect::FeatureTier;
-use crate::dialect::Preferences;
 use crate::dialect::core::Core;
-use crate::engine::Background;
-use crate::engine::Method;
-use crate::engine::Ranking;
-use crate::http::bridge;
-use crate::http::bridge::BridgeError;
-use crate::http::bridge::ServerAddress;
-use crate::http::bridge::Token;
-use crate::http::bridge::Whereabouts;
-use crate::http::tokens;
+use crate::dialect::{Dialect, FeatureTier, Preferences};
+use crate::engine::{Background, Method, Ranking};
+use crate::http::bridge::{BridgeError, ServerAddress, Token, Whereabouts};
+use crate::http::{bridge, tokens};
 use crate::mcp::Served;
 use crate::model::normalized_namespace;
 

@@ -1,32 +1,18 @@
 //! `memdir serve` and `memdir token`: a store served over HTTP, and what opens it.
 
-use std::net::Ipv4Addr;
-use std::net::Ipv6Addr;
-use std::net::SocketAddr;
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::Path;
 
 use serde_json::json;
 
-use crate::cli::args::serve::Serve;
-use crate::cli::args::serve::Token as Command;
-use crate::cli::args::serve::TokenCommand;
+use crate::cli::args::serve::{Serve, Token as Command, TokenCommand};
 use crate::cli::serving::mcp;
 use crate::cli::terminal::fail::Failure;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::engine::Engine;
-use crate::engine::EngineError;
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::engine::{Engine, EngineError};
 use crate::files::Lock;
-use crate::http::Address;
-use crate::http::HttpError;
-use crate::http::Rate;
-use crate::http::Serving;
-use crate::http::Settings;
-use crate::http::tokens;
-use crate::http::tokens::Rights;
-use crate::http::tokens::Token;
-use crate::http::tokens::TokenError;
+use crate::http::tokens::{Rights, Token, TokenError};
+use crate::http::{Address, HttpError, Rate, Serving, Settings, tokens};
 use crate::model::is_possible_time;
 
 /// Where a server listens that was not told where.
@@ -280,8 +266,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::args::Args;
-    use crate::cli::args::Command as Any;
+    use crate::cli::args::{Args, Command as Any};
 
     /// Calls a second, 0 for any number: reads and writes of everybody, then of the owner.
     #[track_caller]

@@ -1,27 +1,20 @@
 //! Commands that bring memories in and out: import, export.
 
 use serde::Serialize;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::args::exchange::Export;
-use crate::cli::args::exchange::Import;
-use crate::cli::args::exchange::Source;
-use crate::cli::args::exchange::Target;
+use crate::cli::args::exchange::{Export, Import, Source, Target};
 use crate::cli::sharing::export_folder;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output;
 use crate::cli::terminal::progress::counting_bar;
 use crate::cli::wiring::afterwards;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::context::{Context, Outcome};
 use crate::dialect::views::MemoryView;
-use crate::engine;
-use crate::engine::Imported;
-use crate::engine::ops;
-use crate::import;
+use crate::engine::{Imported, ops};
 use crate::import::Defaults;
 use crate::model::Memory;
+use crate::{engine, import};
 
 pub fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failure> {
     let beside = command

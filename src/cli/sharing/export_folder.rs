@@ -3,22 +3,18 @@
 //! Promises: each file is the memory's own, byte for byte but for links that name others by what they
 //! are called here; nothing that is there is replaced.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use serde_json::json;
 
 use crate::cli::terminal::fail::Failure;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::engine::Engine;
-use crate::engine::ops;
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::engine::{Engine, ops};
 use crate::files::FilePlaced;
 use crate::format;
 use crate::format::NoteLink;
-use crate::model::Filter;
-use crate::model::Memory;
+use crate::model::{Filter, Memory};
 
 /// Maximum length of a file's name in bytes: with an id and an ending every file system takes it.
 const LONGEST_NAME: usize = 180;

@@ -1,18 +1,11 @@
 //! How a store is committed and in step with its remote, as `status` and `sync --status` show it.
 
-use chrono::DateTime;
-use chrono::Utc;
-use serde_json::Value;
-use serde_json::json;
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
 
 use crate::cli::terminal::fail::Failure;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::GitStatus;
-use crate::engine::Quarantined;
-use crate::engine::history;
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::engine::{Engine, EngineError, GitStatus, Quarantined, history};
 
 /// Shows what `status` says about git.
 pub fn show(context: &mut Context, engine: &Engine) -> Result<Outcome, Failure> {

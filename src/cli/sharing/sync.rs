@@ -1,23 +1,14 @@
 //! The command that brings this machine and the others into step: sync.
 
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use crate::cli::args::exchange::Sync;
-use crate::cli::sharing::git_state;
-use crate::cli::sharing::with;
+use crate::cli::sharing::{git_state, with};
 use crate::cli::terminal::fail::Failure;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::engine::Accept;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::Exchanged;
-use crate::engine::GitStatus;
-use crate::engine::Setup;
-use crate::engine::history;
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::engine::{Accept, Engine, EngineError, Exchanged, GitStatus, Setup, history};
 use crate::git::NetworkError;
 
 /// Maximum time to wait for another process that syncs: longer than any step but the network.

@@ -2,29 +2,16 @@
 
 use std::path::Path;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::args::exchange::Direction;
-use crate::cli::args::exchange::Sync;
+use crate::cli::args::exchange::{Direction, Sync};
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::Output;
-use crate::cli::wiring::afterwards;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::cli::wiring::context::open;
-use crate::cli::wiring::no_store;
-use crate::config::Config;
-use crate::config::Flags;
+use crate::cli::wiring::context::{Context, Outcome, open};
+use crate::cli::wiring::{afterwards, no_store};
+use crate::config::{Config, Flags};
 use crate::engine;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::GitOptions;
-use crate::engine::Options;
-use crate::engine::Taken;
-use crate::engine::With;
-use crate::engine::WithReport;
-use crate::engine::history;
+use crate::engine::{Engine, EngineError, GitOptions, Options, Taken, With, WithReport, history};
 
 pub fn sync_with(context: &mut Context, folder: &Path, command: &Sync) -> Result<Outcome, Failure> {
     let engine = context.engine()?;

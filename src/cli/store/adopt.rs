@@ -5,11 +5,8 @@ use serde_json::json;
 use crate::cli::args::change::Adopt;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::afterwards;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::engine::AdoptedNote;
-use crate::engine::NoteAuthor;
-use crate::engine::ops;
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::engine::{AdoptedNote, NoteAuthor, ops};
 
 pub fn adopt(context: &mut Context, command: &Adopt) -> Result<Outcome, Failure> {
     let engine = context.engine()?;

@@ -1,27 +1,15 @@
 //! The command `config`: what is set and where, and changes of single settings.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::cli::args::config::Config as Command;
-use crate::cli::args::config::ConfigGet;
-use crate::cli::args::config::ConfigSet;
-use crate::cli::args::config::ConfigUnset;
+use crate::cli::args::config::{Config as Command, ConfigGet, ConfigSet, ConfigUnset};
 use crate::cli::terminal::fail::Failure;
-use crate::cli::terminal::output::BOLD;
-use crate::cli::terminal::output::DIM;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::config::Config;
-use crate::config::Environment;
-use crate::config::Flags;
-use crate::config::NewValue;
-use crate::config::SETTINGS_OF_STORE;
-use crate::config::help;
-use crate::config::with_settings;
+use crate::cli::terminal::output::{BOLD, DIM};
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::config::{Config, Environment, Flags, NewValue, SETTINGS_OF_STORE, help, with_settings};
 
 pub fn config(context: &mut Context, command: &Option<Command>) -> Result<Outcome, Failure> {
     match command {

@@ -5,8 +5,7 @@ use serde_json::json;
 use crate::cli::args::change::Rearrange;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::afterwards;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::context::{Context, Outcome};
 use crate::engine::ops;
 
 pub fn layout(context: &mut Context, command: &Rearrange) -> Result<Outcome, Failure> {

@@ -2,24 +2,14 @@
 
 use std::io::IsTerminal;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::args::change::Purge;
 use crate::cli::terminal::fail::Failure;
-use crate::cli::terminal::output::ID;
-use crate::cli::terminal::output::Output;
+use crate::cli::terminal::output::{ID, Output};
 use crate::cli::wiring::afterwards;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::Purged;
-use crate::engine::Recalled;
-use crate::engine::RemoteHistory;
-use crate::engine::Unpurged;
-use crate::engine::live;
-use crate::engine::ops;
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::engine::{Engine, EngineError, Purged, Recalled, RemoteHistory, Unpurged, live, ops};
 use crate::files::BACKUPS;
 use crate::model::Stem;
 

@@ -2,19 +2,13 @@
 
 use std::io::IsTerminal;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::args::reset::Reset;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::afterwards;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::engine::BroughtBack;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::Reset as Done;
-use crate::engine::ops;
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::engine::{BroughtBack, Engine, EngineError, Reset as Done, ops};
 use crate::files::Medium;
 
 pub fn reset(context: &mut Context, command: &Reset) -> Result<Outcome, Failure> {

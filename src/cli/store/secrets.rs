@@ -1,18 +1,13 @@
 //! Commands about the credentials that memories hold: allow, redact.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::args::shared::Ids;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::ID;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::context::{Context, Outcome};
 use crate::cli::wiring::each::each;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::Settled;
-use crate::engine::ops;
+use crate::engine::{Engine, EngineError, Settled, ops};
 
 pub fn allow(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
     settle(context, command, "allowed", ops::allow_secrets)

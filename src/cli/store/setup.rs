@@ -1,27 +1,20 @@
 //! Commands around a store: init, path, completions, man.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::CommandFactory;
 use serde_json::json;
 
 use crate::cli::args::Args;
-use crate::cli::args::setup::Completions;
-use crate::cli::args::setup::Init;
-use crate::cli::args::setup::PathOf;
+use crate::cli::args::setup::{Completions, Init, PathOf};
 use crate::cli::complete;
 use crate::cli::sharing::sync;
 use crate::cli::store::trust;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::Output;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::context::{Context, Outcome};
 use crate::cli::wiring::no_store;
-use crate::engine::EngineError;
-use crate::engine::Recalled;
-use crate::engine::history;
-use crate::engine::ops;
+use crate::engine::{EngineError, Recalled, history, ops};
 use crate::model::IN_PLACE;
 
 /// The text of a new store's settings file, which marks the folder as a store.

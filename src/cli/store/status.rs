@@ -1,32 +1,21 @@
 //! Commands about the store's state: reindex, status, verify.
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 use serde_json::json;
 use std::collections::BTreeSet;
 
 use crate::cli::args::change::Reindex;
 use crate::cli::sharing::git_state;
 use crate::cli::terminal::fail::Failure;
-use crate::cli::terminal::output::BOLD;
-use crate::cli::terminal::output::Output;
+use crate::cli::terminal::output::{BOLD, Output};
 use crate::cli::terminal::progress::progress_bar;
-use crate::cli::wiring::afterwards;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::cli::wiring::embedding;
-use crate::dialect::views::VerificationView;
-use crate::dialect::views::findings;
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::cli::wiring::{afterwards, embedding};
+use crate::dialect::views::{VerificationView, findings};
 use crate::engine;
-use crate::engine::Coverage;
-use crate::engine::Finding;
-use crate::engine::Leader;
-use crate::engine::MeaningStatus;
-use crate::engine::Outage;
-use crate::engine::history;
-use crate::engine::live;
-use crate::engine::meaning;
-use crate::engine::ops;
+use crate::engine::{
+    Coverage, Finding, Leader, MeaningStatus, Outage, history, live, meaning, ops,
+};
 use crate::lifecycle::FLAGGED_BELOW;
 
 pub fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcome, Failure> {

@@ -4,25 +4,18 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::args::Command;
 use crate::cli::args::setup::Trust;
 use crate::cli::store::purge;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::Output;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
+use crate::cli::wiring::context::{Context, Outcome};
 use crate::cli::wiring::no_store;
-use crate::config::Config;
-use crate::config::Environment;
-use crate::git::GitSetting;
-use crate::git::foreign_settings;
-use crate::git::without_credentials;
-use crate::trust::Record;
-use crate::trust::Records;
-use crate::trust::TrustError;
+use crate::config::{Config, Environment};
+use crate::git::{GitSetting, foreign_settings, without_credentials};
+use crate::trust::{Record, Records, TrustError};
 
 /// Agrees to a store, shows what was agreed to, or takes it back.
 pub fn trust(context: &mut Context, command: &Trust) -> Result<Outcome, Failure> {

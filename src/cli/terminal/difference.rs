@@ -1,21 +1,11 @@
 //! How two texts differ, line by line as `git diff` shows it; on a terminal with the words marked
 //! that differ within a line.
 
-use imara_diff::Algorithm;
-use imara_diff::Diff;
-use imara_diff::InternedInput;
+use imara_diff::{Algorithm, Diff, InternedInput};
 
 use crate::cli::terminal::fail::Failure;
-use crate::cli::terminal::output::ADDED;
-use crate::cli::terminal::output::BOLD;
-use crate::cli::terminal::output::DIM;
-use crate::cli::terminal::output::ID;
-use crate::cli::terminal::output::Output;
-use crate::cli::terminal::output::PLAIN;
-use crate::cli::terminal::output::Paint;
-use crate::cli::terminal::output::REMOVED;
-use crate::git::ComparedLine;
-use crate::git::LineKind;
+use crate::cli::terminal::output::{ADDED, BOLD, DIM, ID, Output, PLAIN, Paint, REMOVED};
+use crate::git::{ComparedLine, LineKind};
 
 /// Words of longer lines are not compared.
 const LONGEST_LINE: usize = 64 << 10;

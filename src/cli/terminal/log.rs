@@ -5,8 +5,7 @@
 //! terminal is shown what it must not obey.
 
 use std::io;
-use std::io::IsTerminal;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use tracing_subscriber::EnvFilter;
 

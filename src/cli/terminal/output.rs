@@ -2,30 +2,22 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::fmt;
 use std::fmt::Write as _;
-use std::io;
-use std::io::BufWriter;
-use std::io::IsTerminal;
-use std::io::Write;
+use std::io::{BufWriter, IsTerminal, Write};
 use std::rc::Rc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fmt, io};
 
-use anstream::AutoStream;
-use anstream::ColorChoice;
-use anstyle::AnsiColor;
-use anstyle::Style;
-use chrono::DateTime;
-use chrono::Utc;
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::terminal::fail::Failure;
 use crate::dialect::json::to_object;
 use crate::dialect::views::MemoryView;
-use crate::engine::Quarantined;
-use crate::engine::Screened;
+use crate::engine::{Quarantined, Screened};
 
 /// When colours are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]

@@ -1,8 +1,6 @@
 //! Progress bars on standard error, hidden where it is no terminal.
 
-use indicatif::ProgressBar;
-use indicatif::ProgressDrawTarget;
-use indicatif::ProgressStyle;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A bar on standard error, hidden where that is no terminal.
 pub fn progress_bar(what: &'static str) -> ProgressBar {

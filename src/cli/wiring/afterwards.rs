@@ -2,9 +2,7 @@
 
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::Context;
-use crate::engine::Engine;
-use crate::engine::live;
-use crate::engine::meaning;
+use crate::engine::{Engine, live, meaning};
 
 /// Gives the memories that lack a vector theirs, before a question, if they are few and nobody else
 /// does it. A failure costs meaning, no answer.

@@ -2,22 +2,13 @@
 
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::Output;
-use crate::cli::wiring::embedding;
-use crate::cli::wiring::no_store;
 use crate::cli::wiring::no_store::made;
-use crate::clock::Clock;
-use crate::clock::SystemClock;
-use crate::config::Config;
-use crate::config::Environment;
-use crate::config::Provider;
-use crate::config::StoreOrigin;
-use crate::engine::Engine;
-use crate::engine::GitOptions;
-use crate::engine::Models;
-use crate::engine::Options;
+use crate::cli::wiring::{embedding, no_store};
+use crate::clock::{Clock, SystemClock};
+use crate::config::{Config, Environment, Provider, StoreOrigin};
+use crate::engine::{Engine, GitOptions, Models, Options};
 use crate::files::LinkPolicy;
-use crate::trust::Consent;
-use crate::trust::Naming;
+use crate::trust::{Consent, Naming};
 use std::sync::Arc;
 
 /// How a command ended.

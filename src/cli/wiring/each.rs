@@ -1,14 +1,11 @@
 //! Commands that do one thing to each of several memories.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::afterwards;
-use crate::cli::wiring::context::Context;
-use crate::cli::wiring::context::Outcome;
-use crate::engine::Engine;
-use crate::engine::EngineError;
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::engine::{Engine, EngineError};
 
 /// Does `act` to the memory of each id; one that fails does not stop the others.
 ///

@@ -1,35 +1,21 @@
 //! From settings to an embedder, and what is said about it.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::model_notes;
 use crate::cli::wiring::model_notes::models_folder;
-use crate::config::Config;
-use crate::config::Environment;
-use crate::config::ModelName;
-use crate::config::Provider;
-use crate::embed::Embedder;
-use crate::embed::EmbeddingProtocol;
-use crate::embed::HOSTED_MAX_TOKENS;
-use crate::embed::Hosted;
-use crate::embed::HostedSettings;
-use crate::embed::Local;
-use crate::embed::LocalSettings;
-use crate::embed::Pooling;
-use crate::embed::catalog;
-use crate::embed::runtime_libraries;
+use crate::config::{Config, Environment, ModelName, Provider};
+use crate::embed::{
+    Embedder, EmbeddingProtocol, HOSTED_MAX_TOKENS, Hosted, HostedSettings, Local, LocalSettings,
+    Pooling, catalog, runtime_libraries,
+};
 use crate::engine::Models;
-use crate::fetch::ApiKey;
-use crate::fetch::FetchClient;
-use crate::fetch::RequestLimits;
-use crate::fetch::Url;
+use crate::fetch::{ApiKey, FetchClient, RequestLimits, Url};
 
 /// The embedder that the settings choose.
 pub enum EmbedderChoice {

@@ -7,16 +7,12 @@
 use std::fs;
 use std::path::PathBuf;
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::model_notes;
 use crate::config::Environment;
-use crate::embed::Embedder;
-use crate::embed::Local;
-use crate::embed::LocalSettings;
-use crate::embed::Pooling;
+use crate::embed::{Embedder, Local, LocalSettings, Pooling};
 
 /// The settings of a model that its vectors depend on.
 #[derive(Serialize, Deserialize)]

@@ -17,21 +17,14 @@ mod think;
 
 use super::parameter::Parameter;
 use super::reply::Reply;
-use super::tool_set::About;
-use super::tool_set::Dialect;
-use super::tool_set::Hints;
-use super::tool_set::Prompt;
-use super::tool_set::Resource;
-use super::tool_set::Tool;
+use super::tool_set::{About, Dialect, Hints, Prompt, Resource, Tool};
 use super::views;
 use super::views::MemoryView;
 
-pub use recall::memory_view;
-pub use recall::recall_reply;
+pub use recall::{memory_view, recall_reply};
 pub use remembered::remember_view;
 pub use suspicious::reasons;
-pub use think::MAX_RESULTS;
-pub use think::think_reply;
+pub use think::{MAX_RESULTS, think_reply};
 
 pub(super) use rest::ENDPOINTS;
 

@@ -8,17 +8,11 @@ use super::replies::failure_object;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
 use crate::dialect::parameter::Parameter;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::tool_set::Hints;
-use crate::dialect::tool_set::Tool;
+use crate::dialect::reply::{Reply, ToolError};
+use crate::dialect::tool_set::{Hints, Tool};
 use crate::dialect::views;
-use crate::engine::EngineError;
-use crate::engine::Query;
-use crate::engine::live;
-use crate::engine::ops;
-use crate::model::Filter;
-use crate::model::Stem;
+use crate::engine::{EngineError, Query, live, ops};
+use crate::model::{Filter, Stem};
 
 /// Maximum number of memories that one `list` returns.
 const MOST_LISTED: u64 = 100;

@@ -3,19 +3,14 @@
 //!
 //! What memories say stands between fences, the instruction outside of them.
 
-use super::listing::fenced;
-use super::listing::line;
+use super::listing::{fenced, line};
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
 use crate::dialect::parameter::Parameter;
 use crate::dialect::reply::ToolError;
 use crate::dialect::tool_set::Prompt;
-use crate::engine::Query;
-use crate::engine::QueryKind;
-use crate::engine::SearchResults;
-use crate::engine::ops;
-use crate::model::Filter;
-use crate::model::estimated_tokens;
+use crate::engine::{Query, QueryKind, SearchResults, ops};
+use crate::model::{Filter, estimated_tokens};
 
 /// Maximum number of memories in a prompt, and of their tokens.
 const MOST: usize = 12;

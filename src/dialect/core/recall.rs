@@ -1,8 +1,7 @@
 //! `recall`: whole memories by their ids.
 
 use serde::Serialize;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::replies::list_reply;
 use super::suspicious::reasons;
@@ -10,17 +9,10 @@ use crate::dialect::arguments::Arguments;
 use crate::dialect::budget::fit;
 use crate::dialect::call::Call;
 use crate::dialect::json::to_object;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::reply::full;
-use crate::dialect::reply::written;
+use crate::dialect::reply::{Reply, ToolError, full, written};
 use crate::dialect::views::MemoryView;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::Recalled;
-use crate::engine::ops;
-use crate::model::Memory;
-use crate::model::estimated_tokens;
+use crate::engine::{Engine, EngineError, Recalled, ops};
+use crate::model::{Memory, estimated_tokens};
 
 /// Maximum number of ids in one `recall`.
 const MAX_IDS: usize = 100;

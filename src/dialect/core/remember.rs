@@ -4,10 +4,8 @@ use super::remembered::remember_view;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
 use crate::dialect::metadata;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::engine::WritePolicy;
-use crate::engine::ops;
+use crate::dialect::reply::{Reply, ToolError};
+use crate::engine::{WritePolicy, ops};
 use crate::model::NewMemory;
 
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {

@@ -7,11 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::dialect::json::JsonObject;
-use crate::engine::Engine;
-use crate::engine::Remembered;
-use crate::engine::Stored;
-use crate::engine::Suggestion;
-use crate::engine::WriteOutcome;
+use crate::engine::{Engine, Remembered, Stored, Suggestion, WriteOutcome};
 use crate::model::Stem;
 
 /// The reply of `remember`.

@@ -1,10 +1,8 @@
 //! The forms of the replies of this set.
 
 use crate::dialect::json::JsonObject;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use serde_json::Value;
-use serde_json::json;
+use crate::dialect::reply::{Reply, ToolError};
+use serde_json::{Value, json};
 
 /// The reply of one of our own tools that failed.
 pub(super) fn failure_object(error: &ToolError) -> Reply {

@@ -4,14 +4,11 @@
 
 use std::fmt::Write as _;
 
-use super::listing::line;
-use super::listing::on_one_line;
+use super::listing::{line, on_one_line};
 use crate::dialect::call::Call;
 use crate::dialect::reply::ToolError;
 use crate::dialect::tool_set::Resource;
-use crate::engine::EngineError;
-use crate::engine::Query;
-use crate::engine::ops;
+use crate::engine::{EngineError, Query, ops};
 use crate::model::Filter;
 
 /// Number of memories that the list of the newest shows.

@@ -2,26 +2,14 @@
 
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
-use crate::dialect::endpoint::Endpoint;
-use crate::dialect::endpoint::Verb;
-use crate::dialect::parameter::Literal;
-use crate::dialect::parameter::Parameter;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::views::ChangeView;
-use crate::dialect::views::DiffView;
-use crate::dialect::views::HistoryView;
-use crate::dialect::views::StatusView;
-use crate::dialect::views::TextView;
-use crate::dialect::views::TopicCount;
-use crate::dialect::views::TopicsView;
-use crate::dialect::views::VerificationView;
-use crate::dialect::views::schema_of;
-use crate::engine::PastText;
-use crate::engine::Revision;
-use crate::engine::Toward;
-use crate::engine::ops;
-use crate::engine::read_moment;
+use crate::dialect::endpoint::{Endpoint, Verb};
+use crate::dialect::parameter::{Literal, Parameter};
+use crate::dialect::reply::{Reply, ToolError};
+use crate::dialect::views::{
+    ChangeView, DiffView, HistoryView, StatusView, TextView, TopicCount, TopicsView,
+    VerificationView, schema_of,
+};
+use crate::engine::{PastText, Revision, Toward, ops, read_moment};
 
 pub(in crate::dialect) const ENDPOINTS: &[Endpoint] = &[TOPICS, HISTORY, DIFF, STATUS, VERIFY];
 

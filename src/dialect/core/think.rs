@@ -2,34 +2,18 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Number;
-use serde_json::json;
+use serde_json::{Number, json};
 
 use super::replies::list_reply_as;
 use super::suspicious::reasons;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
-use crate::dialect::json::to_json;
-use crate::dialect::json::to_text;
+use crate::dialect::json::{to_json, to_text};
 use crate::dialect::preview;
 use crate::dialect::preview::PreviewWords;
-use crate::dialect::reply::Reply;
-use crate::dialect::reply::ToolError;
-use crate::dialect::reply::add_note;
-use crate::engine::Engine;
-use crate::engine::EngineError;
-use crate::engine::Hit;
-use crate::engine::Query;
-use crate::engine::QueryKind;
-use crate::engine::SearchResults;
-use crate::engine::Toward;
-use crate::engine::live;
-use crate::engine::ops;
-use crate::model::Budget;
-use crate::model::Filter;
-use crate::model::Stem;
-use crate::model::TopicMatch;
-use crate::model::estimated_tokens;
+use crate::dialect::reply::{Reply, ToolError, add_note};
+use crate::engine::{Engine, EngineError, Hit, Query, QueryKind, SearchResults, Toward, live, ops};
+use crate::model::{Budget, Filter, Stem, TopicMatch, estimated_tokens};
 
 /// Maximum number of hits that `think` returns, as the specification has it.
 pub const MAX_RESULTS: usize = 25;

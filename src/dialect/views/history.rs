@@ -6,8 +6,7 @@ use chrono::SecondsFormat;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::engine::PastChange;
-use crate::engine::PastText;
+use crate::engine::{PastChange, PastText};
 
 /// The changes of one memory, the newest first.
 #[derive(Serialize, JsonSchema)]

@@ -1,15 +1,11 @@
 //! JSON schemas of views, as tools and the HTTP interface serve them.
 
-use schemars::JsonSchema;
-use schemars::Schema;
 use schemars::generate::SchemaSettings;
-use schemars::transform::RecursiveTransform;
-use schemars::transform::Transform;
-use serde_json::Value;
-use serde_json::json;
+use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{JsonSchema, Schema};
+use serde_json::{Value, json};
 
-use crate::dialect::json::JsonObject;
-use crate::dialect::json::object;
+use crate::dialect::json::{JsonObject, object};
 
 /// The schema of `T`, with the schemas of its members inside.
 ///

@@ -3,9 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::engine::Finding;
-use crate::engine::Proof;
-use crate::engine::Status;
+use crate::engine::{Finding, Proof, Status};
 
 /// The store in numbers, as `GET /status` replies it.
 #[derive(Serialize, JsonSchema)]

@@ -9,13 +9,7 @@ use crate::engine::history::{History, consent};
 use crate::engine::texts::FOLDERS;
 use crate::files::JOURNALS;
 use crate::git;
-use crate::git::CommitInfo;
-use crate::git::Id;
-use crate::git::NamedCommit;
-use crate::git::Owner;
-use crate::git::Places;
-use crate::git::Repository;
-use crate::git::STORE_PARTS;
+use crate::git::{CommitInfo, Id, NamedCommit, Owner, Places, Repository, STORE_PARTS};
 use crate::model::Stem;
 
 /// The commits of a store that has some.

@@ -26,22 +26,13 @@ use crate::engine::error::EngineError;
 use crate::engine::live::freshness::{
     DISTRUST_INTERVAL, FLUX_PATIENCE, Freshness, HALF_WRITTEN_PATIENCE, SWEEP_INTERVAL, Sweep,
 };
-use crate::engine::live::index_recovery;
-use crate::engine::live::indexing;
-use crate::engine::live::leader;
-use crate::engine::live::reading;
 use crate::engine::live::reading::{CHUNK, Read, side_by_side};
 use crate::engine::live::reconcile::{Changes, differing};
 use crate::engine::live::store::LiveStore;
-use crate::engine::texts::RACY_NANOS;
-use crate::engine::texts::age;
-use crate::files::ChangeFeed;
-use crate::files::Changed;
-use crate::files::Entry;
-use crate::files::Listing;
-use crate::files::Place;
-use crate::index::IndexError;
-use crate::index::Snapshot;
+use crate::engine::live::{index_recovery, indexing, leader, reading};
+use crate::engine::texts::{RACY_NANOS, age};
+use crate::files::{ChangeFeed, Changed, Entry, Listing, Place};
+use crate::index::{IndexError, Snapshot};
 
 /// Minimum number of changed files that are indexed at once and not searched through an overlay:
 /// about what a commit costs.

@@ -5,10 +5,8 @@
 //! replaced unseen. A run that was cut short is finished by the next one: the names that notes are to
 //! get are in their frontmatter before a link or a file changes.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::message::Reason;
@@ -19,24 +17,11 @@ use crate::engine::ops::finding::Finding;
 use crate::engine::ops::update::edited;
 use crate::engine::parts::Engine;
 use crate::engine::texts::parse;
-use crate::engine::write::new;
-use crate::engine::write::put;
-use crate::files::FilesError;
-use crate::files::Lock;
-use crate::files::Place;
-use crate::files::Replaced;
-use crate::files::Version;
-use crate::files::is_held;
-use crate::files::said;
+use crate::engine::write::{new, put};
+use crate::files::{FilesError, Lock, Place, Replaced, Version, is_held, said};
 use crate::format;
 use crate::format::NoteLink;
-use crate::model::Change;
-use crate::model::Handle;
-use crate::model::Link;
-use crate::model::Memory;
-use crate::model::Patch;
-use crate::model::Problem;
-use crate::model::Stem;
+use crate::model::{Change, Handle, Link, Memory, Patch, Problem, Stem};
 
 /// Who counts as the writer of notes that name none.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,24 +7,14 @@
 use std::collections::HashSet;
 
 use crate::engine::error::EngineError;
-use crate::engine::ops::duplicates;
-use crate::engine::ops::duplicates::Earlier;
-use crate::engine::ops::duplicates::Renewal;
-use crate::engine::ops::remember;
+use crate::engine::ops::duplicates::{Earlier, Renewal};
+use crate::engine::ops::{duplicates, remember};
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
-use crate::engine::write::new;
-use crate::engine::write::title_lock;
-use crate::files::FilesError;
-use crate::files::Lock;
-use crate::files::Place;
-use crate::files::Replaced;
-use crate::files::Version;
-use crate::lifecycle::Decision;
-use crate::lifecycle::DuplicatePolicy;
-use crate::lifecycle::WritePolicy;
-use crate::model::NewMemory;
-use crate::model::Stem;
+use crate::engine::write::{new, title_lock};
+use crate::files::{FilesError, Lock, Place, Replaced, Version};
+use crate::lifecycle::{Decision, DuplicatePolicy, WritePolicy};
+use crate::model::{NewMemory, Stem};
 
 /// What became of each memory of a batch; `None` while it waits to be written.
 type Outcome = Option<Result<Stem, EngineError>>;

@@ -6,58 +6,31 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::names;
 use crate::engine::live::names::EARLIER_OF;
-use crate::engine::live::rows;
-use crate::engine::live::usage;
+use crate::engine::live::{current_snapshot, index_recovery, names, rows, usage};
 use crate::engine::ops::relations::titles;
-use crate::engine::ops::remembered::Remembered;
-use crate::engine::ops::remembered::WriteOutcome;
+use crate::engine::ops::remembered::{Remembered, WriteOutcome};
 use crate::engine::ops::retrieval::similar;
-use crate::engine::ops::retrieval::similar::Likeness;
-use crate::engine::ops::retrieval::similar::Similar;
+use crate::engine::ops::retrieval::similar::{Likeness, Similar};
 use crate::engine::ops::update;
-use crate::engine::ops::update::check_change;
-use crate::engine::ops::update::check_details;
-use crate::engine::ops::update::edited;
+use crate::engine::ops::update::{check_change, check_details, edited};
 use crate::engine::parts::Engine;
-use crate::engine::texts::parse;
-use crate::engine::texts::stem_of;
-use crate::engine::write::new;
-use crate::engine::write::put;
+use crate::engine::texts::{parse, stem_of};
 use crate::engine::write::put::Edited;
-use crate::engine::write::screen;
 use crate::engine::write::screen::Screened;
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::Version;
-use crate::format;
-use crate::lifecycle;
-use crate::lifecycle::Decision;
-use crate::lifecycle::DuplicateCandidate;
-use crate::lifecycle::DuplicatePolicy;
-use crate::lifecycle::Ends;
-use crate::lifecycle::Resemblance;
-use crate::lifecycle::USUAL_IMPORTANCE;
-use crate::lifecycle::WritePolicy;
-use crate::model::Change;
-use crate::model::Filter;
-use crate::model::Handle;
-use crate::model::Link;
-use crate::model::Memory;
-use crate::model::MetaValue;
-use crate::model::NewMemory;
-use crate::model::Patch;
-use crate::model::Stem;
-use crate::model::Timestamp;
-use crate::model::TopicMatch;
-use crate::model::Visibility;
+use crate::engine::write::{new, put, screen};
+use crate::files::{FilesError, Place, Version};
+use crate::lifecycle::{
+    Decision, DuplicateCandidate, DuplicatePolicy, Ends, Resemblance, USUAL_IMPORTANCE, WritePolicy,
+};
+use crate::model::{
+    Change, Filter, Handle, Link, Memory, MetaValue, NewMemory, Patch, Stem, Timestamp, TopicMatch,
+    Visibility,
+};
+use crate::{format, lifecycle};
 
 const EARLIER_TEXT: &str = "an earlier text of ";
 

@@ -3,15 +3,10 @@
 //! The leader looks every half hour. Memories that ended a day ago are moved, unless a journal
 //! cannot be read or they would be many at once.
 
-use chrono::DateTime;
-use chrono::TimeDelta;
-use chrono::Utc;
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::rows;
-use crate::engine::live::usage;
+use crate::engine::live::{current_snapshot, index_recovery, rows, usage};
 use crate::engine::ops::forget;
 use crate::engine::ops::forget::Archived;
 use crate::engine::ops::retrieval::search;
@@ -19,8 +14,7 @@ use crate::engine::parts::Engine;
 use crate::engine::texts::parse;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
-use crate::model::Filter;
-use crate::model::Visibility;
+use crate::model::{Filter, Visibility};
 
 /// What ended so long ago is archived unasked: journals of other machines, which may say that it
 /// was used, come within an hour while both are on.

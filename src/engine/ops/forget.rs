@@ -4,37 +4,22 @@
 //! new name first. Before a memory goes that replaced others and was replaced itself, the live one
 //! that replaced it takes over its `supersedes` (`relations/succession`).
 
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::names;
-use crate::engine::live::rows;
-use crate::engine::live::usage;
-use crate::engine::ops::relations::succession;
-use crate::engine::ops::relations::titles;
+use crate::engine::live::{current_snapshot, index_recovery, names, rows, usage};
+use crate::engine::ops::relations::{succession, titles};
 use crate::engine::ops::retrieval::search;
 use crate::engine::parts::Engine;
-use crate::engine::texts::is_called;
-use crate::engine::texts::parse;
-use crate::engine::texts::stem_of;
-use crate::files::Entry;
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::Reader;
+use crate::engine::texts::{is_called, parse, stem_of};
+use crate::files::{Entry, FilesError, Place, Reader};
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Query;
-use crate::journal::RESTORE;
-use crate::journal::Record;
+use crate::journal::{RESTORE, Record};
 use crate::lifecycle::DERIVED_FROM;
-use crate::model::Filter;
-use crate::model::Memory;
-use crate::model::Stem;
+use crate::model::{Filter, Memory, Stem};
 use crate::secrets;
 
 /// A memory that was moved.

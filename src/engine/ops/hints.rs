@@ -5,27 +5,17 @@
 //! what this process wrote since. A contradiction that is said in a long text is not seen.
 
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::engine::live::current_snapshot;
-use crate::engine::live::rows;
-use crate::engine::live::usage;
+use crate::engine::live::{current_snapshot, rows, usage};
 use crate::engine::locked::locked;
 use crate::engine::parts::Engine;
 use crate::engine::texts::is_called;
-use crate::engine::write::recent::MANY_UNSEEN;
-use crate::engine::write::recent::RECENT;
-use crate::engine::write::recent::Written;
+use crate::engine::write::recent::{MANY_UNSEEN, RECENT, Written};
 use crate::files::Place;
-use crate::index::Overlay;
-use crate::index::Snapshot;
-use crate::lifecycle::Claims;
-use crate::lifecycle::Evidence;
-use crate::lifecycle::WritePolicy;
-use crate::model::Filter;
-use crate::model::Memory;
-use crate::model::Stem;
+use crate::index::{Overlay, Snapshot};
+use crate::lifecycle::{Claims, Evidence, WritePolicy};
+use crate::model::{Filter, Memory, Stem};
 use crate::secrets;
 
 /// A memory that a new one may contradict.

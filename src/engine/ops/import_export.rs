@@ -6,54 +6,30 @@
 //! there (`relations/relating`). `.memdir/import-at-work` lies there until then: the import after
 //! one that was killed sets all of them. docs/IMPORT.md has the sources field by field.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use chrono::DateTime;
-use chrono::TimeDelta;
-use chrono::Utc;
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
 use crate::engine::live::names::SOURCE_ID;
-use crate::engine::live::usage;
-use crate::engine::ops::forget;
+use crate::engine::live::{current_snapshot, index_recovery, usage};
 use crate::engine::ops::relations::relating;
-use crate::engine::ops::relations::relating::End;
-use crate::engine::ops::relations::relating::Relating;
-use crate::engine::ops::sessions;
+use crate::engine::ops::relations::relating::{End, Relating};
+use crate::engine::ops::{forget, sessions};
 use crate::engine::parts::Engine;
-use crate::engine::texts::parse;
-use crate::engine::texts::stem_of;
+use crate::engine::texts::{parse, stem_of};
 use crate::engine::write::new;
 use crate::engine::write::screen::Screened;
-use crate::engine::write::writer::BY_IMPORT;
-use crate::engine::write::writer::Writer;
-use crate::files::CrashMarker;
-use crate::files::Lock;
-use crate::files::Place;
+use crate::engine::write::writer::{BY_IMPORT, Writer};
+use crate::files::{CrashMarker, Lock, Place};
 use crate::format::MAX_INDEXED_BYTES;
-use crate::import::EndReason;
-use crate::import::Foreign;
-use crate::import::ForeignItem;
-use crate::import::ForeignRelation;
-use crate::import::ImportError;
+use crate::import::{EndReason, Foreign, ForeignItem, ForeignRelation, ImportError};
 use crate::index::Query;
-use crate::lifecycle;
 use crate::lifecycle::Stated;
-use crate::model::Filter;
-use crate::model::Handle;
-use crate::model::Kind;
-use crate::model::Memory;
-use crate::model::MetaValue;
-use crate::model::NewMemory;
-use crate::model::Stem;
-use crate::model::Timestamp;
-use crate::model::Usage;
-use crate::model::Visibility;
-use crate::secrets;
+use crate::model::{
+    Filter, Handle, Kind, Memory, MetaValue, NewMemory, Stem, Timestamp, Usage, Visibility,
+};
+use crate::{lifecycle, secrets};
 
 /// How to import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -27,108 +27,52 @@ pub(in crate::engine) mod verify;
 
 pub use adopt_notes::adopt_notes;
 pub use bulk::remember_many;
-pub use duplicates::rewrite;
-pub use duplicates::update_keeping;
+pub use duplicates::{rewrite, update_keeping};
 pub use expiry::expire;
-pub use forget::archived;
-pub use forget::forget;
-pub use forget::forget_all;
-pub use forget::forget_because;
-pub use forget::forgotten;
-pub use forget::forgotten_each;
-pub use forget::merged_into;
-pub use forget::resolve_forgotten;
-pub use forget::restore;
+pub use forget::{
+    archived, forget, forget_all, forget_because, forgotten, forgotten_each, merged_into,
+    resolve_forgotten, restore,
+};
 pub use hints::contradiction_between;
-pub use import_export::export;
-pub use import_export::import;
-pub use maintenance::perform::check_plan;
-pub use maintenance::perform::perform_plan;
-pub use maintenance::perform::plans;
-pub use maintenance::perform::recover_plans;
-pub use maintenance::perform::take_back;
-pub use maintenance::propose::plan_cleanup;
-pub use maintenance::propose::plan_compaction;
-pub use maintenance::propose::plan_consolidation;
-pub use maintenance::propose::plan_decay;
-pub use maintenance::propose::plan_grouping;
-pub use maintenance::propose::plan_reflection;
+pub use import_export::{export, import};
+pub use maintenance::perform::{check_plan, perform_plan, plans, recover_plans, take_back};
+pub use maintenance::propose::{
+    plan_cleanup, plan_compaction, plan_consolidation, plan_decay, plan_grouping, plan_reflection,
+};
 pub use maintenance::record::is_plan;
-pub use past::erase::check_erasing;
-pub use past::erase::erase;
-pub use past::erase::resolve_for_erasing;
+pub use past::erase::{check_erasing, erase, resolve_for_erasing};
 pub use past::kept::remove_replaced;
-pub use past::log::headline;
-pub use past::log::headline_at;
-pub use past::log::log;
-pub use past::log::versions;
-pub use past::purge::purge;
-pub use past::purge::purge_because;
-pub use past::purge::purge_earlier_texts;
-pub use past::purge::purge_forgotten;
-pub use past::purge::resolve_for_purging;
-pub use past::purge::resolve_purged;
-pub use past::rearrange::out_of_place;
-pub use past::rearrange::rearrange;
-pub use past::reset::backups_holding;
-pub use past::reset::bring_back;
-pub use past::reset::reset;
-pub use past::undo::restore_as_of;
-pub use past::undo::undo;
-pub use relations::conflicts::conflicts;
-pub use relations::conflicts::conflicts_of;
-pub use relations::conflicts::keep_both;
-pub use relations::conflicts::keep_one;
-pub use relations::conflicts::take_out_markers;
-pub use relations::conflicts::title_conflicts;
-pub use relations::conflicts::unmerged;
-pub use relations::links::count_stated_relations;
-pub use relations::links::dangling;
-pub use relations::links::dangling_of;
-pub use relations::links::decide_between;
-pub use relations::links::link;
-pub use relations::links::named_in;
-pub use relations::links::relations_of;
-pub use relations::links::stated_relations;
-pub use relations::links::unlink;
-pub use relations::links::unlink_from_all;
+pub use past::log::{headline, headline_at, log, versions};
+pub use past::purge::{
+    purge, purge_because, purge_earlier_texts, purge_forgotten, resolve_for_purging, resolve_purged,
+};
+pub use past::rearrange::{out_of_place, rearrange};
+pub use past::reset::{backups_holding, bring_back, reset};
+pub use past::undo::{restore_as_of, undo};
+pub use relations::conflicts::{
+    conflicts, conflicts_of, keep_both, keep_one, take_out_markers, title_conflicts, unmerged,
+};
+pub use relations::links::{
+    count_stated_relations, dangling, dangling_of, decide_between, link, named_in, relations_of,
+    stated_relations, unlink, unlink_from_all,
+};
 pub use relations::neighbours::neighbours;
-pub use relations::succession::count_links;
-pub use relations::succession::current_among;
-pub use relations::succession::current_of;
-pub use relations::succession::current_relations;
-pub use relations::succession::newer_than;
+pub use relations::succession::{
+    count_links, current_among, current_of, current_relations, newer_than,
+};
 pub use relations::titles::same_titles;
-pub use remember::remember;
-pub use remember::remember_as;
+pub use remember::{remember, remember_as};
 pub use retrieval::grep::grep;
-pub use retrieval::recall::recall;
-pub use retrieval::recall::recall_one;
-pub use retrieval::related::fitting_topics;
-pub use retrieval::related::related_words;
-pub use retrieval::search::count;
-pub use retrieval::search::counts;
-pub use retrieval::search::search;
+pub use retrieval::recall::{recall, recall_one};
+pub use retrieval::related::{fitting_topics, related_words};
+pub use retrieval::search::{count, counts, search};
 pub use retrieval::similar::similar;
 pub use retrieval::think::think;
-pub use retrieval::time_filter::asked_time;
-pub use retrieval::time_filter::of_time;
-pub use secrets::allow_secrets;
-pub use secrets::redact_secrets;
-pub use sessions::begin_session;
-pub use sessions::sessions;
-pub use standards::clear_standard;
-pub use standards::set_standard;
-pub use standards::standards;
-pub use standards::standards_in;
-pub use stats::ending_by;
-pub use stats::facet;
-pub use stats::flagged;
-pub use stats::stats;
+pub use retrieval::time_filter::{asked_time, of_time};
+pub use secrets::{allow_secrets, redact_secrets};
+pub use sessions::{begin_session, sessions};
+pub use standards::{clear_standard, set_standard, standards, standards_in};
+pub use stats::{ending_by, facet, flagged, stats};
 pub use status::status;
-pub use update::open_text;
-pub use update::promote;
-pub use update::save_text;
-pub use update::update;
-pub use update::update_topics;
+pub use update::{open_text, promote, save_text, update, update_topics};
 pub use verify::verify;

@@ -1,38 +1,22 @@
 //! Puts a new memory in place.
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::names;
-use crate::engine::live::rows;
-use crate::engine::ops::duplicates;
-use crate::engine::ops::hints;
-use crate::engine::ops::remembered::Remembered;
-use crate::engine::ops::remembered::WriteOutcome;
-use crate::engine::ops::update;
-use crate::engine::ops::update::check_details;
-use crate::engine::ops::update::superseded_by;
+use crate::engine::live::{current_snapshot, index_recovery, names, rows};
+use crate::engine::ops::remembered::{Remembered, WriteOutcome};
+use crate::engine::ops::update::{check_details, superseded_by};
+use crate::engine::ops::{duplicates, hints, update};
 use crate::engine::parts::Engine;
-use crate::engine::texts::parse;
-use crate::engine::texts::stem_of;
-use crate::engine::write::new;
-use crate::engine::write::title_lock;
+use crate::engine::texts::{parse, stem_of};
 use crate::engine::write::title_lock::TitleLock;
-use crate::files::Lock;
-use crate::files::Place;
-use crate::lifecycle::Decision;
-use crate::lifecycle::DuplicatePolicy;
-use crate::lifecycle::IDEMPOTENCY_KEY as KEY;
-use crate::lifecycle::Suggestion;
-use crate::lifecycle::WritePolicy;
-use crate::model::Filter;
-use crate::model::Memory;
-use crate::model::MetaValue;
-use crate::model::NewMemory;
-use crate::model::Stem;
-use crate::model::Visibility;
-use crate::model::is_global_namespace;
-use crate::model::normalized_namespace;
+use crate::engine::write::{new, title_lock};
+use crate::files::{Lock, Place};
+use crate::lifecycle::{
+    Decision, DuplicatePolicy, IDEMPOTENCY_KEY as KEY, Suggestion, WritePolicy,
+};
+use crate::model::{
+    Filter, Memory, MetaValue, NewMemory, Stem, Visibility, is_global_namespace,
+    normalized_namespace,
+};
 
 /// What became of a memory that was to be stored.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,23 +2,16 @@
 
 use std::collections::HashSet;
 
-use crate::engine::error::EngineError;
-use crate::engine::error::FoundSecret;
+use crate::engine::error::{EngineError, FoundSecret};
 use crate::engine::live::names;
 use crate::engine::ops::maintenance::purged;
 use crate::engine::parts::Engine;
-use crate::engine::texts::parse;
-use crate::engine::texts::stem_of;
+use crate::engine::texts::{parse, stem_of};
 use crate::engine::write::screen;
-use crate::engine::write::screen::found_but;
-use crate::engine::write::screen::found_secrets;
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::Replaced;
-use crate::files::Version;
-use crate::format;
+use crate::engine::write::screen::{found_but, found_secrets};
+use crate::files::{FilesError, Place, Replaced, Version};
 use crate::model::Stem;
-use crate::secrets;
+use crate::{format, secrets};
 
 /// A memory whose credentials were allowed or taken out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,8 +132,7 @@ fn read_anywhere(engine: &Engine, id: &str) -> Result<(Place, String, Version), 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::write::screen::not_allowed;
-    use crate::engine::write::screen::without;
+    use crate::engine::write::screen::{not_allowed, without};
 
     fn token() -> String {
         format!("{}{}", "gh", "p_R7mQ2vX9kLw4TzB8nYc1JfHd6sPa3GuE5oKi")

@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::engine::error::EngineError;
 use crate::engine::parts::Engine;
-use crate::journal::Record;
-use crate::journal::SESSION;
+use crate::journal::{Record, SESSION};
 use crate::model::Stem;
 
 /// Maximum number of memories of a source that are named, to recognize it.

@@ -4,20 +4,12 @@
 //! its file; of several that say so the newest counts.
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::names;
-use crate::engine::live::rows;
-use crate::engine::live::usage;
+use crate::engine::live::{current_snapshot, index_recovery, names, rows, usage};
 use crate::engine::ops::update;
 use crate::engine::parts::Engine;
-use crate::model::Change;
-use crate::model::Memory;
-use crate::model::MetaValue;
-use crate::model::Patch;
-use crate::model::Stem;
-use crate::model::is_same_namespace;
-use crate::model::normalized_namespace;
+use crate::model::{
+    Change, Memory, MetaValue, Patch, Stem, is_same_namespace, normalized_namespace,
+};
 
 /// The metadata key that names the namespace.
 const STANDARD_OF: &str = "standard_of";

@@ -1,26 +1,17 @@
 //! The store in numbers.
 
-use std::collections::BTreeMap;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::rows;
-use crate::engine::live::usage;
+use crate::engine::live::{current_snapshot, index_recovery, rows, usage};
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
 use crate::files::Place;
-use crate::index::AsOf;
-use crate::index::Query;
-use crate::index::Snapshot;
+use crate::index::{AsOf, Query, Snapshot};
 use crate::lifecycle::FLAGGED_BELOW;
-use crate::model::Filter;
-use crate::model::Stem;
-use crate::model::Visibility;
+use crate::model::{Filter, Stem, Visibility};
 
 /// How many memories there are, and of what sort.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -3,36 +3,21 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use chrono::DateTime;
-use chrono::Duration;
-use chrono::Utc;
+use chrono::{DateTime, Duration, Utc};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::leader;
 use crate::engine::live::leader::Leader;
-use crate::engine::live::rows;
-use crate::engine::ops::adopt_notes;
-use crate::engine::ops::finding::Finding;
-use crate::engine::ops::finding::finding;
+use crate::engine::live::{current_snapshot, index_recovery, leader, rows};
+use crate::engine::ops::finding::{Finding, finding};
 use crate::engine::ops::relations::conflicts;
 use crate::engine::ops::retrieval::search;
-use crate::engine::ops::stats;
+use crate::engine::ops::{adopt_notes, stats};
 use crate::engine::parts::Engine;
-use crate::engine::texts::parse;
-use crate::engine::texts::stem_of;
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::Version;
-use crate::format::FileNameKind;
-use crate::format::MAX_INDEXED_BYTES;
-use crate::format::classify;
+use crate::engine::texts::{parse, stem_of};
+use crate::files::{FilesError, Place, Version};
+use crate::format::{FileNameKind, MAX_INDEXED_BYTES, classify};
 use crate::index::Snapshot;
-use crate::model::Filter;
-use crate::model::Layout;
-use crate::model::Problem;
-use crate::model::Visibility;
+use crate::model::{Filter, Layout, Problem, Visibility};
 
 /// The state of a store.
 #[derive(Debug, Clone, PartialEq)]

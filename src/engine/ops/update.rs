@@ -1,28 +1,16 @@
 //! Changes a memory's file: single keys, the content, or the whole text by hand.
 
 use crate::engine::error::EngineError;
-use crate::engine::live::names;
-use crate::engine::live::usage;
+use crate::engine::live::{names, usage};
 use crate::engine::parts::Engine;
-use crate::engine::texts::parse;
-use crate::engine::texts::stem_of;
-use crate::engine::write::put;
+use crate::engine::texts::{parse, stem_of};
 use crate::engine::write::put::Edited;
-use crate::engine::write::screen;
-use crate::files::Place;
-use crate::files::Version;
+use crate::engine::write::{put, screen};
+use crate::files::{Place, Version};
 use crate::format;
 use crate::format::FormatError;
 use crate::journal::TIER;
-use crate::model::Change;
-use crate::model::Kind;
-use crate::model::Memory;
-use crate::model::MetaValue;
-use crate::model::Patch;
-use crate::model::Stem;
-use crate::model::Tier;
-use crate::model::Timestamp;
-use crate::model::misfit;
+use crate::model::{Change, Kind, Memory, MetaValue, Patch, Stem, Tier, Timestamp, misfit};
 
 /// The change that marks a memory as superseded by `stem`.
 pub(in crate::engine) fn superseded_by(stem: &Stem) -> Change {

@@ -1,33 +1,21 @@
 //! Proves that every file is sound, and indexed as it is.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::repair;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::names::former_id;
-use crate::engine::live::names::spellings;
-use crate::engine::ops::adopt_notes;
+use crate::engine::live::names::{former_id, spellings};
+use crate::engine::live::{current_snapshot, index_recovery};
 use crate::engine::ops::finding::Finding;
-use crate::engine::ops::status;
 use crate::engine::ops::status::twins;
+use crate::engine::ops::{adopt_notes, status};
 use crate::engine::parts::Engine;
-use crate::engine::texts::parse;
-use crate::engine::texts::stem_of;
+use crate::engine::texts::{parse, stem_of};
 use crate::engine::write::tombstones;
-use crate::files::FilesError;
-use crate::files::Listing;
-use crate::files::Place;
+use crate::files::{FilesError, Listing, Place};
 use crate::format::MAX_INDEXED_BYTES;
-use crate::index::IndexError;
-use crate::index::Snapshot;
-use crate::model::Memory;
-use crate::model::Problem;
-use crate::model::Stem;
-use crate::model::plain_id;
+use crate::index::{IndexError, Snapshot};
+use crate::model::{Memory, Problem, Stem, plain_id};
 
 /// What a comparison of files and index showed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,9 +1,7 @@
 //! Lets a test end what it does at one of its disk operations, as a kill does, and so try them all.
 
 use std::cell::Cell;
-use std::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 thread_local! {
     /// How many operations are still done.

@@ -7,22 +7,12 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
-use std::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
-use std::panic::resume_unwind;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Condvar;
-use std::sync::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex};
 
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::Replaced;
-use crate::files::Store;
-use crate::files::disk;
-use crate::files::storage::Storage;
-use crate::files::storage::WritableStorage;
+use crate::files::storage::{Storage, WritableStorage};
+use crate::files::{FilesError, Place, Replaced, Store, disk};
 
 const NAME: &str = "20260101_000000_aaaaaaaa.md";
 /// Orders that every run of the tests tries; `MEMDIR_SCHEDULES` asks for another number.

@@ -2,10 +2,7 @@
 
 use std::path::Path;
 
-use notify::Event;
-use notify::RecommendedWatcher;
-use notify::RecursiveMode;
-use notify::Watcher;
+use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 
 /// Folders that are watched, until dropped.
 pub(super) struct FolderWatcher(RecommendedWatcher);

@@ -8,36 +8,21 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::thread;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{io, thread};
 
-use notify::Error;
-use notify::ErrorKind;
-use notify::Event;
-use notify::EventKind;
-use notify::event::AccessKind;
-use notify::event::AccessMode;
-use notify::event::CreateKind;
-use notify::event::DataChange;
-use notify::event::Flag;
-use notify::event::MetadataKind;
-use notify::event::ModifyKind;
-use notify::event::RemoveKind;
-use notify::event::RenameMode;
+use notify::event::{
+    AccessKind, AccessMode, CreateKind, DataChange, Flag, MetadataKind, ModifyKind, RemoveKind,
+    RenameMode,
+};
+use notify::{Error, ErrorKind, Event, EventKind};
 use rustix::fs::inotify;
-use rustix::fs::inotify::CreateFlags;
-use rustix::fs::inotify::ReadFlags;
-use rustix::fs::inotify::WatchFlags;
+use rustix::fs::inotify::{CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
 /// Some hundred events are taken at once.

@@ -12,22 +12,12 @@ mod elsewhere;
 mod inotify;
 
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Condvar;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use notify::Event;
-use notify::EventKind;
-use notify::event::AccessKind;
-use notify::event::AccessMode;
-use notify::event::CreateKind;
-use notify::event::ModifyKind;
-use notify::event::RemoveKind;
+use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind, RemoveKind};
+use notify::{Event, EventKind};
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 use self::elsewhere::Events;
@@ -37,8 +27,7 @@ use self::elsewhere::FolderWatcher;
 use self::inotify::Events;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use self::inotify::FolderWatcher;
-use super::storage::ChangeFeed;
-use super::storage::Changed;
+use super::storage::{ChangeFeed, Changed};
 
 /// A folder that is being watched, with the folders in it, until dropped.
 pub(super) struct FolderWatch {

@@ -6,29 +6,16 @@
 use chrono::DateTime;
 
 use super::keys::moment;
-use super::lists::List;
-use super::lists::ListItem;
-use super::lists::ListKind;
+use super::lists::{List, ListItem, ListKind};
 use super::merged::Merged;
 use super::problems;
-use crate::format::edit;
-use crate::format::file_name::FileNameKind;
-use crate::format::file_name::classify;
-use crate::format::layout::FileLayout;
-use crate::format::layout::Frontmatter;
-use crate::format::limits;
+use crate::format::file_name::{FileNameKind, classify};
+use crate::format::layout::{FileLayout, Frontmatter};
 use crate::format::limits::MAX_FRONTMATTER_BYTES;
 use crate::format::markers::has_conflict_markers;
 use crate::format::render::render;
-use crate::format::scalar;
-use crate::format::value;
-use crate::model::Change;
-use crate::model::Handle;
-use crate::model::Link;
-use crate::model::NewMemory;
-use crate::model::Patch;
-use crate::model::Stem;
-use crate::model::Timestamp;
+use crate::format::{edit, limits, scalar, value};
+use crate::model::{Change, Handle, Link, NewMemory, Patch, Stem, Timestamp};
 
 /// The type of the links between the two.
 pub(super) const RELATION: &str = "conflicts-with";

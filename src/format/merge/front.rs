@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use crate::format::edit;
 use crate::format::layout::FileLayout;
-use crate::format::limits::MAX_FRONTMATTER_BYTES;
-use crate::format::limits::MAX_KEYS;
+use crate::format::limits::{MAX_FRONTMATTER_BYTES, MAX_KEYS};
 use crate::format::markers::has_conflict_markers;
 
 /// One key with all its lines.

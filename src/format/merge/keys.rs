@@ -3,24 +3,15 @@
 //! Promises: what one side changed is as that side wrote it, to the byte; no comment that either
 //! side wrote is lost. Says no where two values differ and no rule decides between them.
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use super::changed_once::changed_once;
-use super::front::Front;
-use super::front::FrontKey;
+use super::front::{Front, FrontKey};
 use super::lists;
-use super::lists::List;
-use super::lists::ListKind;
-use crate::format::danger;
-use crate::format::edit;
-use crate::format::limits;
-use crate::format::read::KEYS;
-use crate::format::read::RAW_KEYS;
-use crate::format::scalar;
-use crate::format::value;
-use crate::model::MetaValue;
-use crate::model::Timestamp;
+use super::lists::{List, ListKind};
+use crate::format::read::{KEYS, RAW_KEYS};
+use crate::format::{danger, edit, limits, scalar, value};
+use crate::model::{MetaValue, Timestamp};
 
 /// Merges what `winner` and `loser` made of `base`; `None` if they contradict.
 ///
@@ -290,9 +281,7 @@ pub(super) fn moment(text: &str) -> Option<DateTime<Utc>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::format::MergeSide;
-    use crate::format::Merged;
-    use crate::format::merge;
+    use crate::format::{MergeSide, Merged, merge};
     use crate::model::Stem;
 
     fn file(keys: &str) -> String {

@@ -6,9 +6,7 @@
 
 use std::ops::Range;
 
-use imara_diff::Algorithm;
-use imara_diff::Diff;
-use imara_diff::InternedInput;
+use imara_diff::{Algorithm, Diff, InternedInput};
 
 use super::changed_once::changed_once;
 

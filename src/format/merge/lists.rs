@@ -3,9 +3,7 @@
 //! Promises: an item that is kept keeps its quotes, its comment and the lines above it; a list
 //! that cannot be taken apart without loss is none.
 
-use crate::format::edit;
-use crate::format::scalar;
-use crate::format::value;
+use crate::format::{edit, scalar, value};
 use crate::model::Link;
 
 /// Kind of the items of a list.

@@ -5,9 +5,7 @@ use chrono::DateTime;
 use crate::format::limits;
 use crate::format::limits::MAX_CONTENT_BYTES;
 use crate::format::read::parse;
-use crate::model::Memory;
-use crate::model::Problem;
-use crate::model::Stem;
+use crate::model::{Memory, Problem, Stem};
 
 /// A text together with the name it has.
 pub(super) type Named<'a> = (&'a Stem, &'a [u8]);

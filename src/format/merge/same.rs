@@ -12,9 +12,7 @@ use super::front::Front;
 use super::keys::is_kept_by_programs;
 use super::text::Text;
 use crate::format::read::parse;
-use crate::model::Memory;
-use crate::model::Problem;
-use crate::model::Stem;
+use crate::model::{Memory, Problem, Stem};
 
 /// Whether the memory `aside`, which a merge may have made of the loser's text, says what `text`
 /// says. Its id and its links of conflicts are its own.
@@ -101,9 +99,7 @@ pub(super) fn is_same_content(one: &[u8], other: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::MergeSide;
-    use crate::format::Merged;
-    use crate::format::merge;
+    use crate::format::{MergeSide, Merged, merge};
 
     const HEAD: &str = "id: 1f3a9c02\ntimestamp: 2026-01-14T09:15:00Z\nagent: claude\nuser: mira\n";
 

@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::format::layout::FileLayout;
-use crate::format::layout::Frontmatter;
+use crate::format::layout::{FileLayout, Frontmatter};
 
 /// The bytes of a file, and where its parts lie.
 pub(super) struct Text<'a> {

@@ -4,23 +4,17 @@
 //! staged stays; a process that is killed in between has prepared what the next one ends.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::fs::TryLockError;
-use std::io::ErrorKind;
-use std::io::Write;
+use std::fs::{File, TryLockError};
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::git::GitError;
-use crate::git::Id;
-use crate::git::Repository;
-use crate::git::Staged;
-use crate::git::To;
 use crate::git::committing::index_file::Edit;
 use crate::git::committing::local_commits::note_local_commit;
 use crate::git::committing::staging;
 use crate::git::committing::staging::TELL;
 use crate::git::repository::processes::is_git_committing;
+use crate::git::{GitError, Id, Repository, Staged, To};
 
 /// Begins the name of a file beside the index that holds its next version, and ends with the commit
 /// that it is told of.

@@ -1,18 +1,13 @@
 //! Texts, trees and commits: reading them, and writing new ones.
 
-use git2::Oid;
-use git2::Signature;
-use git2::Time;
+use git2::{Oid, Signature, Time};
 
-use crate::git::GitError;
-use crate::git::Repository;
-use crate::git::To;
-use crate::git::Trees;
 use crate::git::author::Author;
 use crate::git::id::Id;
 use crate::git::reading::trees::Step;
 use crate::git::repository::loose_objects;
 use crate::git::repository::packs::write_pack;
+use crate::git::{GitError, Repository, To, Trees};
 
 /// The text of a file that is to be committed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,23 +1,13 @@
 //! The files of a repository that are not the store's: two histories are put together by whole
 //! files, and none of them is ever read for what it says.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use git2::DiffOptions;
-use git2::FileMode;
-use git2::ObjectType;
-use git2::Oid;
-use git2::Tree;
+use git2::{DiffOptions, FileMode, ObjectType, Oid, Tree};
 
-use crate::git::GitError;
-use crate::git::Id;
-use crate::git::Repository;
-use crate::git::Staged;
-use crate::git::To;
-use crate::git::Trees;
 use crate::git::reading::history::regular_file;
 use crate::git::reading::tree_entry;
+use crate::git::{GitError, Id, Repository, Staged, To, Trees};
 
 /// The difference of one file that is not the store's between two commits.
 #[derive(Debug, Clone, PartialEq, Eq)]

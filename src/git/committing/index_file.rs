@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use git2::Oid;
-use sha1::Digest;
-use sha1::Sha1;
+use sha1::{Digest, Sha1};
 
 /// The change to apply to one path.
 #[derive(Debug, Clone, PartialEq, Eq)]

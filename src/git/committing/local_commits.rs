@@ -6,12 +6,8 @@
 
 use std::path::PathBuf;
 
-use crate::git::GitError;
-use crate::git::Id;
-use crate::git::Owner;
-use crate::git::Repository;
-use crate::git::To;
 use crate::git::reading::history::descends_from;
+use crate::git::{GitError, Id, Owner, Repository, To};
 
 /// Whether the program made `commit`, and it was not sent when that was looked at last.
 pub fn is_local_commit(repository: &Repository, commit: Id) -> bool {

@@ -2,23 +2,17 @@
 //! told of what was committed, so that `git status` shows the truth. What somebody else staged in
 //! it stays as it is.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::Path;
 
 use git2::IndexTime;
 
-use crate::git::GitError;
-use crate::git::Id;
-use crate::git::Repository;
-use crate::git::To;
 use crate::git::committing::index_file;
-use crate::git::committing::index_file::Edit;
-use crate::git::committing::index_file::Entry;
-use crate::git::committing::index_file::Unsupported;
+use crate::git::committing::index_file::{Edit, Entry, Unsupported};
 use crate::git::repository::locks::set_aside;
 use crate::git::repository::opening::replace;
+use crate::git::{GitError, Id, Repository, To};
 
 /// The stamp of a file: size, times and inode.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,8 +8,7 @@
 //! is the business of `network`.
 
 use std::fmt;
-use std::net::Ipv4Addr;
-use std::net::Ipv6Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
 use percent_encoding::percent_decode_str;

@@ -6,20 +6,12 @@
 //! stays, not even a zombie. What the child says means is left to others.
 
 use std::collections::VecDeque;
-use std::io;
 use std::io::Read;
-use std::process;
-use std::process::Command;
-use std::process::ExitStatus;
-use std::process::Stdio;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::sync::mpsc;
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
-use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+use std::{io, process, thread};
 
 #[cfg(unix)]
 use rustix::process::Pid;
@@ -119,8 +111,7 @@ fn end_groups(leaders: &[Pid], grace: Duration) {
 /// Whether the leader of a group has ended, without reaping it.
 #[cfg(unix)]
 fn has_ended(pid: Pid) -> bool {
-    use rustix::process::WaitId;
-    use rustix::process::WaitIdOptions;
+    use rustix::process::{WaitId, WaitIdOptions};
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(rustix::process::waitid(WaitId::Pid(pid), options), Ok(None))
 }
@@ -165,8 +156,7 @@ impl Group {
     pub(in crate::git) fn limit_files(&self, largest: u64) {
         #[cfg(target_os = "linux")]
         {
-            use rustix::process::Resource;
-            use rustix::process::Rlimit;
+            use rustix::process::{Resource, Rlimit};
             let limit = Rlimit {
                 current: Some(largest),
                 maximum: Some(largest),

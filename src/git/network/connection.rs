@@ -2,22 +2,16 @@
 //! much has come in, why it failed, and how to break off.
 
 use std::io;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use git2::Error;
 
 use crate::git::network::address::Address;
 use crate::git::network::child::Group;
 use crate::git::network::credentials;
-use crate::git::network::failure::Failure;
-use crate::git::network::failure::Kind;
+use crate::git::network::failure::{Failure, Kind};
 use crate::git::network::network_settings::NetworkSettings;
 
 /// For an ssh whose remote has said everything, to end by itself.

@@ -8,8 +8,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as STANDARD;
 
-use crate::git::network::address::Address;
-use crate::git::network::address::Scheme;
+use crate::git::network::address::{Address, Scheme};
 
 /// Holds the server that may have the token, like `https://git.example`; its presence makes the
 /// program an answer to one question.

@@ -4,28 +4,18 @@
 //! file that `GIT_SSL_CAINFO` or `SSL_CERT_FILE` names. A redirect is followed on the same server
 //! only. A token is sent when the server asks for one.
 
-use std::fs;
-use std::io;
-use std::io::Read;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 
 use git2::transport::Service;
-use ureq::Agent;
-use ureq::Body;
-use ureq::BodyReader;
-use ureq::Proxy;
 use ureq::http::Response;
-use ureq::tls::PemItem;
-use ureq::tls::RootCerts;
-use ureq::tls::TlsConfig;
-use ureq::tls::parse_pem;
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body, BodyReader, Proxy};
 
 use crate::git::network::connection::Connection;
-use crate::git::network::failure::Failure;
-use crate::git::network::failure::Kind;
-use crate::git::network::failure::classify;
+use crate::git::network::failure::{Failure, Kind, classify};
 
 /// What is sent is collected before, because a server may ask for a password first. Texts of
 /// memories are far smaller.

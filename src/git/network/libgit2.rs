@@ -5,38 +5,21 @@
 //! thread alone, after everything has arrived. What libgit2 does not offer, compared to the
 //! program: credential helpers, certificates of the system's own, and checks of every object.
 
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::mpsc;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use git2::AutotagOption;
-use git2::Direction;
-use git2::Error;
-use git2::ErrorCode;
-use git2::FetchOptions;
-use git2::Oid;
-use git2::PushOptions;
-use git2::Remote;
-use git2::RemoteCallbacks;
-use git2::RemoteRedirect;
-use git2::Repository;
+use git2::{
+    AutotagOption, Direction, Error, ErrorCode, FetchOptions, Oid, PushOptions, Remote,
+    RemoteCallbacks, RemoteRedirect, Repository,
+};
 
-use crate::git::network::child::Cut;
-use crate::git::network::child::TICK;
+use crate::git::network::child::{Cut, TICK};
 use crate::git::network::connection::Connection;
-use crate::git::network::failure::Failure;
-use crate::git::network::failure::Kind;
-use crate::git::network::failure::classify;
-use crate::git::network::job::Job;
-use crate::git::network::job::Pushed;
-use crate::git::network::job::RemoteBranches;
+use crate::git::network::failure::{Failure, Kind, classify};
+use crate::git::network::job::{Job, Pushed, RemoteBranches};
 use crate::git::network::program::is_overtaken;
 use crate::git::network::transport;
 use crate::git::repository::loose_objects;

@@ -1,8 +1,7 @@
 //! Settings for reaching remotes.
 
 use std::env;
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use crate::git::network::child::Limits;

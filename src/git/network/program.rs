@@ -6,28 +6,18 @@
 //! settings for hosts – proxies, certificates, credential helpers, ssh – stay.
 
 use std::ffi::OsString;
-use std::fs;
-use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use std::{fs, io};
 
-use crate::git::network::address::Address;
-use crate::git::network::address::Scheme;
-use crate::git::network::child;
-use crate::git::network::child::Ended;
-use crate::git::network::child::Limits;
-use crate::git::network::credentials;
-use crate::git::network::failure::Failure;
-use crate::git::network::failure::Kind;
-use crate::git::network::failure::classify;
-use crate::git::network::job::Job;
-use crate::git::network::job::Pushed;
-use crate::git::network::job::RemoteBranches;
-use crate::git::network::network_settings::GitProgram;
-use crate::git::network::network_settings::NetworkSettings;
+use crate::git::network::address::{Address, Scheme};
+use crate::git::network::child::{Ended, Limits};
+use crate::git::network::failure::{Failure, Kind, classify};
+use crate::git::network::job::{Job, Pushed, RemoteBranches};
+use crate::git::network::network_settings::{GitProgram, NetworkSettings};
 use crate::git::network::quarantine::Quarantine;
+use crate::git::network::{child, credentials};
 
 /// The first with all the flags that are used here.
 const OLDEST: (u32, u32) = (2, 30);

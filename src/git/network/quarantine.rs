@@ -5,14 +5,11 @@
 //! `GIT_OBJECT_DIRECTORY`; the references are a copy, which tells the other side what is here; and
 //! what was fetched is named in the repository by the library afterwards.
 
-use std::fs;
-use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fs, io};
 
-use git2::Oid;
-use git2::Repository;
+use git2::{Oid, Repository};
 use tempfile::TempDir;
 
 use crate::git::network::failure::Failure;

@@ -11,26 +11,16 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use git2::Oid;
-use git2::Reference;
-use git2::Repository;
+use git2::{Oid, Reference, Repository};
 
-use crate::git::network::address::Address;
-use crate::git::network::address::Scheme;
-use crate::git::network::child::Cut;
-use crate::git::network::child::Limits;
-use crate::git::network::credentials;
-use crate::git::network::failure::Failure;
-use crate::git::network::failure::Kind;
-use crate::git::network::failure::NetworkError;
-use crate::git::network::failure::one_line;
-use crate::git::network::job::Job;
-use crate::git::network::job::Pushed;
-use crate::git::network::job::RemoteBranches;
-use crate::git::network::libgit2;
+use crate::git::network::address::{Address, Scheme};
+use crate::git::network::child::{Cut, Limits};
+use crate::git::network::failure::{Failure, Kind, NetworkError, one_line};
+use crate::git::network::job::{Job, Pushed, RemoteBranches};
 use crate::git::network::network_settings::NetworkSettings;
 use crate::git::network::program::Program;
 use crate::git::network::redact::Secrets;
+use crate::git::network::{credentials, libgit2};
 use crate::git::repository::loose_objects;
 
 /// The means by which remotes are reached.

@@ -3,27 +3,17 @@
 //! ssh has the user's keys, settings and known hosts. It gets one argument vector, with the host
 //! behind `--`, and is asked for one of two commands with a path in quotes.
 
-use std::io;
-use std::io::Read;
-use std::io::Write;
-use std::process::ChildStderr;
-use std::process::ChildStdin;
-use std::process::ChildStdout;
-use std::process::Command;
-use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::mpsc;
-use std::thread;
+use std::io::{Read, Write};
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
+use std::{io, thread};
 
 use git2::transport::Service;
 
-use crate::git::network::child::Group;
-use crate::git::network::child::OutputExcerpt;
+use crate::git::network::child::{Group, OutputExcerpt};
 use crate::git::network::connection::Connection;
-use crate::git::network::failure::Failure;
-use crate::git::network::failure::Kind;
-use crate::git::network::failure::classify;
+use crate::git::network::failure::{Failure, Kind, classify};
 use crate::git::network::program;
 
 /// A running ssh.

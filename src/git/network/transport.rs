@@ -7,19 +7,13 @@
 //! follows a redirect, and never opens a connection itself.
 
 use std::cell::RefCell;
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use git2::Error;
-use git2::Remote;
-use git2::transport::Service;
-use git2::transport::SmartSubtransport;
-use git2::transport::SmartSubtransportStream;
-use git2::transport::Transport;
+use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream, Transport};
+use git2::{Error, Remote};
 
 use crate::git::network::connection::Connection;
-use crate::git::network::http;
-use crate::git::network::ssh;
+use crate::git::network::{http, ssh};
 
 /// The address that libgit2 is given for every remote that is not a folder.
 pub(in crate::git) const URL: &str = "memdir://remote";

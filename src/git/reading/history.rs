@@ -1,19 +1,11 @@
 //! Reads the history: commits, newest first, with the files they changed.
 
-use std::collections::BTreeMap;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use git2::Delta;
-use git2::DiffOptions;
-use git2::FileMode;
-use git2::Sort;
+use git2::{Delta, DiffOptions, FileMode, Sort};
 
-use crate::git::GitError;
-use crate::git::Id;
-use crate::git::Repository;
-use crate::git::STORE_PARTS;
-use crate::git::To;
 use crate::git::repository::path_change::PathChange;
+use crate::git::{GitError, Id, Repository, STORE_PARTS, To};
 
 /// One commit.
 #[derive(Debug, Clone, PartialEq, Eq)]

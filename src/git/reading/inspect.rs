@@ -6,19 +6,10 @@
 
 use std::collections::HashMap;
 
-use git2::FileMode;
-use git2::ObjectType;
-use git2::Oid;
-use git2::Tree;
+use git2::{FileMode, ObjectType, Oid, Tree};
 
-use crate::git::GitError;
-use crate::git::Id;
-use crate::git::Owner;
-use crate::git::Repository;
-use crate::git::To;
-use crate::git::repository::paths::MOST_DEPTH;
-use crate::git::repository::paths::PathRejection;
-use crate::git::repository::paths::is_gits_own;
+use crate::git::repository::paths::{MOST_DEPTH, PathRejection, is_gits_own};
+use crate::git::{GitError, Id, Owner, Repository, To};
 
 /// Maximum number of entries: more are no collection of memories, or an attack.
 const MOST_ENTRIES: usize = 1_000_000;

@@ -5,24 +5,15 @@
 //! memory at a time.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
-use git2::ObjectType;
-use git2::Odb;
-use git2::Oid;
+use git2::{ObjectType, Odb, Oid};
 
-use crate::git::CommitInfo;
-use crate::git::GitError;
-use crate::git::Id;
-use crate::git::Repository;
-use crate::git::STORE_PARTS;
-use crate::git::To;
 use crate::git::reading::history;
 use crate::git::reading::revisions::entries_at;
-use crate::git::reading::tree_entry::ID_BYTES;
-use crate::git::reading::tree_entry::TreeEntry;
+use crate::git::reading::tree_entry::{ID_BYTES, TreeEntry};
+use crate::git::{CommitInfo, GitError, Id, Repository, STORE_PARTS, To};
 
 const ACTION: &str = "read the history";
 /// Number of folders kept: those of a commit are compared again with the next older commit.
@@ -310,10 +301,7 @@ fn same_entries(one: &[u8], other: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::Author;
-    use crate::git::NewText;
-    use crate::git::trees;
-    use crate::git::write_commit;
+    use crate::git::{Author, NewText, trees, write_commit};
 
     /// A repository, and how to commit files into it: each with its text, `None` where it goes.
     struct Scene {

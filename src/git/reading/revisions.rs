@@ -3,20 +3,13 @@
 //! Promises: a folder is read once however many commits hold it, and no more of it than its names;
 //! so a file's way through a long history costs about what the folders that changed take to read.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use git2::ErrorCode;
-use git2::Oid;
-use git2::Patch;
+use git2::{ErrorCode, Oid, Patch};
 
-use crate::git::GitError;
-use crate::git::Id;
-use crate::git::Repository;
-use crate::git::To;
-use crate::git::reading::tree_entry::EntryKind;
-use crate::git::reading::tree_entry::TreeEntry;
+use crate::git::reading::tree_entry::{EntryKind, TreeEntry};
+use crate::git::{GitError, Id, Repository, To};
 
 /// The commit that a text names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,21 +4,13 @@
 //! together again for one new file costs more than all else of a commit.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use git2::ObjectType;
-use git2::Odb;
-use git2::Oid;
+use git2::{ObjectType, Odb, Oid};
 
-use crate::git::GitError;
-use crate::git::Id;
-use crate::git::Repository;
-use crate::git::To;
 use crate::git::reading::tree_entry;
-use crate::git::reading::tree_entry::EntryKind;
-use crate::git::reading::tree_entry::ID_BYTES;
-use crate::git::reading::tree_entry::TreeEntry;
+use crate::git::reading::tree_entry::{EntryKind, ID_BYTES, TreeEntry};
+use crate::git::{GitError, Id, Repository, To};
 
 /// A change to a tree: the parts of a path, and the text to put there; `None` removes it.
 pub(in crate::git) type Step<'a> = (Vec<&'a str>, Option<Oid>);

@@ -5,14 +5,11 @@
 //! has them open. They are set aside into `.git/memdir-stale/`.
 
 use std::io::ErrorKind;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::git::GitError;
-use crate::git::Repository;
-use crate::git::To;
 use crate::git::repository::processes;
+use crate::git::{GitError, Repository, To};
 
 /// Lock files of others, by what was done with them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

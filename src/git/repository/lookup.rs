@@ -1,13 +1,8 @@
 //! Looks up references and texts.
 
-use git2::ErrorCode;
-use git2::ObjectType;
-use git2::Oid;
+use git2::{ErrorCode, ObjectType, Oid};
 
-use crate::git::GitError;
-use crate::git::Id;
-use crate::git::Repository;
-use crate::git::To;
+use crate::git::{GitError, Id, Repository, To};
 
 const BRANCHES: &str = "refs/heads/";
 

@@ -5,8 +5,7 @@
 
 use std::ffi::c_int;
 use std::fs::File;
-use std::io::ErrorKind;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::mem::MaybeUninit;
 use std::path::Path;
 
@@ -111,8 +110,7 @@ pub fn open_file(path: &Path) -> Result<(File, u64), Unreadable> {
 
 #[cfg(unix)]
 fn open_at_once(path: &Path) -> std::io::Result<File> {
-    use rustix::fs::Mode;
-    use rustix::fs::OFlags;
+    use rustix::fs::{Mode, OFlags};
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
 }

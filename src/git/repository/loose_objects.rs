@@ -12,22 +12,16 @@
 //! looking whether an object exists. Commit graphs are not read at all: they repeat what commits
 //! say, and nothing proves that they repeat it correctly.
 
-use std::ffi::CString;
-use std::ffi::c_int;
-use std::ffi::c_void;
-use std::path::Path;
-use std::path::PathBuf;
+use std::ffi::{CString, c_int, c_void};
+use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::Once;
 
-use git2::Binding;
-use git2::Oid;
-use git2::Repository;
+use git2::{Binding, Oid, Repository};
 use libgit2_sys as raw;
 
 use crate::git::repository::loose_file;
-use crate::git::repository::loose_file::LooseObject;
-use crate::git::repository::loose_file::Unreadable;
+use crate::git::repository::loose_file::{LooseObject, Unreadable};
 
 /// libgit2 asks sources of objects in falling order: packs, then this one, then its own loose
 /// objects, which are left the default. Packs first: most objects of a long history lie there.

@@ -1,21 +1,14 @@
 //! Finding, opening and making repositories; whose they are, and what stands in the way.
 
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use git2::ErrorCode;
-use git2::RepositoryInitOptions;
-use git2::RepositoryState;
+use git2::{ErrorCode, RepositoryInitOptions, RepositoryState};
 
-use crate::git::Author;
-use crate::git::GitError;
-use crate::git::Honoured;
-use crate::git::To;
 use crate::git::repository::loose_objects;
 use crate::git::repository::loose_objects::check_loose_objects;
 use crate::git::repository::umask::Shared;
-use crate::git::settings;
+use crate::git::{Author, GitError, Honoured, To, settings};
 
 /// The repository that holds a store.
 pub struct Repository {

@@ -3,14 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use git2::Odb;
-use git2::Oid;
-use git2::PackBuilder;
+use git2::{Odb, Oid, PackBuilder};
 
-use crate::git::GitError;
-use crate::git::Id;
-use crate::git::Repository;
-use crate::git::To;
+use crate::git::{GitError, Id, Repository, To};
 
 /// A pack that has a list of what it holds beside it.
 pub(in crate::git) struct Pack {

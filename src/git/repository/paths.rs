@@ -6,10 +6,7 @@
 //! merge: a merge carries its tree entries along as they are, and a commit takes none of them for
 //! deleted.
 
-use crate::git::GitError;
-use crate::git::Id;
-use crate::git::PathChange;
-use crate::git::Repository;
+use crate::git::{GitError, Id, PathChange, Repository};
 
 /// What of a store is in its history, by name below the store's folder. Whatever else lies in the
 /// repository is somebody's own.

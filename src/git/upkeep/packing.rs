@@ -3,18 +3,14 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::Read;
-use std::io::Write;
+use std::io::{Read, Write};
 
 use git2::Oid;
-use sha1::Digest;
-use sha1::Sha1;
+use sha1::{Digest, Sha1};
 
-use crate::git::GitError;
-use crate::git::Repository;
-use crate::git::To;
 use crate::git::repository::packs;
 use crate::git::repository::packs::Pack;
+use crate::git::{GitError, Repository, To};
 
 /// Number and bytes of loose objects from which they are packed.
 const MANY_OBJECTS: usize = 2_000;

@@ -5,24 +5,18 @@
 
 use std::collections::HashSet;
 use std::io::ErrorKind;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use git2::ObjectType;
-use git2::Oid;
+use git2::{ObjectType, Oid};
 
-use crate::git::GitError;
-use crate::git::Id;
-use crate::git::Repository;
-use crate::git::To;
 use crate::git::committing::staging;
 use crate::git::reading::history;
 use crate::git::reading::trees::trees;
 use crate::git::repository::locks::keep_aside;
 use crate::git::repository::opening::replace;
 use crate::git::repository::packs;
-use crate::git::upkeep::repair_packs;
-use crate::git::upkeep::repair_references;
+use crate::git::upkeep::{repair_packs, repair_references};
+use crate::git::{GitError, Id, Repository, To};
 
 /// The outcome of a repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,21 +7,16 @@
 //! git makes them again. Nothing is deleted.
 
 use std::fs::File;
-use std::io::Read;
-use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 
 use git2::Oid;
-use sha1::Digest;
-use sha1::Sha1;
+use sha1::{Digest, Sha1};
 
-use crate::git::GitError;
-use crate::git::Repository;
-use crate::git::To;
 use crate::git::repository::locks::keep_aside;
 use crate::git::repository::packs;
 use crate::git::repository::packs::Pack;
+use crate::git::{GitError, Repository, To};
 
 const ACTION: &str = "look at the packs";
 const SUM: u64 = 20;

@@ -3,17 +3,13 @@
 //! Promises: of packed references every line that says something stays; a file that was cut or
 //! changed is kept aside. Which commit a branch goes on from is decided in `repair`.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use git2::Reference;
 
-use crate::git::GitError;
-use crate::git::Id;
-use crate::git::Repository;
-use crate::git::To;
 use crate::git::repository::locks;
 use crate::git::repository::opening::replace;
+use crate::git::{GitError, Id, Repository, To};
 
 const BRANCHES: &str = "refs/heads/";
 const OWN: &str = "refs/memdir/";

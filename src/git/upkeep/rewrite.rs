@@ -5,23 +5,15 @@
 //! more, goes. The branch moves last, to a commit with the same files. Whoever is killed has left the
 //! old history or the new one; done again, it is ended. Nothing else that nobody names is removed.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use git2::ObjectType;
-use git2::Odb;
-use git2::Oid;
-use git2::Sort;
+use git2::{ObjectType, Odb, Oid, Sort};
 
-use crate::git::GitError;
-use crate::git::Id;
-use crate::git::Repository;
-use crate::git::To;
 use crate::git::committing::branch_update::advance_reference;
 use crate::git::reading::tree_entry::entry_bytes;
 use crate::git::repository::opening::replace;
 use crate::git::upkeep::packing;
+use crate::git::{GitError, Id, Repository, To};
 
 /// The outcome of a rewriting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,44 +1,23 @@
 //! What a view answers.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use tantivy::schema::IndexRecordOption;
 
-use super::failure::guarded;
-use super::failure::unusable;
-use super::filter;
-use super::keywords;
+use super::failure::{guarded, unusable};
 use super::keywords::Counted;
-use super::sharing;
 use super::snapshot::EmbeddedSnapshot;
-use crate::index::AsOf;
-use crate::index::Coverage;
-use crate::index::EmbedQuery;
-use crate::index::Embedded;
-use crate::index::IndexError;
-use crate::index::IndexHit;
-use crate::index::Indexed;
-use crate::index::Query;
-use crate::index::QueryKind;
-use crate::index::SearchResults;
-use crate::index::Snapshot;
-use crate::index::Texts;
-use crate::index::Unembedded;
-use crate::index::facts;
-use crate::index::passage;
+use super::{filter, keywords, sharing};
+use crate::index::{
+    AsOf, Coverage, EmbedQuery, Embedded, IndexError, IndexHit, Indexed, Query, QueryKind,
+    SearchResults, Snapshot, Texts, Unembedded, facts, passage,
+};
 use crate::model::Filter;
-use crate::ranking::Postings;
-use crate::ranking::Ranking;
-use crate::ranking::RowSet;
-use crate::ranking::first;
-use crate::ranking::fused;
-use crate::ranking::fused::Ranked;
-use crate::ranking::fused::RankingInput;
-use crate::ranking::fused::Scored;
+use crate::ranking::fused::{Ranked, RankingInput, Scored};
 use crate::ranking::keyword::KeywordSet;
+use crate::ranking::{Postings, Ranking, RowSet, first, fused};
 use crate::vectors::VectorKey;
 
 impl EmbeddedSnapshot {

@@ -1,23 +1,14 @@
 //! Writes changes into the index, all or none.
 
 use rayon::prelude::*;
-use tantivy::Index as TantivyIndex;
-use tantivy::IndexWriter;
-use tantivy::TantivyDocument;
-use tantivy::TantivyError;
-use tantivy::Term;
 use tantivy::indexer::IndexWriterOptions;
-use tantivy::merge_policy::LogMergePolicy;
-use tantivy::merge_policy::NoMergePolicy;
+use tantivy::merge_policy::{LogMergePolicy, NoMergePolicy};
+use tantivy::{Index as TantivyIndex, IndexWriter, TantivyDocument, TantivyError, Term};
 
 use super::embedded_index::EmbeddedIndex;
-use super::failure::failed;
-use super::failure::guarded;
-use super::failure::unusable;
+use super::failure::{failed, guarded, unusable};
 use super::opened;
-use crate::index::Batch;
-use crate::index::Document;
-use crate::index::IndexError;
+use crate::index::{Batch, Document, IndexError};
 
 /// From so many changes on, two threads and larger segments pay.
 const BULK: usize = 500;

@@ -12,19 +12,13 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::io::Read;
-use std::io::Seek;
-use std::io::SeekFrom;
-use std::path::Path;
-use std::path::PathBuf;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::failure::locked;
-use super::failure::unusable;
-use crate::beneath::Access;
-use crate::beneath::Facts;
-use crate::beneath::Folder;
+use super::failure::{locked, unusable};
+use crate::beneath::{Access, Facts, Folder};
 use crate::index::IndexError;
 use crate::model::Stamp;
 

@@ -4,35 +4,23 @@
 
 use std::fs::File;
 use std::io;
-use std::io::BufWriter;
-use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tantivy::directory::AntiCallToken;
-use tantivy::directory::Directory;
-use tantivy::directory::DirectoryLock;
-use tantivy::directory::FileHandle;
-use tantivy::directory::FileSlice;
-use tantivy::directory::Lock;
-use tantivy::directory::META_LOCK;
-use tantivy::directory::OwnedBytes;
-use tantivy::directory::TerminatingWrite;
-use tantivy::directory::WatchCallback;
-use tantivy::directory::WatchHandle;
-use tantivy::directory::WritePtr;
-use tantivy::directory::error::DeleteError;
-use tantivy::directory::error::LockError;
-use tantivy::directory::error::OpenReadError;
-use tantivy::directory::error::OpenWriteError;
+use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
+use tantivy::directory::{
+    AntiCallToken, Directory, DirectoryLock, FileHandle, FileSlice, Lock, META_LOCK, OwnedBytes,
+    TerminatingWrite, WatchCallback, WatchHandle, WritePtr,
+};
 
 use super::checks::Written;
-use super::embedded_index::META;
-use super::embedded_index::changed_since;
-use crate::beneath::Access;
-use crate::beneath::Folder;
+use super::failure::changed_since;
+use crate::beneath::{Access, Folder};
 use crate::columns::Bytes;
+
+/// The file that names the segments of the newest state.
+pub(super) const META: &str = "meta.json";
 
 /// A directory without the lock that Tantivy takes while segments are opened and while unused
 /// files are removed.

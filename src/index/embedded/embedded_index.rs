@@ -1,28 +1,18 @@
 //! The index in one folder, or in memory: its open files, the newest view, and how far it is proved.
 
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::time::Duration;
-use std::time::SystemTime;
-use std::time::UNIX_EPOCH;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 use tantivy::directory::RamDirectory;
 
-use super::checks::Checks;
-use super::checks::Written;
-use super::directory::OpenFolder;
-use super::directory::Unlocked;
-use super::failure::failed;
-use super::failure::guarded;
-use super::failure::locked;
+use super::checks::{Checks, Written};
+use super::directory::{META, OpenFolder, Unlocked};
+use super::failure::{changed_since, failed, guarded, locked};
 use super::layers::Layers;
 use super::models::Models;
-use super::opened::Committed;
-use super::opened::Opened;
+use super::opened::{Committed, Opened};
 use super::rows::kept;
 use super::rows::mapped_table::MappedTable;
 use super::schema;
@@ -30,10 +20,7 @@ use super::schema::DocumentBuilder;
 use super::snapshot::EmbeddedSnapshot;
 use crate::beneath::Folder;
 use crate::columns;
-use crate::index::Index as _;
-use crate::index::IndexError;
-use crate::index::Overlay;
-use crate::index::Snapshot;
+use crate::index::{Index as _, IndexError, Overlay, Snapshot};
 use crate::words::Language;
 
 /// The index in one folder.
@@ -321,32 +308,11 @@ impl EmbeddedIndex {
     }
 }
 
-/// Why what was read of the files in the folder `state` since `mark` may be wrong, if one of them was
-/// cut or written after it was opened.
-pub(super) fn changed_since(state: &Path, mark: u64) -> Option<IndexError> {
-    match columns::changed_in(state) {
-        Some(path) => {
-            let name = path.file_name().unwrap_or_default();
-            Some(changed(&name.to_string_lossy()))
-        }
-        None => (columns::forgotten_changes(state) != mark).then(|| changed("the index")),
-    }
-}
-
-pub(super) fn changed(name: &str) -> IndexError {
-    IndexError::Unusable {
-        reason: format!("{name} was changed while it was read"),
-    }
-}
-
 /// Some files of an index, and that of the rows.
 pub(super) fn with_table(mut files: Vec<PathBuf>) -> Vec<PathBuf> {
     files.push(PathBuf::from(kept::NAME));
     files
 }
-
-/// The file that names the segments of the newest state.
-pub(super) const META: &str = "meta.json";
 
 fn read_meta(folder: &Path) -> std::io::Result<Vec<u8>> {
     Folder::of_state(folder)?.read_derived(META)
@@ -360,10 +326,8 @@ mod tests {
     use std::os::unix::fs::FileExt as _;
 
     use super::*;
-    use crate::index::Document;
-    use crate::index::Indexed;
-    use crate::model::Stamp;
-    use crate::model::Stem;
+    use crate::index::{Document, Indexed};
+    use crate::model::{Memory, Stamp, Stem, Timestamp};
 
     fn document(number: u32) -> Document {
         let name = format!("20260114_091500_c{number:07x}.md");
@@ -371,16 +335,43 @@ mod tests {
         let words: String = (0..40)
             .map(|word| format!("{:x} ", (number * 40 + word).wrapping_mul(2_654_435_761)))
             .collect();
-        let stem = Stem::from_file_name(&name[..24]);
         Document {
             indexed: Indexed {
                 stamp: Stamp::default(),
                 hash: u128::from(number),
                 racy: false,
             },
-            memory: crate::format::parse(&stem, words.as_bytes(), DateTime::UNIX_EPOCH),
+            memory: memory(&name, &words),
             bytes: words.into_bytes(),
             name,
+        }
+    }
+
+    fn memory(name: &str, content: &str) -> Memory {
+        Memory {
+            stem: Stem::from_file_name(&name[..24]),
+            id: name[16..24].to_owned(),
+            timestamp: Timestamp::from_utc(DateTime::UNIX_EPOCH),
+            agent: String::new(),
+            user: String::new(),
+            topics: Vec::new(),
+            title: None,
+            kind: None,
+            namespace: None,
+            scope: None,
+            tier: None,
+            importance: None,
+            confidence: None,
+            source: None,
+            status: None,
+            expires: None,
+            supersedes: Vec::new(),
+            superseded_by: None,
+            links: Vec::new(),
+            metadata: Vec::new(),
+            unknown: Vec::new(),
+            content: content.to_owned(),
+            problems: Vec::new(),
         }
     }
 

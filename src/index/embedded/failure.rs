@@ -2,18 +2,15 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::io;
-use std::panic;
 use std::panic::AssertUnwindSafe;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::Once;
-use std::sync::PoisonError;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::{io, panic};
 
 use tantivy::TantivyError;
-use tantivy::directory::error::OpenDirectoryError;
-use tantivy::directory::error::OpenReadError;
+use tantivy::directory::error::{OpenDirectoryError, OpenReadError};
 
+use crate::columns;
 use crate::index::IndexError;
 
 thread_local! {
@@ -152,6 +149,24 @@ pub(super) fn failed(action: &'static str, error: impl std::fmt::Display) -> Ind
 /// What a panic left half done is thrown away by whoever caught it; the lock is as good as before.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Why what was read of the files in the folder `state` since `mark` may be wrong, if one of them was
+/// cut or written after it was opened.
+pub(super) fn changed_since(state: &Path, mark: u64) -> Option<IndexError> {
+    match columns::changed_in(state) {
+        Some(path) => {
+            let name = path.file_name().unwrap_or_default();
+            Some(changed(&name.to_string_lossy()))
+        }
+        None => (columns::forgotten_changes(state) != mark).then(|| changed("the index")),
+    }
+}
+
+pub(super) fn changed(name: &str) -> IndexError {
+    IndexError::Unusable {
+        reason: format!("{name} was changed while it was read"),
+    }
 }
 
 #[cfg(test)]

@@ -4,14 +4,11 @@ use std::collections::HashSet;
 
 use super::keywords;
 use super::snapshot::EmbeddedSnapshot;
-use crate::index::AsOf;
-use crate::index::IndexError;
-use crate::index::Texts;
 use crate::index::filter::Conditions;
+use crate::index::{AsOf, IndexError, Texts};
 use crate::model::Filter;
-use crate::ranking::Postings as _;
-use crate::ranking::RowSet;
 use crate::ranking::keyword::KeywordSet;
+use crate::ranking::{Postings as _, RowSet};
 
 /// The rows that pass `filter` at a moment.
 pub(super) fn passing(

@@ -10,13 +10,10 @@ use std::collections::HashMap;
 
 use super::schema::flag;
 use super::snapshot::EmbeddedSnapshot;
-use crate::index::IndexError;
-use crate::index::Texts;
 use crate::index::text::Lowered;
-use crate::ranking::RowSet;
-use crate::ranking::keyword;
-use crate::ranking::keyword::Keyword;
-use crate::ranking::keyword::KeywordSet;
+use crate::index::{IndexError, Texts};
+use crate::ranking::keyword::{Keyword, KeywordSet};
+use crate::ranking::{RowSet, keyword};
 
 /// A row with its score and the keywords that it holds.
 pub(super) struct Counted {

@@ -6,22 +6,16 @@
 //! its segment, where nobody sees it, until that is made anew.
 
 use std::collections::HashSet;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use tantivy::Index as TantivyIndex;
-use tantivy::SegmentReader;
-use tantivy::TantivyDocument;
 use tantivy::directory::RamDirectory;
+use tantivy::{Index as TantivyIndex, SegmentReader, TantivyDocument};
 
-use super::failure::locked;
-use super::failure::unusable;
+use super::failure::{locked, unusable};
 use super::opened::Part;
 use super::schema;
 use super::schema::DocumentBuilder;
-use crate::index::Document;
-use crate::index::IndexError;
-use crate::index::Overlay;
+use crate::index::{Document, IndexError, Overlay};
 
 /// A segment stays as it is while it has so many times the documents that come after it.
 const RATIO: usize = 4;

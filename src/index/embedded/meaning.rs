@@ -5,16 +5,11 @@ use std::sync::Arc;
 
 use super::failure::unusable;
 use super::opened::Part;
-use super::rows::table::RowOf;
-use super::rows::table::Table;
+use super::rows::table::{RowOf, Table};
 use super::schema::KEY_NAMES;
-use crate::index::IndexError;
-use crate::index::Unembedded;
-use crate::index::passage;
+use crate::index::{IndexError, Unembedded, passage};
 use crate::ranking::fused::Cosines;
-use crate::vectors::VectorKey;
-use crate::vectors::VectorLocation;
-use crate::vectors::View;
+use crate::vectors::{VectorKey, VectorLocation, View};
 
 /// What the vectors of each row are kept under.
 pub(super) struct Keys {

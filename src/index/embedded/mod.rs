@@ -68,29 +68,20 @@ mod tokenize;
 mod unused_indexes;
 
 use std::collections::HashSet;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 pub use embedded_index::EmbeddedIndex;
 
 use self::directory::ReadSince;
-use self::embedded_index::changed;
-use self::embedded_index::changed_since;
 use self::embedded_index::with_table;
-use self::failure::failed;
-use self::failure::guarded;
+use self::failure::{changed, changed_since};
+use self::failure::{failed, guarded};
 use self::rows::kept;
-use super::Batch;
-use super::Index;
-use super::IndexError;
-use super::Overlay;
-use super::Snapshot;
+use super::{Batch, Index, IndexError, Overlay, Snapshot};
 use crate::columns;
 use crate::vectors::VectorKey;
 

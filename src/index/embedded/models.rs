@@ -3,18 +3,14 @@
 //! A folder is called after the model, so that vectors of two models are never mixed; it outlives
 //! the index, which may be made anew at any time.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::failure::locked;
-use crate::beneath::Folder;
-use crate::beneath::Kind;
-use crate::vectors::VectorKey;
-use crate::vectors::VectorStore;
+use crate::beneath::{Folder, Kind};
+use crate::vectors::{VectorKey, VectorStore};
 
 /// Raised whenever vectors are kept in another way.
 const VERSION: u32 = 1;

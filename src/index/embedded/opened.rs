@@ -1,22 +1,15 @@
 //! The index's files, opened, and each committed state as it is found in them.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use tantivy::Index as TantivyIndex;
-use tantivy::IndexMeta;
-use tantivy::SegmentMeta;
-use tantivy::SegmentReader;
 use tantivy::directory::Directory as _;
 use tantivy::index::SegmentComponent;
-use tantivy::schema::Field;
-use tantivy::schema::Schema;
+use tantivy::schema::{Field, Schema};
+use tantivy::{Index as TantivyIndex, IndexMeta, SegmentMeta, SegmentReader};
 
-use super::directory::ReadSince;
-use super::directory::Unlocked;
+use super::directory::{ReadSince, Unlocked};
 use super::failure::unusable;
 use super::lexicon::Lexicon;
 use super::schema;

@@ -1,36 +1,21 @@
 //! The fields of the full-text index, and how a document fills them.
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use tantivy::TantivyDocument;
-use tantivy::schema::FAST;
-use tantivy::schema::Field;
-use tantivy::schema::IndexRecordOption;
-use tantivy::schema::STRING;
-use tantivy::schema::Schema;
-use tantivy::schema::SchemaBuilder;
-use tantivy::schema::TextFieldIndexing;
-use tantivy::schema::TextOptions;
+use tantivy::schema::{
+    FAST, Field, IndexRecordOption, STRING, Schema, SchemaBuilder, TextFieldIndexing, TextOptions,
+};
 use tantivy::tokenizer::TokenizerManager;
 
 use super::failure::locked;
-use super::tokenize::Cut;
-use super::tokenize::MAX_RUN_BYTES;
-use super::tokenize::Runs;
-use super::tokenize::TERM_END;
-use super::tokenize::Trigrams;
-use crate::index::Document;
-use crate::index::facts::each_fact;
-use crate::index::facts::fact;
-use crate::index::passage;
+use super::tokenize::{Cut, MAX_RUN_BYTES, Runs, TERM_END, Trigrams};
+use crate::index::facts::{each_fact, fact};
 use crate::index::text::look;
-use crate::model::Kind;
-use crate::model::Tier;
-use crate::ranking::SKETCH_PARTS;
-use crate::ranking::TextPart;
-use crate::words::Analyzer;
-use crate::words::Language;
+use crate::index::{Document, passage};
+use crate::model::{Kind, Tier};
+use crate::ranking::{SKETCH_PARTS, TextPart};
+use crate::words::{Analyzer, Language};
 
 /// Raised whenever the same file would be indexed in another way.
 pub(super) const VERSION: u32 = 7;

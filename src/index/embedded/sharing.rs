@@ -4,22 +4,16 @@
 //! as far as that is quickly done; the best of them are looked for in those of the other words. So
 //! it costs about the same in a store of any size, and misses what shares only common words.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use tantivy::DocSet;
-use tantivy::TERMINATED;
-use tantivy::Term;
 use tantivy::postings::Postings as _;
 use tantivy::schema::IndexRecordOption;
+use tantivy::{DocSet, TERMINATED, Term};
 
 use super::failure::unusable;
 use super::snapshot::EmbeddedSnapshot;
 use crate::index::IndexError;
-use crate::ranking::RowSet;
-use crate::ranking::Weights;
-use crate::ranking::bm25;
-use crate::ranking::idf;
+use crate::ranking::{RowSet, Weights, bm25, idf};
 
 /// Maximum number of postings that are read; those of the rarest word are always read whole.
 const READ: usize = 3_000;

@@ -1,46 +1,26 @@
 //! An unchanging view: the committed segments, the overlay's, and one table over both.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::OnceLock;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use tantivy::DocSet;
-use tantivy::SegmentReader;
-use tantivy::TERMINATED;
-use tantivy::Term;
 use tantivy::postings::Postings as _;
-use tantivy::schema::Field;
-use tantivy::schema::IndexRecordOption;
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocSet, SegmentReader, TERMINATED, Term};
 
-use super::failure::failed;
-use super::failure::locked;
-use super::failure::unusable;
+use super::failure::{failed, locked, unusable};
 use super::layers::Layer;
 use super::lexicon::TermPlace;
-use super::meaning::Keys;
-use super::meaning::Places;
+use super::meaning::{Keys, Places};
 use super::models::Models;
-use super::opened::Committed;
-use super::opened::Part;
+use super::opened::{Committed, Part};
 use super::rows::mapped_table::MappedTable;
-use super::rows::table::Documents;
-use super::rows::table::RowOf;
-use super::rows::table::Table;
-use super::schema::Analyzers;
-use super::schema::DocumentBuilder;
-use super::schema::Fields;
+use super::rows::table::{Documents, RowOf, Table};
+use super::schema::{Analyzers, DocumentBuilder, Fields};
 use super::tokenize;
-use crate::index::Embedded;
-use crate::index::IndexError;
-use crate::index::Overlay;
-use crate::index::facts;
+use crate::index::{Embedded, IndexError, Overlay, facts};
 use crate::ranking::Names;
 use crate::ranking::fused::Cosines;
-use crate::ranking::keyword::Count;
-use crate::ranking::keyword::Keyword;
-use crate::ranking::keyword::KeywordSet;
+use crate::ranking::keyword::{Count, Keyword, KeywordSet};
 
 pub(super) struct EmbeddedSnapshot {
     pub(super) fields: Fields,

@@ -2,9 +2,7 @@
 
 use std::collections::HashSet;
 
-use tantivy::tokenizer::Token;
-use tantivy::tokenizer::TokenStream;
-use tantivy::tokenizer::Tokenizer;
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 /// Longer terms the index drops; a document holding one is counted by reading its text.
 pub(super) const MAX_RUN_BYTES: usize = 60_000;

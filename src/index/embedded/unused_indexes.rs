@@ -8,13 +8,9 @@
 
 use std::io;
 use std::path::Path;
-use std::time::Duration;
-use std::time::SystemTime;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::beneath::Folder;
-use crate::beneath::Kind;
-use crate::beneath::Target;
+use crate::beneath::{Folder, Kind, Target};
 
 /// The file that says when the index was used.
 const USED: &str = "used";

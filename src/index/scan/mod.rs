@@ -7,41 +7,24 @@
 
 mod ranked;
 
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use chrono::DateTime;
 use rayon::prelude::*;
 
-use super::AsOf;
-use super::Coverage;
-use super::Document;
-use super::EmbedQuery;
-use super::Embedded;
-use super::IndexError;
-use super::IndexHit;
-use super::Indexed;
-use super::Query;
-use super::QueryKind;
-use super::SearchResults;
-use super::Snapshot;
-use super::Texts;
-use super::Unembedded;
-use super::facts;
 use super::filter::Conditions;
 use super::text::Lowered;
+use super::{
+    AsOf, Coverage, Document, EmbedQuery, Embedded, IndexError, IndexHit, Indexed, Query,
+    QueryKind, SearchResults, Snapshot, Texts, Unembedded, facts,
+};
 use crate::lifecycle::Stated;
-use crate::model::Filter;
-use crate::model::Memory;
-use crate::model::Stamp;
-use crate::model::Stem;
-use crate::ranking::Method;
-use crate::ranking::Parts;
+use crate::model::{Filter, Memory, Stamp, Stem};
 use crate::ranking::keyword::KeywordSet;
+use crate::ranking::{Method, Parts};
 use crate::vectors::VectorKey;
-use crate::words::Analyzer;
-use crate::words::Language;
+use crate::words::{Analyzer, Language};
 
 /// Reads one file, from any thread; `None` if it is gone or no memory.
 pub type ReadDocument = dyn Fn(&str) -> Option<Document> + Send + Sync;

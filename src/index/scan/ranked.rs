@@ -1,32 +1,19 @@
 //! Ranks all files for a text: as the index does, from words that are cut while it is asked.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 
-use super::Claims;
-use super::Row;
-use super::Scan;
-use super::passes;
-use crate::index::Indexed;
-use crate::index::facts;
+use super::{Claims, Row, Scan, passes};
 use crate::index::filter::Conditions;
-use crate::index::passage;
 use crate::index::text::look;
+use crate::index::{Indexed, facts, passage};
 use crate::lifecycle::Stated;
 use crate::model::Memory;
 use crate::ranking;
-use crate::ranking::Collection;
-use crate::ranking::Member;
-use crate::ranking::Names;
-use crate::ranking::ParsedQuery;
-use crate::ranking::Ranking;
-use crate::ranking::TextFeatures;
-use crate::ranking::TextPart;
-use crate::ranking::date_terms;
-use crate::ranking::fused;
-use crate::ranking::fused::RankingInput;
-use crate::ranking::fused::Scored;
+use crate::ranking::fused::{RankingInput, Scored};
+use crate::ranking::{
+    Collection, Member, Names, ParsedQuery, Ranking, TextFeatures, TextPart, date_terms, fused,
+};
 use crate::words::Analyzer;
 
 /// What ranking needs of one file.

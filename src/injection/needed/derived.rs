@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use regex_syntax::hir::Hir;
 
-use super::ExpressionSet;
-use super::LINE_END;
+use super::{ExpressionSet, LINE_END};
 use crate::literals::required;
 
 /// Maximum number of expressions: each has a bit of [`ExpressionSet`].

@@ -1,6 +1,5 @@
 use super::*;
-use crate::model::Stem;
-use crate::model::Timestamp;
+use crate::model::{Stem, Timestamp};
 
 fn memory(content: &str) -> Memory {
     Memory {

@@ -1,7 +1,5 @@
 use super::*;
-use crate::model::Kind;
-use crate::model::Scope;
-use crate::model::Timestamp;
+use crate::model::{Kind, Scope, Timestamp};
 
 fn new(content: &str) -> NewMemory {
     NewMemory {

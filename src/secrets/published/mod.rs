@@ -10,18 +10,13 @@ mod rules;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::bytes::Regex;
-use regex::bytes::RegexBuilder;
-use regex::bytes::RegexSet;
-use regex::bytes::RegexSetBuilder;
+use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
 pub(super) use rules::RULES;
 
-use super::mark::Mark;
-use super::mark::Sign;
-use super::placeholder;
-use super::randomness;
+use super::mark::{Mark, Sign};
 use super::secret::Secret;
+use super::{placeholder, randomness};
 use rules::Rule;
 
 /// A rule sees this much of the text before its keyword: no rule asks for more.

@@ -1,7 +1,6 @@
 //! The published rules of gitleaks, read from `gitleaks.txt`, which holds their origin and licence.
 
-use std::sync::LazyLock;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex::bytes::Regex;
 

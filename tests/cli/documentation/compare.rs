@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-use regex::Captures;
-use regex::Regex;
+use regex::{Captures, Regex};
 
 /// What stands for the ids that the page shows.
 #[derive(Default)]

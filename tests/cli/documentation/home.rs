@@ -3,13 +3,9 @@
 use std::fs;
 use std::fs::File;
 use std::net::TcpListener;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Child;
-use std::process::Command;
-use std::process::ExitStatus;
-use std::time::Duration;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
 
 use rcgen::KeyPair;
 use tempfile::TempDir;

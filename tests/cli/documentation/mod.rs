@@ -12,9 +12,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use home::Home;
-use page::Before;
-use page::Block;
-use page::Shown;
+use page::{Before, Block, Shown};
 
 /// Blocks that share a home.
 type Group = Vec<Block>;

@@ -2,11 +2,9 @@
 
 use std::net::TcpListener;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::session::Session;
-use crate::support::session::probe;
+use crate::support::session::{Session, probe};
 
 #[test]
 fn a_reply_becomes_text_and_structured_content() {

@@ -6,13 +6,10 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::program::Home;
-use crate::support::session::Session;
-use crate::support::session::memdir;
-use crate::support::session::probe;
+use crate::support::session::{Session, memdir, probe};
 
 #[test]
 fn the_end_of_input_ends_the_process() {

@@ -1,12 +1,8 @@
 //! Both eras of the protocol, and what a session begins with.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::session::Session;
-use crate::support::session::memdir;
-use crate::support::session::meta;
-use crate::support::session::probe;
+use crate::support::session::{Session, memdir, meta, probe};
 
 #[test]
 fn the_old_era_gets_the_revision_it_asks_for() {

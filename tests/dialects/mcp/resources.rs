@@ -2,13 +2,10 @@
 
 use std::fs;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::program::Home;
-use crate::support::session::Session;
-use crate::support::session::memdir;
-use crate::support::session::meta;
+use crate::support::session::{Session, memdir, meta};
 
 fn error(session: &mut Session, id: &str, method: &str, params: Value) -> Value {
     session.request(id, method, params);

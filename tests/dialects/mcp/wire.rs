@@ -1,11 +1,8 @@
 //! Lines that are no messages: answered, and the session goes on.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::session::Session;
-use crate::support::session::memdir;
-use crate::support::session::probe;
+use crate::support::session::{Session, memdir, probe};
 
 const PARSE_ERROR: i64 = -32700;
 const INVALID_REQUEST: i64 = -32600;

@@ -1,11 +1,9 @@
 //! JSON arguments of the tools.
 
 use arbitrary::Arbitrary;
-use memdir::dialect::Caller;
-use memdir::dialect::Dialect;
+use memdir::dialect::{Caller, Dialect};
 use memdir::dialect::core::Core;
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A tool with names of arguments, known or not, and values: JSON, or texts if they are none.
 #[derive(Debug, Arbitrary)]

@@ -6,13 +6,7 @@ use std::path::Path;
 use arbitrary::Arbitrary;
 use memdir::format;
 use memdir::import::Defaults;
-use memdir::model::Change;
-use memdir::model::Memory;
-use memdir::model::NewMemory;
-use memdir::model::Patch;
-use memdir::model::Problem;
-use memdir::model::Stem;
-use memdir::model::Timestamp;
+use memdir::model::{Change, Memory, NewMemory, Patch, Problem, Stem, Timestamp};
 
 const STEM: &str = "20260114_091500_1f3a9c02";
 

@@ -16,27 +16,16 @@ mod mcp;
 mod names;
 mod queries;
 
-pub use arguments::Arguments;
-pub use arguments::arguments;
-pub use files::File;
-pub use files::FrontmatterEdit;
-pub use files::Import;
-pub use files::file;
-pub use files::frontmatter_edit;
-pub use files::import;
-pub use mcp::McpLine;
-pub use mcp::mcp_line;
-pub use names::Names;
-pub use names::names;
-pub use queries::Query;
-pub use queries::query;
+pub use arguments::{Arguments, arguments};
+pub use files::{File, FrontmatterEdit, Import, file, frontmatter_edit, import};
+pub use mcp::{McpLine, mcp_line};
+pub use names::{Names, names};
+pub use queries::{Query, query};
 
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use memdir::clock::FixedClock;
-use memdir::engine::Engine;
-use memdir::engine::Options;
+use memdir::engine::{Engine, Options};
 
 /// A store of a few memories, made once a process; the folder stays until the process ends.
 fn engine() -> &'static Arc<Engine> {

@@ -1,19 +1,12 @@
 //! Lines that a client sends.
 
 use std::fmt;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Write;
-use std::process::Child;
-use std::process::ChildStdin;
-use std::process::ChildStdout;
-use std::process::Command;
-use std::process::Stdio;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 
 use arbitrary::Arbitrary;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Anything up to a line end; made of a valid request or not.
 #[derive(Arbitrary)]

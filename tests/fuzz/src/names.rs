@@ -1,11 +1,8 @@
 //! What files and memories are called.
 
 use arbitrary::Arbitrary;
-use memdir::format::FileNameKind;
-use memdir::format::classify;
-use memdir::format::is_memory_name;
-use memdir::model::Stem;
-use memdir::model::Timestamp;
+use memdir::format::{FileNameKind, classify, is_memory_name};
+use memdir::model::{Stem, Timestamp};
 
 /// A name, an id, or a moment.
 #[derive(Debug, Arbitrary)]

@@ -1,13 +1,10 @@
 //! What people and agents ask.
 
 use arbitrary::Arbitrary;
-use memdir::engine::Query as EngineQuery;
-use memdir::engine::QueryKind;
-use memdir::engine::ops;
+use memdir::engine::{Query as EngineQuery, QueryKind, ops};
 use memdir::model::Filter;
 use memdir::ranking::keyword::Keyword;
-use memdir::words::Analyzer;
-use memdir::words::Language;
+use memdir::words::{Analyzer, Language};
 
 /// A question or keywords, and a text to look in.
 #[derive(Debug, Arbitrary)]

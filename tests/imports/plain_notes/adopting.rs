@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::texts;
-use super::vault;
+use super::{texts, vault};
 use crate::support::program::Home;
 
 /// A home whose store holds the vault's notes.

@@ -3,22 +3,14 @@
 use std::fs;
 
 use memdir::format;
-use memdir::model::Change;
-use memdir::model::Patch;
-use memdir::model::Problem;
-use memdir::model::Stem;
+use memdir::model::{Change, Patch, Problem, Stem};
 use proptest::prelude::*;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::TestStore;
-use crate::support::at;
-use crate::support::dialect::done;
-use crate::support::dialect::open;
+use crate::support::dialect::{done, open};
 use crate::support::program::Home;
-use crate::support::random;
 use crate::support::rest::Api;
-use crate::support::touch;
+use crate::support::{TestStore, at, random, touch};
 
 const TULIPS: &str = "# Tulips\r\n\r\nRed ones, beside the roses.\r\n---\r\nno end";
 const WRITTEN: &str = "2024-03-05T06:07:08Z";

@@ -3,11 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::VAULT;
-use super::texts;
-use super::vault;
-use crate::support::program::Home;
-use crate::support::program::run;
+use super::{VAULT, texts, vault};
+use crate::support::program::{Home, run};
 
 #[test]
 fn a_store_of_notes_is_given_back_as_they_were() {

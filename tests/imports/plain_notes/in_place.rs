@@ -1,20 +1,14 @@
 //! `memdir init --here --notes .`: a vault of somebody's is a store, and stays a vault.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
-use std::time::Duration;
-use std::time::SystemTime;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
-use super::VAULT;
-use super::texts;
-use super::vault;
+use super::{VAULT, texts, vault};
 use crate::support::dialect::done;
-use crate::support::program::Home;
-use crate::support::program::Ran;
-use crate::support::program::run;
+use crate::support::program::{Home, Ran, run};
 use crate::support::session::Session;
 
 /// A home with a vault in `vault` that is opened in place.

@@ -8,8 +8,7 @@ mod in_place;
 use std::fs;
 use std::path::Path;
 
-use crate::support::at;
-use crate::support::touch;
+use crate::support::{at, touch};
 
 /// The texts below `folder` by their paths, without hidden folders.
 pub fn texts(folder: &Path) -> Vec<(String, String)> {

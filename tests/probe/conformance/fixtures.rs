@@ -6,51 +6,25 @@
 )]
 
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use memdir::mcp::Admitted;
-use memdir::mcp::Gate;
-use rmcp::RoleServer;
-use rmcp::ServerHandler;
-use rmcp::model::CallToolRequestParams;
-use rmcp::model::CallToolResponse;
-use rmcp::model::CancelTaskParams;
-use rmcp::model::CompleteRequestParams;
-use rmcp::model::CompleteResult;
-use rmcp::model::ErrorCode;
-use rmcp::model::ErrorData;
-use rmcp::model::GetPromptRequestParams;
-use rmcp::model::GetPromptResponse;
-use rmcp::model::GetTaskParams;
-use rmcp::model::GetTaskResult;
-use rmcp::model::Implementation;
-use rmcp::model::ListPromptsResult;
-use rmcp::model::ListResourceTemplatesResult;
-use rmcp::model::ListResourcesResult;
-use rmcp::model::ListToolsResult;
-use rmcp::model::PaginatedRequestParams;
-use rmcp::model::ReadResourceRequestParams;
-use rmcp::model::ReadResourceResponse;
-use rmcp::model::ReadResourceResult;
-use rmcp::model::ServerConfig;
-use rmcp::model::SetLevelRequestParams;
-use rmcp::model::SubscribeRequestParams;
-use rmcp::model::SubscriptionFilter;
-use rmcp::model::Tool;
-use rmcp::model::UnsubscribeRequestParams;
-use rmcp::model::UpdateTaskParams;
-use rmcp::service::RequestContext;
-use rmcp::service::SubscriptionContext;
+use memdir::mcp::{Admitted, Gate};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+    CompleteResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, GetTaskParams,
+    GetTaskResult, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ServerConfig, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+};
+use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::task_manager::TaskManager;
+use rmcp::{RoleServer, ServerHandler};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
-use super::lists;
-use super::prompts;
-use super::tools;
+use super::{lists, prompts, tools};
 
 /// What all requests share, whichever session they are of.
 pub struct Shared {

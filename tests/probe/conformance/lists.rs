@@ -1,7 +1,6 @@
 //! What there is: tools, resources and prompts, as the suite wants them listed.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A picture of one point.
 pub const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";

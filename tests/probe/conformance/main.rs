@@ -18,17 +18,12 @@ mod tools;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use fixtures::Fixtures;
-use fixtures::Shared;
+use fixtures::{Fixtures, Shared};
 
 use memdir::clock::SystemClock;
-use memdir::engine::Engine;
-use memdir::engine::Options;
-use memdir::http::Rate;
-use memdir::http::Settings;
-use memdir::mcp::Gate;
-use memdir::mcp::Served;
-use memdir::mcp::Streamable;
+use memdir::engine::{Engine, Options};
+use memdir::http::{Rate, Settings};
+use memdir::mcp::{Gate, Served, Streamable};
 
 fn main() -> ExitCode {
     tracing_subscriber::fmt()

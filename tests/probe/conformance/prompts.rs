@@ -1,15 +1,11 @@
 //! The suite's prompts.
 
-use rmcp::model::ErrorData;
-use rmcp::model::GetPromptRequestParams;
-use rmcp::model::GetPromptResponse;
-use rmcp::model::GetPromptResult;
-use rmcp::model::InputRequiredResult;
-use serde_json::Value;
-use serde_json::json;
+use rmcp::model::{
+    ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, InputRequiredResult,
+};
+use serde_json::{Value, json};
 
-use super::fixtures::typed;
-use super::fixtures::whole;
+use super::fixtures::{typed, whole};
 use super::lists::PNG;
 use super::tools::elicitation;
 

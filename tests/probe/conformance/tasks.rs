@@ -4,22 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::CallToolResponse;
-use rmcp::model::CallToolResult;
-use rmcp::model::ClientCapabilities;
-use rmcp::model::ContentBlock;
-use rmcp::model::CreateTaskResult;
-use rmcp::model::ErrorData;
-use rmcp::model::JsonObject;
+use rmcp::model::{
+    CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock, CreateTaskResult,
+    ErrorData, JsonObject,
+};
 use rmcp::service::RequestContext;
-use rmcp::task_manager::TaskContext;
-use rmcp::task_manager::TaskExit;
-use rmcp::task_manager::TaskFuture;
-use rmcp::task_manager::TaskOptions;
+use rmcp::task_manager::{TaskContext, TaskExit, TaskFuture, TaskOptions};
 use serde_json::Value;
 
-use super::fixtures::Shared;
-use super::fixtures::typed;
+use super::fixtures::{Shared, typed};
 use super::tools::elicitation;
 
 /// Milliseconds for which the outcome of a task is kept.

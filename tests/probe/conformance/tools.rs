@@ -8,28 +8,16 @@
 use std::sync::Arc;
 
 use rmcp::RoleServer;
-use rmcp::model::CallToolRequestParams;
-use rmcp::model::CallToolResponse;
-use rmcp::model::CallToolResult;
-use rmcp::model::ErrorData;
-use rmcp::model::InputRequiredResult;
-use rmcp::model::InputResponses;
-use rmcp::model::LoggingLevel;
-use rmcp::model::LoggingMessageNotificationParam;
-use rmcp::model::ProgressNotificationParam;
-use rmcp::model::ServerRequest;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, InputRequiredResult,
+    InputResponses, LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam,
+    ServerRequest,
+};
 use rmcp::service::RequestContext;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::fixtures::Change;
-use super::fixtures::Shared;
-use super::fixtures::seal;
-use super::fixtures::typed;
-use super::fixtures::unseal;
-use super::fixtures::whole;
-use super::lists::PNG;
-use super::lists::WAV;
+use super::fixtures::{Change, Shared, seal, typed, unseal, whole};
+use super::lists::{PNG, WAV};
 use super::tasks;
 
 type Called = Result<CallToolResponse, ErrorData>;

@@ -6,17 +6,11 @@ mod damage;
 mod settings_and_notes;
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use memdir::embed::EmbedError;
-use memdir::embed::Embedder;
-use memdir::embed::Local;
-use memdir::embed::LocalSettings;
-use memdir::embed::Pooling;
-use serde_json::Value;
-use serde_json::json;
+use memdir::embed::{EmbedError, Embedder, Local, LocalSettings, Pooling};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 fn tiny() -> PathBuf {

@@ -5,12 +5,9 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::fake_host::Reply;
-use crate::support::fake_host::Server;
+use crate::support::fake_host::{Reply, Server};
 use crate::support::fixture;
-use crate::support::program::Home;
-use crate::support::program::names;
-use crate::support::program::run;
+use crate::support::program::{Home, names, run};
 
 const KEY: &str = "sk-test-0123456789";
 

@@ -7,21 +7,13 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use memdir::embed::catalog;
-use memdir::embed::catalog::Model;
-use memdir::embed::catalog::ModelFile;
-use memdir::embed::catalog::State;
-use memdir::fetch::DownloadRequest;
-use memdir::fetch::FetchClient;
-use memdir::fetch::FetchError;
-use memdir::fetch::Progress;
-use memdir::fetch::RequestLimits;
-use memdir::fetch::Url;
-use memdir::fetch::sha256_of;
+use memdir::embed::catalog::{Model, ModelFile, State};
+use memdir::fetch::{
+    DownloadRequest, FetchClient, FetchError, Progress, RequestLimits, Url, sha256_of,
+};
 use tempfile::TempDir;
 
-use crate::support::fake_host::Reply;
-use crate::support::fake_host::Request;
-use crate::support::fake_host::Server;
+use crate::support::fake_host::{Reply, Request, Server};
 use crate::support::program::names;
 
 /// A folder to download into, and what is to come.

@@ -2,25 +2,14 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use memdir::embed::EmbedError;
-use memdir::embed::Embedder;
-use memdir::embed::EmbeddingProtocol;
-use memdir::embed::Hosted;
-use memdir::embed::HostedSettings;
-use memdir::fetch::ApiKey;
-use memdir::fetch::FetchClient;
-use memdir::fetch::RequestLimits;
-use memdir::fetch::Url;
-use serde_json::Value;
-use serde_json::json;
+use memdir::embed::{EmbedError, Embedder, EmbeddingProtocol, Hosted, HostedSettings};
+use memdir::fetch::{ApiKey, FetchClient, RequestLimits, Url};
+use serde_json::{Value, json};
 
-use crate::support::fake_host::Reply;
-use crate::support::fake_host::Request;
-use crate::support::fake_host::Server;
+use crate::support::fake_host::{Reply, Request, Server};
 
 const KEY: &str = "sk-test-0123456789";
 

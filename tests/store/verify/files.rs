@@ -2,26 +2,9 @@
 
 use std::fs;
 
-use super::ARCHIVED;
-use super::NEW;
-use super::ONE;
-use super::archive;
-use super::archived;
-use super::new;
-use super::one;
-use super::sound_store;
-use super::told;
-use super::with;
-use crate::support::TestStore;
-use crate::support::clock;
-use crate::support::found;
-use crate::support::holding;
-use crate::support::memory_text;
-use crate::support::noon;
-use crate::support::query;
-use memdir::engine::Engine;
-use memdir::engine::Options;
-use memdir::engine::ops;
+use super::{ARCHIVED, NEW, ONE, archive, archived, new, one, sound_store, told, with};
+use crate::support::{TestStore, clock, found, holding, memory_text, noon, query};
+use memdir::engine::{Engine, Options, ops};
 
 /// Seeds one damage and expects exactly these findings: files below the store with their codes.
 #[track_caller]
@@ -346,8 +329,7 @@ mod unix {
     use std::ffi::OsStr;
     use std::fs::Permissions;
     use std::os::unix::ffi::OsStrExt;
-    use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 

@@ -3,20 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use super::NEW;
-use super::ONE;
-use super::new;
-use super::one;
-use super::sound_store;
-use super::told;
-use crate::support::TestStore;
-use crate::support::at;
-use crate::support::holding;
-use crate::support::memory_text;
-use crate::support::regular_files;
-use crate::support::touch;
-use memdir::engine::live;
-use memdir::engine::ops;
+use super::{NEW, ONE, new, one, sound_store, told};
+use crate::support::{TestStore, at, holding, memory_text, regular_files, touch};
+use memdir::engine::{live, ops};
 
 /// Harms the one file of the index whose name ends with `ending`, and expects it to be named.
 #[track_caller]

@@ -7,12 +7,8 @@ mod program;
 
 use std::fs;
 
-use crate::support::TestStore;
-use crate::support::holding;
-use crate::support::memory_text;
-use memdir::engine::Proof;
-use memdir::engine::live;
-use memdir::engine::ops;
+use crate::support::{TestStore, holding, memory_text};
+use memdir::engine::{Proof, live, ops};
 
 const ONE: &str = "20260101_000000_aaaaaaaa.md";
 const TWO: &str = "20260102_000000_bbbbbbbb.md";

@@ -2,11 +2,7 @@
 
 use std::fs;
 
-use super::NEW;
-use super::ONE;
-use super::new;
-use super::one;
-use super::with;
+use super::{NEW, ONE, new, one, with};
 use crate::support::program::Home;
 use crate::support::regular_files;
 

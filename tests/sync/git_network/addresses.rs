@@ -1,7 +1,6 @@
 //! What is no address of a remote.
 
-use memdir::git::Address;
-use memdir::git::AddressError;
+use memdir::git::{Address, AddressError};
 
 #[test]
 fn no_other_form_of_address_is_accepted() {

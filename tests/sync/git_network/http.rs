@@ -3,18 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
-use memdir::git::Address;
-use memdir::git::NetworkError;
-use memdir::git::Pushed;
+use memdir::git::{Address, NetworkError, Pushed};
 
 use crate::git_network::by_both;
-use crate::git_network::http_server::HttpServer;
-use crate::git_network::http_server::Manner;
-use crate::git_network::http_server::basic;
+use crate::git_network::http_server::{HttpServer, Manner, basic};
 use crate::git_network::local::round_trip;
-use crate::git_network::scene::By;
-use crate::git_network::scene::Scene;
-use crate::git_network::scene::address;
+use crate::git_network::scene::{By, Scene, address};
 
 by_both! {
     a_web_server_is_a_remote,

@@ -1,18 +1,12 @@
 //! A web server that hands repositories out through `git http-backend`, and misbehaves on demand.
 
 use std::collections::HashMap;
-use std::io;
-use std::io::BufReader;
-use std::io::Read;
-use std::io::Write;
+use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::Condvar;
-use std::sync::Mutex;
-use std::thread;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::{io, thread};
 
 use crate::git_network::scene::Scene;
 use crate::support::fake_host::read_line;

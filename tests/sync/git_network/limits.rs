@@ -1,25 +1,18 @@
 //! Remotes that do not answer, break off or send too much; and callers that do not want to wait.
 
-use std::fs;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use memdir::git::NetworkError;
 
 use crate::git_network::by_both;
 use crate::git_network::http::noise_of;
-use crate::git_network::http_server::HttpServer;
-use crate::git_network::http_server::Manner;
-use crate::git_network::scene::By;
-use crate::git_network::scene::FETCHED;
-use crate::git_network::scene::Scene;
-use crate::git_network::scene::address;
+use crate::git_network::http_server::{HttpServer, Manner};
+use crate::git_network::scene::{By, FETCHED, Scene, address};
 
 by_both! {
     a_server_that_stays_silent_is_given_up,

@@ -3,19 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use memdir::git::Address;
-use memdir::git::NetworkError;
-use memdir::git::Pushed;
-use memdir::git::RemoteBranches;
+use memdir::git::{Address, NetworkError, Pushed, RemoteBranches};
 
 use crate::git_network::by_both;
-use crate::git_network::http_server::HttpServer;
-use crate::git_network::http_server::Manner;
-use crate::git_network::scene::By;
-use crate::git_network::scene::FETCHED;
-use crate::git_network::scene::Scene;
-use crate::git_network::scene::address;
-use crate::git_network::scene::path_address;
+use crate::git_network::http_server::{HttpServer, Manner};
+use crate::git_network::scene::{By, FETCHED, Scene, address, path_address};
 
 by_both! {
     a_folder_is_a_remote,

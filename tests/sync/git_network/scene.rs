@@ -1,22 +1,14 @@
 //! A home of its own, repositories in it, and a [`Network`] that sees nothing else.
 
-use std::env;
 use std::ffi::OsString;
-use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use std::{env, fs};
 
-use memdir::git::Address;
-use memdir::git::GitProgram;
-use memdir::git::Honoured;
-use memdir::git::Limits;
-use memdir::git::Means;
-use memdir::git::Network;
-use memdir::git::NetworkError;
-use memdir::git::NetworkSettings;
-use memdir::git::Pushed;
+use memdir::git::{
+    Address, GitProgram, Honoured, Limits, Means, Network, NetworkError, NetworkSettings, Pushed,
+};
 use tempfile::TempDir;
 
 /// Where a fetched branch is kept.

@@ -4,9 +4,7 @@ use memdir::git::NetworkError;
 
 use crate::git_network::by_both;
 use crate::git_network::local::round_trip;
-use crate::git_network::scene::By;
-use crate::git_network::scene::Scene;
-use crate::git_network::scene::address;
+use crate::git_network::scene::{By, Scene, address};
 use crate::git_network::ssh_server::SshServer;
 
 by_both! {

@@ -2,10 +2,8 @@
 
 use std::fs;
 use std::os::fd::OwnedFd;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::git_network::scene::Scene;
 use crate::support::listener::Listener;

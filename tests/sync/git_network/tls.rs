@@ -1,17 +1,12 @@
 //! Web servers that cannot prove who they are.
 
-use std::io::BufRead;
-use std::io::BufReader;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
 
 use memdir::git::NetworkError;
 
 use crate::git_network::by_both;
-use crate::git_network::scene::By;
-use crate::git_network::scene::Scene;
-use crate::git_network::scene::address;
+use crate::git_network::scene::{By, Scene, address};
 use crate::support::skip;
 
 by_both! {

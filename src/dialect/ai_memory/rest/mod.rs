@@ -9,8 +9,7 @@ mod listing;
 mod memories;
 mod state;
 
-use super::archive as archive_tools;
-use super::state as state_tools;
+use super::{archive as archive_tools, state as state_tools};
 use super::{consolidate, forget, links, one};
 use crate::dialect::endpoint::{Endpoint, Verb};
 use crate::dialect::views::schema_of;

@@ -14,10 +14,9 @@ use crate::engine::live::reading;
 use crate::engine::texts::name_of;
 use crate::engine::write::screen::{not_allowed, not_allowed_by};
 use crate::files::{Place, is_journal};
-use crate::format;
-use crate::git;
 use crate::git::{CommitInfo, Id, Repository};
 use crate::secrets::Policy;
+use crate::{format, git};
 
 /// The credentials in everything that was ever committed.
 pub(in crate::engine) fn leaks_in_history(

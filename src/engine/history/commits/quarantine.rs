@@ -21,12 +21,11 @@ use crate::engine::options::SETTINGS;
 use crate::engine::texts::{name_of, stem_of};
 use crate::engine::write::screen::not_allowed;
 use crate::files::is_journal;
-use crate::format;
 use crate::format::are_settings;
-use crate::git;
 use crate::git::{Id, Owner, PathRejection, Repository};
 use crate::model::Stem;
 use crate::secrets::Policy;
+use crate::{format, git};
 
 const NO_NOTE: &str = "is no note";
 

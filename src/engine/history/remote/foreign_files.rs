@@ -10,10 +10,7 @@ use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::files::{FilesError, Version};
 use crate::git;
-use crate::git::ForeignChange;
-use crate::git::Id;
-use crate::git::Owner;
-use crate::git::Repository;
+use crate::git::{ForeignChange, Id, Owner, Repository};
 
 /// A larger file is left to git.
 const LARGEST: u64 = 10 << 20;

@@ -5,17 +5,9 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::history::merge_plan::stem_of_path;
-use crate::files::Entry;
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::STATE_FOLDER;
-use crate::files::Storage;
-use crate::files::Store;
-use crate::files::tombstone_of;
-use crate::format::first_conflict_marker;
-use crate::format::is_memory_name;
-use crate::git::Id;
-use crate::git::path_rejection;
+use crate::files::{Entry, FilesError, Place, STATE_FOLDER, Storage, Store, tombstone_of};
+use crate::format::{first_conflict_marker, is_memory_name};
+use crate::git::{Id, path_rejection};
 use crate::journal::JournalFolder;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

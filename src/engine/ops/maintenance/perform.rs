@@ -3,31 +3,18 @@
 use std::io;
 
 use crate::engine::error::EngineError;
-use crate::engine::ops::maintenance::proposed::Proposed;
-use crate::engine::ops::maintenance::proposed::RECORDS_KEPT;
-use crate::engine::ops::maintenance::record::PlanState;
-use crate::engine::ops::maintenance::record::Recorded;
-use crate::engine::ops::maintenance::record::Records;
-use crate::engine::ops::maintenance::record::Step;
+use crate::engine::ops::maintenance::proposed::{Proposed, RECORDS_KEPT};
+use crate::engine::ops::maintenance::record::{PlanState, Recorded, Records, Step};
 use crate::engine::ops::update::edited;
 use crate::engine::parts::Engine;
-use crate::engine::texts::parse;
-use crate::engine::texts::stem_of;
-use crate::engine::write::new;
-use crate::engine::write::replace;
-use crate::engine::write::screen;
+use crate::engine::texts::{parse, stem_of};
 use crate::engine::write::screen::Screened;
-use crate::files::FilesError;
-use crate::files::Lock;
-use crate::files::Place;
-use crate::files::Replaced;
-use crate::files::digest;
+use crate::engine::write::{new, replace, screen};
+use crate::files::{FilesError, Lock, Place, Replaced, digest};
 use crate::format;
-use crate::journal::RESTORE;
-use crate::journal::UNDO_DECAY;
+use crate::journal::{RESTORE, UNDO_DECAY};
 use crate::lifecycle::MaintenanceKind;
-use crate::model::Stem;
-use crate::model::Timestamp;
+use crate::model::{Stem, Timestamp};
 
 /// What a plan has done.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,48 +5,25 @@
 //! Before the first step a record of all steps lies on disk: a plan that was interrupted is taken
 //! back by whoever comes next, and one that was performed can be taken back later, without git, too.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::names;
-use crate::engine::live::rows;
-use crate::engine::live::usage;
+use crate::engine::live::{current_snapshot, index_recovery, names, rows, usage};
 use crate::engine::ops::forget;
 use crate::engine::ops::maintenance::perform;
-use crate::engine::ops::maintenance::proposed::File;
-use crate::engine::ops::maintenance::proposed::Proposed;
+use crate::engine::ops::maintenance::proposed::{File, Proposed};
 use crate::engine::ops::retrieval::similar;
-use crate::engine::ops::retrieval::similar::Likeness;
-use crate::engine::ops::retrieval::similar::Similar;
+use crate::engine::ops::retrieval::similar::{Likeness, Similar};
 use crate::engine::parts::Engine;
-use crate::engine::texts::is_called;
-use crate::engine::texts::parse;
-use crate::engine::texts::stem_of;
+use crate::engine::texts::{is_called, parse, stem_of};
 use crate::files::Place;
-use crate::format;
 use crate::format::MAX_INDEXED_BYTES;
-use crate::lifecycle;
-use crate::lifecycle::Cleanup;
-use crate::lifecycle::Compaction;
-use crate::lifecycle::Grouping;
-use crate::lifecycle::MOST_SOURCES;
-use crate::lifecycle::MaintainedMemory;
-use crate::lifecycle::MaintenanceKind;
-use crate::lifecycle::MaintenancePlan;
-use crate::lifecycle::Observations;
-use crate::lifecycle::Proposal;
-use crate::lifecycle::Reflection;
-use crate::lifecycle::Stated;
-use crate::model::Filter;
-use crate::model::Handle;
-use crate::model::Kind;
-use crate::model::Memory;
-use crate::model::Stem;
-use crate::model::Timestamp;
-use crate::model::Visibility;
+use crate::lifecycle::{
+    Cleanup, Compaction, Grouping, MOST_SOURCES, MaintainedMemory, MaintenanceKind,
+    MaintenancePlan, Observations, Proposal, Reflection, Stated,
+};
+use crate::model::{Filter, Handle, Kind, Memory, Stem, Timestamp, Visibility};
+use crate::{format, lifecycle};
 
 /// Memories as maintenance sees them, with their files.
 struct Gathered {

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 
 use crate::lifecycle::MaintenancePlan;
-use crate::model::Memory;
-use crate::model::NewMemory;
-use crate::model::Stem;
+use crate::model::{Memory, NewMemory, Stem};
 
 /// A plan, and the files it was made from.
 #[derive(Debug, Clone)]

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use crate::engine::ops::maintenance::perform;
-use crate::engine::ops::maintenance::record::Recorded;
-use crate::engine::ops::maintenance::record::is_plan;
+use crate::engine::ops::maintenance::record::{Recorded, is_plan};
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
 use crate::files;

@@ -8,17 +8,13 @@
 use std::io;
 use std::path::PathBuf;
 
-use chrono::DateTime;
-use chrono::Utc;
-use serde::Deserialize;
-use serde::Serialize;
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 use crate::engine::texts::stem_of;
-use crate::files;
-use crate::format;
 use crate::format::is_memory_name;
-use crate::model::Handle;
-use crate::model::Memory;
+use crate::model::{Handle, Memory};
+use crate::{files, format};
 
 /// What became of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,19 +11,15 @@
 //! that was killed is done again.
 
 use crate::engine::error::EngineError;
-use crate::engine::history::consent;
 use crate::engine::history::consent::Remote;
-use crate::engine::history::git_work;
+use crate::engine::history::{consent, git_work};
 use crate::engine::live::names::Matches;
 use crate::engine::ops::past::purge;
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
-use crate::files::Lock;
-use crate::files::Place;
+use crate::files::{Lock, Place};
 use crate::git;
-use crate::git::Owner;
-use crate::git::Repository;
-use crate::git::Rewritten;
+use crate::git::{Owner, Repository, Rewritten};
 use crate::model::Stem;
 
 /// What was taken out of the history.

@@ -4,20 +4,17 @@
 //! store's own repository holds, byte for byte, stays; so does what was forgotten, and any text that
 //! went for another reason. `restore ID@REV` brings back what is removed.
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::replaced;
 use crate::engine::history::past_commits;
 use crate::engine::ops::duplicates::is_earlier_text;
 use crate::engine::ops::forget;
-use crate::engine::ops::forget::Forgotten;
-use crate::engine::ops::forget::Moved;
+use crate::engine::ops::forget::{Forgotten, Moved};
 use crate::engine::ops::retrieval::search;
 use crate::engine::parts::Engine;
-use crate::files::Place;
-use crate::files::Replaced;
+use crate::files::{Place, Replaced};
 use crate::git::Id;
 
 /// The word for it in the journal and in commits.

@@ -9,30 +9,21 @@
 //! if what lies under its stem, in whatever folder, differs. Folders are read raw, each once. An id
 //! is looked for among the live memories, then the forgotten ones, then all names there ever were.
 
-use chrono::DateTime;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::commit_message;
 use crate::engine::history::commits::commit_message::CommitMessage;
 use crate::engine::history::past_commits;
-use crate::engine::history::past_commits::PastCommits;
-use crate::engine::history::past_commits::PastText;
-use crate::engine::history::past_commits::Revision;
-use crate::engine::history::past_commits::time_of;
+use crate::engine::history::past_commits::{PastCommits, PastText, Revision, time_of};
 use crate::engine::live::names;
 use crate::engine::live::names::Matches;
 use crate::engine::parts::Engine;
-use crate::engine::texts::parse;
-use crate::engine::texts::stem_of;
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::Version;
+use crate::engine::texts::{parse, stem_of};
+use crate::files::{FilesError, Place, Version};
 use crate::git;
-use crate::git::CommitInfo;
-use crate::git::Id;
-use crate::model::Stem;
-use crate::model::plain_id;
+use crate::git::{CommitInfo, Id};
+use crate::model::{Stem, plain_id};
 
 /// One commit, as far as people want to know.
 #[derive(Debug, Clone, PartialEq, Eq)]

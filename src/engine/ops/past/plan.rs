@@ -4,29 +4,18 @@
 //! changed since is merged, or refused. Making a plan changes nothing. Doing it is the business of
 //! `undo`.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::past_commits::PastCommits;
 use crate::engine::options::SETTINGS;
 use crate::engine::parts::Engine;
-use crate::engine::texts::FOLDERS;
-use crate::engine::texts::name_of;
-use crate::engine::texts::stem_of;
+use crate::engine::texts::{FOLDERS, name_of, stem_of};
 use crate::engine::write::tombstones;
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::Version;
-use crate::format::MergeSide;
-use crate::format::Merged;
-use crate::format::is_memory_name;
-use crate::format::merge;
+use crate::files::{FilesError, Place, Version};
+use crate::format::{MergeSide, Merged, is_memory_name, merge};
 use crate::git;
-use crate::git::CommitInfo;
-use crate::git::Id;
-use crate::git::PathChange;
+use crate::git::{CommitInfo, Id, PathChange};
 use crate::model::Stem;
 
 /// What becomes of one file when a commit is undone.

@@ -4,8 +4,7 @@
 //! moved: what lies in a folder of somebody's own, or has another name, stays. A run that was
 //! interrupted is finished by the next one.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::message::Reason;
@@ -13,9 +12,7 @@ use crate::engine::history::turn;
 use crate::engine::options::SETTINGS;
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::Replaced;
+use crate::files::{FilesError, Place, Replaced};
 use crate::model::Layout;
 
 /// What became of the files.

@@ -9,10 +9,8 @@
 //! that still is the one that was copied; one commit. The commit that a reset begins at is noted in
 //! the repository's settings first: while that note stands, deletions are not sent.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::commit;
@@ -20,27 +18,17 @@ use crate::engine::history::commits::compare::Why;
 use crate::engine::history::commits::deletions::RESET;
 use crate::engine::history::commits::message::Reason;
 use crate::engine::history::consent::Remote;
-use crate::engine::history::git_work;
-use crate::engine::history::past_commits;
-use crate::engine::history::turn;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::indexing;
+use crate::engine::history::{git_work, past_commits, turn};
 use crate::engine::live::pending::Pending;
-use crate::engine::live::reading;
+use crate::engine::live::{current_snapshot, indexing, reading};
 use crate::engine::options::SETTINGS;
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
 use crate::engine::write::journals::put_journal;
 use crate::engine::write::tombstones;
-use crate::files::Backup;
-use crate::files::FilesError;
-use crate::files::Lock;
-use crate::files::Place;
-use crate::files::Replaced;
-use crate::files::Storage;
-use crate::files::Store;
-use crate::files::Version;
-use crate::files::tombstone_of;
+use crate::files::{
+    Backup, FilesError, Lock, Place, Replaced, Storage, Store, Version, tombstone_of,
+};
 use crate::format::unite_journals;
 use crate::journal::RESTORE;
 use crate::model::Stem;

@@ -13,46 +13,27 @@
 //! nothing is done. The new commit has a trailer `Undoes:`, which tells a second `undo` to go
 //! further back.
 
-use crate::engine::error::EngineError;
-use crate::engine::error::PastError;
-use crate::engine::history::commits::commit;
-use crate::engine::history::commits::commit_message;
-use crate::engine::history::commits::commit_message::CommitMessage;
-use crate::engine::history::commits::commit_message::UNDOES;
-use crate::engine::history::commits::commit_message::Undoes;
-use crate::engine::history::commits::compare::COMMITTED;
-use crate::engine::history::commits::compare::OWN_CHANGE;
-use crate::engine::history::commits::dates;
+use crate::engine::error::{EngineError, PastError};
+use crate::engine::history::commits::commit_message::{CommitMessage, UNDOES, Undoes};
+use crate::engine::history::commits::compare::{COMMITTED, OWN_CHANGE};
 use crate::engine::history::commits::message::Reason;
-use crate::engine::history::commits::quarantine;
-use crate::engine::history::past_commits;
-use crate::engine::history::past_commits::PastCommits;
-use crate::engine::history::past_commits::Revision;
-use crate::engine::history::turn;
+use crate::engine::history::commits::{commit, commit_message, dates, quarantine};
+use crate::engine::history::past_commits::{PastCommits, Revision};
 use crate::engine::history::turn::MAX_TRIES;
+use crate::engine::history::{past_commits, turn};
 use crate::engine::live::names;
-use crate::engine::ops::past::log;
-use crate::engine::ops::past::plan;
-use crate::engine::ops::past::plan::Operation;
-use crate::engine::ops::past::plan::Plan;
 pub use crate::engine::ops::past::plan::UndoneFile;
+use crate::engine::ops::past::plan::{Operation, Plan};
+use crate::engine::ops::past::{log, plan};
 use crate::engine::parts::Engine;
-use crate::engine::write::change_notes::BY_HAND;
-use crate::engine::write::change_notes::FOUND;
-use crate::engine::write::replace;
-use crate::engine::write::tombstones;
-use crate::files::FilesError;
-use crate::files::Place;
-use crate::files::Replaced;
+use crate::engine::write::change_notes::{BY_HAND, FOUND};
+use crate::engine::write::{replace, tombstones};
+use crate::files::{FilesError, Place, Replaced};
 use crate::git;
-use crate::git::CommitInfo;
-use crate::git::Id;
-use crate::git::NamedCommit;
+use crate::git::{CommitInfo, Id, NamedCommit};
 use crate::journal::RESTORE;
 use crate::model::Stem;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A commit that was undone, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]

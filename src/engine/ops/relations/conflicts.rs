@@ -7,35 +7,20 @@
 use std::collections::HashMap;
 
 use crate::engine::error::EngineError;
-use crate::engine::history::remote::three_way_merge::RELATION;
-use crate::engine::history::remote::three_way_merge::is_conflict;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::names;
+use crate::engine::history::remote::three_way_merge::{RELATION, is_conflict};
 use crate::engine::live::names::Names;
-use crate::engine::live::rows;
+use crate::engine::live::{current_snapshot, index_recovery, names, rows};
 use crate::engine::ops::forget;
-use crate::engine::ops::relations::contender::Conflict;
-use crate::engine::ops::relations::contender::Contender;
-use crate::engine::ops::relations::contender::contender;
-use crate::engine::ops::relations::links;
-use crate::engine::ops::relations::titles;
+use crate::engine::ops::relations::contender::{Conflict, Contender, contender};
+use crate::engine::ops::relations::{links, titles};
 use crate::engine::ops::update::edited;
 use crate::engine::parts::Engine;
-use crate::engine::texts::parse;
-use crate::engine::texts::stem_of;
+use crate::engine::texts::{parse, stem_of};
 use crate::engine::write::put;
 use crate::files::Place;
 use crate::format;
-use crate::format::MergeSide;
-use crate::format::Merged;
-use crate::model::Change;
-use crate::model::Filter;
-use crate::model::Link;
-use crate::model::Memory;
-use crate::model::Patch;
-use crate::model::Stem;
-use crate::model::Visibility;
+use crate::format::{MergeSide, Merged};
+use crate::model::{Change, Filter, Link, Memory, Patch, Stem, Visibility};
 
 /// What became of a pair, or of all pairs of one memory.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 use crate::engine::error::EngineError;
 use crate::engine::parts::Engine;
 use crate::engine::texts::parse;
-use crate::files::FilesError;
-use crate::files::Place;
+use crate::files::{FilesError, Place};
 use crate::model::Memory;
 
 /// Two memories that contradict each other, by their names.

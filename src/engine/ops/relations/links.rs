@@ -5,41 +5,23 @@
 //! memory that was forgotten is shown again once that is restored.
 
 use std::borrow::Cow;
-use std::cell::Cell;
-use std::cell::OnceCell;
-use std::collections::BTreeSet;
-use std::collections::HashSet;
+use std::cell::{Cell, OnceCell};
+use std::collections::{BTreeSet, HashSet};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::names;
-use crate::engine::live::names::Names;
-use crate::engine::live::names::Recalled;
-use crate::engine::live::names::former_id;
-use crate::engine::live::names::is_former;
-use crate::engine::live::rows;
+use crate::engine::live::names::{Names, Recalled, former_id, is_former};
+use crate::engine::live::{current_snapshot, index_recovery, names, rows};
 use crate::engine::ops::retrieval::recall;
 use crate::engine::ops::update;
 use crate::engine::parts::Engine;
-use crate::engine::texts::is_called;
-use crate::engine::texts::parse;
-use crate::engine::texts::stem_of;
+use crate::engine::texts::{is_called, parse, stem_of};
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Snapshot;
-use crate::model::Change;
-use crate::model::Filter;
-use crate::model::Link;
-use crate::model::MENTIONED;
-use crate::model::Memory;
-use crate::model::Patch;
-use crate::model::Problem;
-use crate::model::Stem;
-use crate::model::is_bare;
-use crate::model::mentioned;
-use crate::model::plain_id;
-use crate::model::stripped_id;
+use crate::model::{
+    Change, Filter, Link, MENTIONED, Memory, Patch, Problem, Stem, is_bare, mentioned, plain_id,
+    stripped_id,
+};
 
 /// What a mention in a text is.
 const MENTIONS: &str = "mentions";

@@ -7,8 +7,7 @@ use crate::engine::ops::retrieval::search;
 use crate::engine::ops::retrieval::search::Hit;
 use crate::engine::parts::Engine;
 use crate::index::Query;
-use crate::model::Filter;
-use crate::model::Stem;
+use crate::model::{Filter, Stem};
 
 /// The memories that pass `filter` and are linked with one of `stems`, in either direction, but
 /// for these themselves; each once, with what links it, in the order of `stems`, and of each

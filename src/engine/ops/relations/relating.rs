@@ -5,22 +5,15 @@
 //! one of its memories is new, so that what somebody took out of a file stays out. Only the lines of
 //! the keys for relations change.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::engine::error::EngineError;
 use crate::engine::ops::update;
 use crate::engine::parts::Engine;
 use crate::engine::texts::is_called;
 use crate::files::Place;
-use crate::import::ForeignRelation;
-use crate::import::SUPERSEDED_BY;
-use crate::import::SUPERSEDES;
-use crate::model::Change;
-use crate::model::Link;
-use crate::model::Memory;
-use crate::model::Patch;
-use crate::model::Stem;
+use crate::import::{ForeignRelation, SUPERSEDED_BY, SUPERSEDES};
+use crate::model::{Change, Link, Memory, Patch, Stem};
 
 /// As many as `format` lets one memory hold.
 const MAX_LINKS: usize = 200;

@@ -4,32 +4,17 @@
 //! that replaced it takes over what it had replaced: the archive is not in the index, and an earlier
 //! text must not come back because of it.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::names;
 use crate::engine::live::names::Names;
-use crate::engine::live::rows;
+use crate::engine::live::{current_snapshot, index_recovery, names, rows};
 use crate::engine::ops::relations::links;
-use crate::engine::ops::relations::links::Relation;
-use crate::engine::ops::relations::links::Relations;
-use crate::engine::ops::relations::links::SUPERSEDES;
-use crate::engine::ops::relations::links::check_readable;
+use crate::engine::ops::relations::links::{Relation, Relations, SUPERSEDES, check_readable};
 use crate::engine::ops::update;
 use crate::engine::parts::Engine;
-use crate::engine::texts::is_called;
-use crate::engine::texts::stem_of;
-use crate::model::Change;
-use crate::model::Filter;
-use crate::model::Link;
-use crate::model::Memory;
-use crate::model::Patch;
-use crate::model::Stem;
-use crate::model::Visibility;
+use crate::engine::texts::{is_called, stem_of};
+use crate::model::{Change, Filter, Link, Memory, Patch, Stem, Visibility};
 
 /// The live memory that replaces this one: by the mark it bears, or because that one says so.
 ///

@@ -5,28 +5,20 @@
 //! one that was changed last counts. Nothing is written here; `conflicts` settles such pairs.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::rows;
-use crate::engine::live::shared_titles::Files;
-use crate::engine::live::shared_titles::called;
+use crate::engine::live::shared_titles::{Files, called};
 use crate::engine::live::store::LiveStore;
-use crate::engine::live::usage;
+use crate::engine::live::{current_snapshot, index_recovery, rows, usage};
 use crate::engine::locked::locked;
 use crate::engine::ops::relations::contender;
-use crate::engine::ops::relations::contender::Conflict;
-use crate::engine::ops::relations::contender::Contender;
+use crate::engine::ops::relations::contender::{Conflict, Contender};
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
 use crate::index::Snapshot;
-use crate::model::Filter;
-use crate::model::Memory;
-use crate::model::Visibility;
+use crate::model::{Filter, Memory, Visibility};
 
 /// The current memories of which several of one user have one title in one namespace, in groups
 /// of at least two; in each, the one that was changed last comes first.

@@ -1,17 +1,13 @@
 //! Finds lines by regular expression, reading only the files that can match.
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::rows;
-use crate::engine::live::usage;
+use crate::engine::live::{current_snapshot, index_recovery, rows, usage};
 use crate::engine::parts::Engine;
 use crate::files::Place;
 use crate::literals::required;
 use crate::model::Filter;
 use rayon::prelude::*;
-use regex::bytes::Regex;
-use regex::bytes::RegexBuilder;
+use regex::bytes::{Regex, RegexBuilder};
 
 /// One line that matches.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,24 +3,17 @@
 //! What a language model would be asked for, counted: words that stand in many of the memories that a
 //! text finds and in few others, and topics in use that fit a memory. Nothing is written.
 
-use std::collections::BTreeMap;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::rows;
-use crate::engine::ops::retrieval::search;
-use crate::engine::ops::retrieval::similar;
+use crate::engine::live::{current_snapshot, index_recovery, rows};
+use crate::engine::ops::retrieval::{search, similar};
 use crate::engine::ops::stats;
 use crate::engine::parts::Engine;
 use crate::index::Query;
-use crate::model::Filter;
-use crate::model::Memory;
+use crate::model::{Filter, Memory};
 use crate::ranking::Method;
-use crate::words::Analyzer;
-use crate::words::Part;
-use crate::words::is_stop_word;
+use crate::words::{Analyzer, Part, is_stop_word};
 
 /// Number of best hits that are read, and of memories that resemble another.
 const READ: usize = 20;

@@ -1,33 +1,20 @@
 //! Finds memories and proves each against the disk.
 
 use std::borrow::Cow;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
 use crate::engine::live::read_cache::Shared;
-use crate::engine::live::reading;
 use crate::engine::live::rows::memory_of;
-use crate::engine::live::usage;
+use crate::engine::live::{current_snapshot, index_recovery, reading, usage};
 use crate::engine::meaning::embedding;
 use crate::engine::parts::Engine;
 use crate::engine::texts::parse;
-use crate::files::Place;
-use crate::files::Version;
+use crate::files::{Place, Version};
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index;
-use crate::index::AsOf;
-use crate::index::Document;
-use crate::index::IndexHit;
-use crate::index::Indexed;
-use crate::index::Query;
-use crate::index::QueryKind;
-use crate::index::Scan;
-use crate::index::Snapshot;
-use crate::model::Filter;
-use crate::model::Memory;
+use crate::index::{AsOf, Document, IndexHit, Indexed, Query, QueryKind, Scan, Snapshot};
+use crate::model::{Filter, Memory};
 use crate::ranking::Parts;
 use crate::words::Analyzer;
 

@@ -1,21 +1,13 @@
 //! Which memories say nearly the same.
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::rows;
-use crate::engine::live::usage;
-use crate::engine::meaning::embedding;
-use crate::engine::meaning::models;
-use crate::engine::meaning::outage;
+use crate::engine::live::{current_snapshot, index_recovery, rows, usage};
+use crate::engine::meaning::{embedding, models, outage};
 use crate::engine::ops::retrieval::search;
 use crate::engine::ops::retrieval::search::Hit;
 use crate::engine::parts::Engine;
-use crate::index::Embedded;
-use crate::index::Query;
-use crate::index::passage;
-use crate::model::Filter;
-use crate::model::Memory;
+use crate::index::{Embedded, Query, passage};
+use crate::model::{Filter, Memory};
 use crate::ranking;
 use crate::ranking::Method;
 

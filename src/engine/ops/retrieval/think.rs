@@ -7,13 +7,10 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::ops::retrieval::search;
-use crate::engine::ops::retrieval::search::Hit;
-use crate::engine::ops::retrieval::search::SearchResults;
+use crate::engine::ops::retrieval::search::{Hit, SearchResults};
 use crate::engine::parts::Engine;
-use crate::index::Query;
-use crate::index::QueryKind;
-use crate::ranking::ShingleFilter;
-use crate::ranking::ShingleSet;
+use crate::index::{Query, QueryKind};
+use crate::ranking::{ShingleFilter, ShingleSet};
 
 /// From this share of common runs of words on, two texts are copies of one.
 const COPIES: f32 = 0.6;

@@ -1,22 +1,12 @@
 //! Which memories tell of a time that a text asks for.
 
-use chrono::DateTime;
-use chrono::Local;
-use chrono::NaiveDate;
-use chrono::TimeDelta;
-use chrono::Utc;
+use chrono::{DateTime, Local, NaiveDate, TimeDelta, Utc};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
-use crate::engine::live::index_recovery;
-use crate::engine::live::rows;
+use crate::engine::live::{current_snapshot, index_recovery, rows};
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
-use crate::model::Filter;
-use crate::model::Stem;
-use crate::model::Timestamp;
-use crate::model::is_possible_time;
-use crate::model::start_of_day;
+use crate::model::{Filter, Stem, Timestamp, is_possible_time, start_of_day};
 use crate::ranking::AskedTime;
 
 /// Holds the day on which something happened that was written down later.

@@ -1,18 +1,14 @@
 //! What the columns of a segment say of its documents.
 
 use tantivy::SegmentReader;
-use tantivy::columnar::Column as Fast;
-use tantivy::columnar::StrColumn;
+use tantivy::columnar::{Column as Fast, StrColumn};
 
-use crate::index::IndexError;
-use crate::index::Indexed;
 use crate::index::embedded::failure::unusable;
 use crate::index::embedded::opened::Part;
-use crate::index::embedded::schema::SKETCH_NAMES;
-use crate::index::embedded::schema::flag;
+use crate::index::embedded::schema::{SKETCH_NAMES, flag};
+use crate::index::{IndexError, Indexed};
 use crate::model::Stamp;
-use crate::ranking::Sketch;
-use crate::ranking::TextFeatures;
+use crate::ranking::{Sketch, TextFeatures};
 
 /// An [`Indexed`] as it is kept: size, modification time, inode, and the two halves of the hash.
 /// Whether the file was racy is among the flags.

@@ -9,15 +9,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::columns::Column;
-use crate::columns::ColumnWriter;
-use crate::columns::Columns;
-use crate::columns::Texts;
+use crate::columns::{Column, ColumnWriter, Columns, Texts};
 use crate::index::embedded::opened::Part;
-use crate::index::embedded::rows::mapped_table::MappedTable;
-use crate::index::embedded::rows::mapped_table::Written;
-use crate::index::embedded::rows::table::RowOf;
-use crate::index::embedded::rows::table::Table;
+use crate::index::embedded::rows::mapped_table::{MappedTable, Written};
+use crate::index::embedded::rows::table::{RowOf, Table};
 use crate::ranking::Rows;
 
 /// The file's name in the index folder.

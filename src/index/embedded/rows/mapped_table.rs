@@ -10,23 +10,14 @@ use std::sync::Arc;
 use chrono::DateTime;
 use tantivy::columnar::StrColumn;
 
-use crate::columns::Column;
-use crate::columns::Texts;
+use crate::columns::{Column, Texts};
 use crate::index::IndexError;
 use crate::index::embedded::failure::unusable;
-use crate::index::embedded::opened::Committed;
-use crate::index::embedded::opened::Part;
-use crate::index::embedded::rows::documents::Columns;
-use crate::index::embedded::rows::documents::Version;
-use crate::index::embedded::rows::documents::is_cut;
-use crate::index::embedded::rows::documents::ord;
-use crate::index::embedded::rows::documents::texts;
+use crate::index::embedded::opened::{Committed, Part};
+use crate::index::embedded::rows::documents::{Columns, Version, is_cut, ord, texts};
 use crate::index::embedded::schema;
 use crate::lifecycle::Stated;
-use crate::ranking::Collection;
-use crate::ranking::Member;
-use crate::ranking::Members;
-use crate::ranking::Rows;
+use crate::ranking::{Collection, Member, Members, Rows};
 
 /// A document that has no row: it was deleted.
 pub(in crate::index::embedded) const NO_ROW: u32 = u32::MAX;

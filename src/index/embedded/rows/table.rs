@@ -9,29 +9,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::columns::Column;
-use crate::columns::Plain;
-use crate::columns::text_in;
-use crate::index::IndexError;
-use crate::index::Indexed;
-use crate::index::Overlay;
+use crate::columns::{Column, Plain, text_in};
 use crate::index::embedded::layers::Layer;
 use crate::index::embedded::opened::Part;
-use crate::index::embedded::rows::documents::DeltaRow;
-use crate::index::embedded::rows::documents::Values;
-use crate::index::embedded::rows::documents::is_cut;
-use crate::index::embedded::rows::documents::newcomers_of;
-use crate::index::embedded::rows::documents::version;
-use crate::index::embedded::rows::mapped_table::MappedTable;
-use crate::index::embedded::rows::mapped_table::NO_ROW;
-use crate::index::embedded::rows::mapped_table::stated;
+use crate::index::embedded::rows::documents::{DeltaRow, Values, is_cut, newcomers_of, version};
+use crate::index::embedded::rows::mapped_table::{MappedTable, NO_ROW, stated};
+use crate::index::{IndexError, Indexed, Overlay};
 use crate::lifecycle::Stated;
-use crate::ranking::Collection;
-use crate::ranking::Member;
-use crate::ranking::Members;
-use crate::ranking::Origin;
-use crate::ranking::Piece;
-use crate::ranking::TableDelta;
+use crate::ranking::{Collection, Member, Members, Origin, Piece, TableDelta};
 
 /// Where more than one row of so many is another, everything is read again.
 const MUCH: usize = 4;
