@@ -137,7 +137,7 @@ mod tests {
         let expected = json!({
             "type": "object",
             "properties": {
-                "count": {"type": "integer"},
+                "count": {"type": "integer", "minimum": 0},
                 "cursor": {"type": ["string", "null"], "description": "What to send next"},
                 "score": {"type": "number"},
                 "inner": {"type": "array", "items": inner},

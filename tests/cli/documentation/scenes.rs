@@ -43,7 +43,7 @@ while [ $# -gt 0 ]; do
         --path) test -f "$2/Cargo.toml"; shift;;
         --test) test -f "tests/$2.rs" || test -f "tests/$2/main.rs"; folder=tests/$2; shift;;
         --locked|--bins|--examples) ;;
-        *::) test -d "$folder/${1%::}";;
+        *::) test -d "$folder/${1%::}" || test -f "$folder/${1%::}.rs";;
         *) name=${1//:://}; test -e "$folder/$name.rs" || test -d "$folder/$name";;
     esac
     shift
