@@ -104,7 +104,8 @@ fn repair_branch(repository: &Repository, mut is_changed: bool) -> Result<Repair
                 false => Repaired::NothingWrong,
             });
         }
-        // Else its log would name what it was keep_aside(&before.repository, &repository.inner.commondir().join(&name))?;
+        // Else its log would name what it was before.
+        keep_aside(repository, &repository.inner.commondir().join(&name))?;
         repair_references::drop_packed_references(repository, std::slice::from_ref(&name))?;
         repository
             .inner
