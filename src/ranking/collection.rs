@@ -23,7 +23,8 @@ const EPISODE_GAP_MICROS: i64 = 3_600_000_000;
 const MAX_EPISODE: usize = 50;
 /// From this average similarity of neighbours on, an episode is a context.
 const RELATED: f32 = 0.1;
-/// Several people writing texts of at most so many words in turn are in conversation.
+/// Maximum number of words of texts that several people write in turn, for these to count as a
+/// conversation.
 const TALK_WORDS: f32 = 100.0;
 /// Neighbours less than a second apart are of one moment: nobody writes two texts in it, but a copy, a
 /// checkout or an import puts hundreds there.

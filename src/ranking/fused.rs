@@ -33,7 +33,7 @@ pub type Meaning<'a> = dyn Fn(&str) -> Option<Cosines> + 'a;
 
 /// Number of best candidates that are compared exactly: more than anybody reads.
 const EXACT: usize = 200;
-/// How far behind the last that words found the first is that only its meaning found.
+/// Distance in score between the last hit that words found and the first that only its meaning found.
 const BEHIND: f32 = 0.001;
 /// Number of best candidates whose passages are scored singly, if they are very long.
 const LOOKED_AT: usize = 50;

@@ -45,7 +45,7 @@ pub trait Postings {
     fn date(&self, term: &str) -> Result<Vec<u32>, Self::Error>;
 }
 
-/// At most so many distinct terms of a query are ranked: those that the fewest memories hold. Each one
+/// Maximum number of distinct terms of a query that are ranked: those that the fewest memories hold. Each
 /// costs a look at all memories that hold it; a question of a person has 30 at most, a pasted page 300.
 pub const MOST_TERMS: usize = 512;
 

@@ -29,7 +29,7 @@ const ROLES: [&str; 12] = [
     "me",
     "unknown",
 ];
-/// Longer names are not looked for.
+/// Maximum number of words of a name that is looked for.
 const MAX_NAME_WORDS: usize = 4;
 
 impl Names {

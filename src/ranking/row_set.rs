@@ -10,7 +10,7 @@ pub struct RowSet {
 }
 
 impl RowSet {
-    /// All of so many rows.
+    /// All of `count` rows.
     pub fn all(count: usize) -> RowSet {
         RowSet {
             words: vec![u64::MAX; count.div_ceil(64)],
@@ -18,7 +18,7 @@ impl RowSet {
         }
     }
 
-    /// None of so many rows.
+    /// None of `count` rows.
     pub fn none(count: usize) -> RowSet {
         RowSet {
             words: vec![0; count.div_ceil(64)],

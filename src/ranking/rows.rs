@@ -57,7 +57,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// None yet; there is room for so many.
+    /// No members yet, with room for `count`.
     pub fn with_capacity(count: usize) -> Members {
         Members {
             namespaces: Vec::with_capacity(count),

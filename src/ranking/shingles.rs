@@ -69,7 +69,7 @@ impl ShingleSet {
 
     /// Whether the two texts have at least about this share of their runs in common.
     pub fn is_like(&self, other: &ShingleSet, share: f32) -> bool {
-        // With so many that only one of them has, it cannot be any more.
+        // With more runs than this in one text only, the share cannot be reached.
         let most_apart = ((1.0 - share) * OUTLINED as f32).ceil() as usize;
         let (common, all) = self.shared(other, most_apart);
         all > 0 && common as f32 / all as f32 >= share
@@ -109,7 +109,7 @@ pub struct ShingleFilter {
 const SLOTS_FOR_ONE: usize = 8;
 
 impl ShingleFilter {
-    /// Of none yet; there is room for so many outlines.
+    /// An empty filter with room for `outlines` sets.
     pub fn with_room(outlines: usize) -> ShingleFilter {
         let bits = (outlines * OUTLINED * SLOTS_FOR_ONE).next_power_of_two();
         ShingleFilter {

@@ -21,12 +21,12 @@ pub struct RankingSignals {
     pub unused: Option<f32>,
 }
 
-/// More uses than this count no more.
+/// Maximum number of uses that count.
 const MOST_USES: u32 = 50;
-/// Less alike than this is not alike.
+/// Minimum cosine of what is near in meaning.
 pub(super) const LEAST_COSINE: f32 = 0.3;
-/// A text of so many words is short, of so many long (500 and 5,000 characters): of the score of a
-/// long one less comes from its meaning, because one vector says less of it.
+/// Number of words of a short text, about 500 characters, and of a long one, about 5,000. Less of the
+/// score of a long text comes from its meaning, because one vector says less of it.
 const SHORT_WORDS: f32 = 80.0;
 const LONG_WORDS: f32 = 800.0;
 const SHORT_SHARE: f32 = 0.5;
@@ -89,7 +89,7 @@ impl RankingSignals {
     }
 }
 
-/// How much of the score of a text of so many words comes from its meaning.
+/// The share of the score of a text with `words` words that comes from its meaning.
 pub(super) fn share_of_meaning(words: f32) -> f32 {
     let long = ((words - SHORT_WORDS) / (LONG_WORDS - SHORT_WORDS)).clamp(0.0, 1.0);
     SHORT_SHARE + (LONG_SHARE - SHORT_SHARE) * long

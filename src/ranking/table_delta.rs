@@ -47,7 +47,7 @@ pub enum Piece {
 }
 
 impl TableDelta {
-    /// Of a list of so many rows to itself.
+    /// The delta of a list of `rows` rows to itself: no change.
     pub fn none(rows: u32) -> TableDelta {
         TableDelta::new(rows, &[], &[])
     }

@@ -11,7 +11,7 @@ use crate::words::{Part, is_stop_word};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sketch(pub [u16; 16]);
 
-/// How many 64-bit numbers hold a sketch.
+/// Number of 64-bit numbers that hold a sketch.
 pub const SKETCH_PARTS: usize = 4;
 
 impl Sketch {
@@ -165,7 +165,7 @@ const MOST_TITLE_WORDS: usize = 255;
 
 /// Memories with more words are embedded in pieces: few models take more at once.
 pub const LONG_WORDS: u16 = 200;
-/// How many words a piece has, about.
+/// Number of words of a piece, about.
 pub const PIECE_WORDS: f32 = 40.0;
 
 impl TextFeatures {

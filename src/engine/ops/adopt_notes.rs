@@ -49,7 +49,7 @@ pub struct Adopted {
     pub left: Vec<(String, String)>,
 }
 
-/// How often a note that somebody else changes is read again.
+/// Maximum number of times a note is read again because somebody else changes it.
 const MAX_TRIES: usize = 8;
 
 const CHANGES: &str = "somebody else changes it at this moment";

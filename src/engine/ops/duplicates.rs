@@ -48,7 +48,7 @@ const MOST_SHARING: usize = 20;
 
 const MOST_SHARING_IN_ALL: usize = 100;
 
-/// How often a change is made anew because somebody else was faster, or a name was taken.
+/// Maximum number of times a change is made anew because somebody else was faster, or a name was taken.
 const MAX_TRIES: usize = 16;
 
 /// A memory that gets a new text, before it is written.

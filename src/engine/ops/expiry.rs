@@ -16,14 +16,15 @@ use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::model::{Filter, Visibility};
 
-/// What ended so long ago is archived unasked: journals of other machines, which may say that it
-/// was used, come within an hour while both are on.
+/// Minimum time since the end of a memory before it is archived unasked: journals of other machines,
+/// which may say that it was used, come within an hour while both are on.
 const GRACE: TimeDelta = TimeDelta::days(1);
 
-/// More than so many, and more than one in so many, are not archived unasked: a clock may be wrong,
-/// or a setting have come from elsewhere.
+/// Number of memories up to which all that ended are archived unasked. More of them are left, if they
+/// are more than one in [`SHARE`]: a clock may be wrong, or a setting have come from elsewhere.
 const MOST: usize = 20;
 
+/// See [`MOST`].
 const SHARE: usize = 5;
 
 /// Why, in the journal.

@@ -45,8 +45,8 @@ const MOST_WORDS: usize = 200;
 /// More would be a list, not a hint.
 const MOST_HINTS: usize = 2;
 
-/// A view is made anew after so long, or so many writes: it costs more than everything else here,
-/// and what it lacks until then is others' work of the last moment.
+/// Maximum age of a view. A new one costs more than everything else here; until then it lacks the
+/// latest writes of other processes.
 const VIEW_LASTS: Duration = Duration::from_secs(2);
 
 /// Number of files from which on none is read for a hint where there is no index.

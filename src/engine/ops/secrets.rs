@@ -21,7 +21,7 @@ pub struct Settled {
     pub found: Vec<FoundSecret>,
 }
 
-/// How often a change is made anew because somebody else was faster.
+/// Maximum number of times a change is made anew because somebody else was faster.
 const MAX_TRIES: usize = 16;
 
 /// Notes in the memory called `id`, live or forgotten, that it is meant to hold the credentials

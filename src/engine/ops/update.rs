@@ -20,7 +20,7 @@ pub(in crate::engine) fn superseded_by(stem: &Stem) -> Change {
     }
 }
 
-/// How often a change is made anew because somebody else was faster.
+/// Maximum number of times a change is made anew because somebody else was faster.
 const MAX_TRIES: usize = 16;
 
 /// Makes `change` in the memory called `id`; only the lines of changed keys are touched.

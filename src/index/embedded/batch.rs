@@ -10,14 +10,14 @@ use super::failure::{failed, guarded, unusable};
 use super::opened;
 use crate::index::{Batch, Document, IndexError};
 
-/// From so many changes on, two threads and larger segments pay.
+/// Number of changes from which on two threads and larger segments pay.
 const BULK: usize = 500;
 const BULK_THREADS: usize = 2;
-/// Memory for postings before a segment is written, a thread.
+/// Memory of each thread for postings before a segment is written, in bytes.
 const BULK_BYTES: usize = 48 << 20;
-/// From so many documents on, threads pay.
+/// Number of documents from which on threads pay.
 const MANY: usize = 16;
-/// Segments of fewer documents are all of a kind: merging so many costs little more than a commit.
+/// Segments of fewer documents count as equal in size: to merge them costs little more than a commit.
 const SMALL_SEGMENT: u32 = 1_000;
 const SMALL_BYTES: usize = 15 << 20;
 /// Larger segments stay as they are. To merge them would map and write all of a large index time

@@ -49,7 +49,7 @@ struct Newest {
 
 /// Maximum number of unverified bytes that are verified on opening: a few milliseconds.
 const PROVED_AT_ONCE: u64 = 4 << 20;
-/// How often a state is looked for whose files are there.
+/// Maximum number of looks for a state whose files are there.
 const MAX_TRIES: usize = 20;
 
 impl EmbeddedIndex {

@@ -17,7 +17,7 @@ use super::schema;
 use super::schema::DocumentBuilder;
 use crate::index::{Document, IndexError, Overlay};
 
-/// A segment stays as it is while it has so many times the documents that come after it.
+/// A segment stays as it is while it has this many times the documents that come after it.
 const RATIO: usize = 4;
 
 /// Memory for the postings of a segment: a few documents' worth, grown as needed.

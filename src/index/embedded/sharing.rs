@@ -163,7 +163,7 @@ fn add_to(
     Ok(())
 }
 
-/// What a word that stands so many times in a row's text is worth.
+/// Returns the weight of a word in a row, from the number of times it stands there.
 fn worth_of(snapshot: &EmbeddedSnapshot, word: &Word) -> impl Fn(u32, u32) -> f32 {
     let collection = &snapshot.table.collection;
     let idf = idf(collection.len(), word.count);

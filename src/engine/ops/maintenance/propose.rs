@@ -46,7 +46,7 @@ impl Gathered {
     }
 }
 
-/// An observation is compared with so many others at most.
+/// Maximum number of others that an observation is compared with.
 const COMPARED: usize = 20;
 
 /// The key by which a memory that rests on observations is known.

@@ -44,7 +44,7 @@ pub struct PastChange {
 }
 
 impl PastChange {
-    /// As many digits of the commit's id as people read.
+    /// The first ten digits of the commit's id.
     pub fn short(&self) -> &str {
         self.commit.get(..10).unwrap_or(&self.commit)
     }

@@ -64,7 +64,7 @@ impl Reach {
     }
 }
 
-/// How often it is looked for files that somebody writes meanwhile.
+/// Maximum number of looks for files that somebody writes meanwhile.
 const MAX_LOOKS: usize = 8;
 
 /// The memory called `id`, live or forgotten, that [`purge`] would take away.

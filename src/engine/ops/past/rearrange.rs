@@ -27,7 +27,7 @@ pub struct Rearranged {
 /// The folders that files move from and to, with the old and new names.
 type Moves = BTreeMap<(String, String), Vec<(String, String)>>;
 
-/// How often the settings are read again because somebody else writes them.
+/// Maximum number of times the settings are read again because somebody else writes them.
 const MAX_TRIES: usize = 8;
 
 /// How many files lie where `layout` does not want them.

@@ -49,7 +49,7 @@ pub struct Unmarked {
     pub aside: Option<Stem>,
 }
 
-/// How often a change is made anew because somebody else was faster.
+/// Maximum number of times a change is made anew because somebody else was faster.
 const MAX_TRIES: usize = 16;
 
 /// The pairs of live memories that contradict each other, each once.

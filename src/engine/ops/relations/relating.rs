@@ -15,7 +15,7 @@ use crate::files::Place;
 use crate::import::{ForeignRelation, SUPERSEDED_BY, SUPERSEDES};
 use crate::model::{Change, Link, Memory, Patch, Stem};
 
-/// As many as `format` lets one memory hold.
+/// Maximum number of links of one memory, as in `format`.
 const MAX_LINKS: usize = 200;
 
 /// What a relation can lead to.

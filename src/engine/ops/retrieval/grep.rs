@@ -22,12 +22,12 @@ pub struct GrepLine {
     pub matched: (usize, usize),
 }
 
-/// Bounds on what a pattern may compile to.
+/// Maximum size of a pattern.
 const MAX_PATTERN_BYTES: usize = 1024;
 
 const MAX_COMPILED_BYTES: usize = 1 << 20;
 
-/// Files read together; the answer streams from one such group to the next.
+/// Number of files read together; the answer streams from one such group to the next.
 const GROUP: usize = 256;
 
 /// Calls `each` with every line of every memory file (frontmatter too) that matches

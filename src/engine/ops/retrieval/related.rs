@@ -23,7 +23,7 @@ const LIKE: usize = 8;
 /// Maximum number of words that are weighed against the whole store.
 const WEIGHED: usize = 40;
 
-/// Shorter words say little.
+/// Minimum number of characters of a word that is counted: shorter words say little.
 const LEAST: usize = 3;
 
 /// Words that stand in the memories that `text` finds and not in it, best first.

@@ -66,13 +66,13 @@ pub struct Counts {
     pub unreadable: usize,
 }
 
-/// How long a search begins anew because its hits change while it runs.
+/// Maximum time for which a search begins anew because its hits change while it runs.
 const PATIENCE: Duration = Duration::from_millis(150);
 
-/// It does so for longer while a hit is not there, or says nothing, between two of its texts.
+/// The same while a hit is missing or empty, between two of its texts.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// It does so at least so often: on a busy machine one try may take long.
+/// Minimum number of tries before a search gives up: on a busy machine one try may take long.
 const MIN_TRIES: usize = 5;
 
 /// The results of one try, as far as the files are as they were found.

@@ -22,14 +22,14 @@ const SHOWN: usize = 2;
 /// each week.
 const FLOOD: usize = 20;
 
-/// An answer that may hold a flood is looked behind as far as this; what comes later is searched for
-/// in steps that grow so many times.
+/// Minimum number of hits that the second search asks for, where the first one may hold a flood.
 const FIRST_LOOK: usize = 100;
 
+/// Factor by which the number of hits grows from one search to the next.
 const STEP: usize = 8;
 
-/// And no further: each is read from its file. Where all of these are copies, the answer ends with
-/// copies.
+/// Maximum number of hits that are looked at, as each is read from its file. Where all of them are
+/// copies, the answer ends with copies.
 const LAST_LOOK: usize = 6_400;
 
 /// As [`search`], for whoever reads only the best: a flood of copies does not keep

@@ -18,7 +18,7 @@ use crate::index::{IndexError, Indexed, Overlay};
 use crate::lifecycle::Stated;
 use crate::ranking::{Collection, Member, Members, Origin, Piece, TableDelta};
 
-/// Where more than one row of so many is another, everything is read again.
+/// Where more than one row in this many changed, all rows are read again.
 const MUCH: usize = 4;
 
 /// The rows of all live documents of a view.
