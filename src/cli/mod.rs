@@ -22,7 +22,7 @@ use clap::FromArgMatches;
 use self::args::{Args, Command};
 use self::memories::{archive, edit, find, history, life, maintenance, resolve, stats, write};
 use self::serving::{mcp, serve};
-use self::sharing::{exchange, sync};
+use self::sharing::{import_export, sync};
 use self::store::{adopt, config, layout, purge, reset, secrets, setup, status, trust};
 use self::terminal::fail::Failure;
 use self::terminal::log;
@@ -158,8 +158,8 @@ fn dispatch(
         Command::Sync(command) => sync::sync(&mut context, &command),
         Command::Model(command) => model::model(&mut context, &command),
         Command::Verify(command) => status::verify(&mut context, command.verbose),
-        Command::Import(command) => exchange::import(&mut context, &command),
-        Command::Export(command) => exchange::export(&mut context, &command),
+        Command::Import(command) => import_export::import(&mut context, &command),
+        Command::Export(command) => import_export::export(&mut context, &command),
         Command::Mcp(command) => mcp::mcp(&mut context, &command),
         Command::Serve(command) => serve::serve(&mut context, &command),
         Command::Token(command) => serve::token(&mut context, &command),

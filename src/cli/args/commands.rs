@@ -1,8 +1,8 @@
 //! The commands, and the options of every one of them.
 
 use super::{
-    archive, change, config, eval, exchange, history, life, maintenance, mcp, model, remember,
-    reset, search, serve, setup, shared,
+    archive, change, config, eval, history, life, maintenance, mcp, model, remember, reset, search,
+    serve, setup, shared, sharing,
 };
 use crate::cli::terminal::output::Color;
 use clap::{Parser, Subcommand};
@@ -320,7 +320,7 @@ A store is made of each set in a temporary folder; your own store is left alone.
 
 A server does the same in the background.
 Exit code: 0 all is committed and in step, 1 this store is not committed, 2 paused or failed")]
-    Sync(exchange::Sync),
+    Sync(sharing::Sync),
     /// Find memories by meaning: get a model, choose one, show which is used
     #[command(
         subcommand,
@@ -368,7 +368,7 @@ it is started again.")]
 
 Links between what comes in are kept, and point to the new memories. Nothing is written to what is
 read. At the end it says what could not be carried over; docs/IMPORT.md has it field by field.")]
-    Import(exchange::Import),
+    Import(sharing::Import),
     /// Write memories out, also as a folder of notes
     #[command(after_help = "Examples:
   memdir export --to jsonl > memories.jsonl     all that is known of each, one a line
@@ -378,7 +378,7 @@ read. At the end it says what could not be carried over; docs/IMPORT.md has it f
 In a folder each file is the memory's own, with its frontmatter; links lead to the files there. Notes
 with names of their own keep them, and their folders. Files that are there are never replaced: what is
 new is added, and another text under the same name stays and is named.")]
-    Export(exchange::Export),
+    Export(sharing::Export),
     /// Serve agents over standard input and output (Model Context Protocol)
     #[command(after_help = "Examples:
   memdir mcp                                    remember, think, recall

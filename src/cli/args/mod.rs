@@ -5,7 +5,6 @@ pub mod change;
 mod commands;
 pub mod config;
 pub mod eval;
-pub mod exchange;
 pub mod history;
 pub mod life;
 pub mod maintenance;
@@ -18,6 +17,7 @@ pub mod search;
 pub mod serve;
 pub mod setup;
 pub mod shared;
+pub mod sharing;
 
 pub use commands::{Args, Command};
 pub use overview::{command, overview};

@@ -1,7 +1,7 @@
 //! Commands that bring memories to other places and back: sync, import, export.
 
-pub mod exchange;
 pub mod export_folder;
 pub mod git_state;
+pub mod import_export;
 pub mod sync;
 pub mod with;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::cli::args::exchange::Sync;
+use crate::cli::args::sharing::Sync;
 use crate::cli::sharing::{git_state, with};
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::{Context, Outcome};

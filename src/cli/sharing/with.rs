@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::cli::args::exchange::{Direction, Sync};
+use crate::cli::args::sharing::{Direction, Sync};
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::Output;
 use crate::cli::wiring::context::{Context, Outcome, open};

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::args::exchange::{Export, Import, Source, Target};
+use crate::cli::args::sharing::{Export, Import, Source, Target};
 use crate::cli::sharing::export_folder;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output;

@@ -1,4 +1,4 @@
-//! The words of the commands that exchange memories with others.
+//! The words of the commands that bring memories to other places and back: `import`, `export`, `sync`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
