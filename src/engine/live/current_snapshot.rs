@@ -63,6 +63,15 @@ pub(in crate::engine) fn snapshot(live: &LiveStore) -> Result<Arc<dyn Snapshot>,
     snapshot_after(live, &[])
 }
 
+/// Does `work` with a [`snapshot`]; anew with another one where the index is damaged, or changed
+/// meanwhile.
+pub(in crate::engine) fn with_snapshot<T>(
+    live: &LiveStore,
+    work: impl Fn(&dyn Snapshot) -> Result<T, EngineError>,
+) -> Result<T, EngineError> {
+    index_recovery::mending(live, || work(snapshot(live)?.as_ref()))
+}
+
 /// As [`snapshot`], looking at the files `suspects` whatever is known of them.
 pub(in crate::engine) fn snapshot_after(
     live: &LiveStore,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::engine::error::EngineError;
 use crate::engine::live::freshness::HALF_WRITTEN_PATIENCE;
 use crate::engine::live::store::LiveStore;
-use crate::engine::live::{current_snapshot, index_recovery, rows};
+use crate::engine::live::{current_snapshot, rows};
 use crate::engine::texts::{age, is_half_written, parse, stem_of};
 use crate::files::{Entry, FilesError, Listing, Place, Version};
 use crate::format::MAX_INDEXED_BYTES;
@@ -293,14 +293,13 @@ pub(in crate::engine) fn read(
 ///
 /// [`EngineError::NotFound`], or [`EngineError::Ambiguous`] with the stems it could mean.
 pub fn resolve(live: &LiveStore, id: &str) -> Result<(Stem, String), EngineError> {
-    let matches = index_recovery::mending(live, || {
-        let snapshot = current_snapshot::snapshot(live)?;
+    let matches = current_snapshot::with_snapshot(live, |snapshot| {
         let mut matches = Matches::new(id);
-        for name in matches.looked_up(snapshot.as_ref()) {
+        for name in matches.looked_up(snapshot) {
             matches.take(&name);
         }
         if !matches.is_certain() {
-            matches.take_former(&formerly_called(live, snapshot.as_ref(), id)?);
+            matches.take_former(&formerly_called(live, snapshot, id)?);
         }
         if !matches.is_certain() {
             // It may be a beginning.

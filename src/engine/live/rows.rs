@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::engine::error::EngineError;
 use crate::engine::live::store::LiveStore;
-use crate::engine::live::{current_snapshot, index_recovery, usage};
+use crate::engine::live::{current_snapshot, usage};
 use crate::engine::texts::{parse, stem_of};
 use crate::files::{Place, Reader};
 use crate::format::MAX_INDEXED_BYTES;
@@ -17,10 +17,16 @@ use crate::model::{Filter, Memory, Stem};
 ///
 /// Fails if the directory cannot be read.
 pub fn stems(live: &LiveStore, filter: &Filter) -> Result<Vec<Stem>, EngineError> {
-    let names = index_recovery::mending(live, || {
-        names_of(live, current_snapshot::snapshot(live)?.as_ref(), filter)
-    })?;
+    let names = names_where(live, filter)?;
     Ok(names.iter().map(|name| stem_of(name)).collect())
+}
+
+/// The files, below `files/`, of all memories that pass the filter now, newest first.
+pub(in crate::engine) fn names_where(
+    live: &LiveStore,
+    filter: &Filter,
+) -> Result<Vec<String>, EngineError> {
+    current_snapshot::with_snapshot(live, |snapshot| names_of(live, snapshot, filter))
 }
 
 /// The files, below `files/`, of all memories of a snapshot that pass the filter, as they are

@@ -48,8 +48,8 @@ const MOST_SHARING: usize = 20;
 
 const MOST_SHARING_IN_ALL: usize = 100;
 
-/// Maximum number of times a change is made anew because somebody else was faster, or a name was taken.
-const MAX_TRIES: usize = 16;
+/// Maximum number of names that are drawn for an earlier text.
+const MAX_DRAWS: usize = 16;
 
 /// A memory that gets a new text, before it is written.
 pub(in crate::engine) struct Renewal {
@@ -212,13 +212,7 @@ pub(in crate::engine) fn called_by(
         visibility: Visibility::Everything,
         ..Filter::default()
     };
-    let found = index_recovery::mending(&engine.live, || {
-        rows::names_of(
-            &engine.live,
-            current_snapshot::snapshot(&engine.live)?.as_ref(),
-            &filter,
-        )
-    })?;
+    let found = rows::names_where(&engine.live, &filter)?;
     // The index folds case and cuts long values; what is written decides.
     let is_it = |memory: &Memory| {
         let own = memory.namespace.as_deref();
@@ -248,7 +242,7 @@ pub(in crate::engine) fn renew(
     new: NewMemory,
     policy: &WritePolicy,
 ) -> Result<Remembered, EngineError> {
-    for _ in 0..MAX_TRIES {
+    put::until_put(stem.short(), || {
         let renewal = self::renewal(engine, stem, &new, policy)?;
         let done = |earlier| Remembered {
             changed: lifecycle::changed_fields(&renewal.change),
@@ -257,7 +251,7 @@ pub(in crate::engine) fn renew(
             ..Remembered::of(stem_of(&renewal.name), WriteOutcome::Updated { earlier })
         };
         if renewal.is_nothing() {
-            return Ok(done(None));
+            return Ok(Some(done(None)));
         }
         // First: should this process end in between, a text is there twice, and none is lost.
         let earlier = renewal.keep_earlier(engine)?;
@@ -267,11 +261,9 @@ pub(in crate::engine) fn renew(
             bytes,
             ..
         } = &renewal;
-        if put::put(&engine.writer, name, version, bytes, "remember")?.is_some() {
-            return Ok(done(earlier));
-        }
-    }
-    Err(too_fast(stem))
+        let edited = put::put(&engine.writer, name, version, bytes, "remember")?;
+        Ok(edited.map(|_| done(earlier)))
+    })
 }
 
 /// What making `new` the text of the memory `stem` comes to, as its file is now.
@@ -316,7 +308,7 @@ pub fn update_keeping(
 ) -> Result<(Edited, Option<Stem>), EngineError> {
     engine.writer.check_writable()?;
     let (stem, name) = names::resolve(&engine.live, id)?;
-    for _ in 0..MAX_TRIES {
+    put::until_put(stem.short(), || {
         let (name, version) = names::read(&engine.live, &name)?;
         let old = parse(&version.entry, &version.bytes);
         let (change, tool) = update::with_end_of_tier(engine, &old, change.clone(), "update");
@@ -329,11 +321,9 @@ pub fn update_keeping(
             true => Some(keep_earlier(engine, &old, &version.bytes, Kept::Text)?),
             false => None,
         };
-        if let Some(edited) = put::put(&engine.writer, &name, &version, &bytes, tool)? {
-            return Ok((Edited { screened, ..edited }, earlier));
-        }
-    }
-    Err(too_fast(&stem))
+        let edited = put::put(&engine.writer, &name, &version, &bytes, tool)?;
+        Ok(edited.map(|edited| (Edited { screened, ..edited }, earlier)))
+    })
 }
 
 /// Gives the memory `stem`, which says the very same, what `new` states beside its text;
@@ -344,14 +334,14 @@ pub(in crate::engine) fn enrich(
     stem: &Stem,
     new: &NewMemory,
 ) -> Result<Option<Remembered>, EngineError> {
-    for _ in 0..MAX_TRIES {
+    put::until_put(stem.short(), || {
         let (name, version) = match names::read(&engine.live, stem.as_str()) {
-            Err(EngineError::NotFound(_)) => return Ok(None),
+            Err(EngineError::NotFound(_)) => return Ok(Some(None)),
             read => read?,
         };
         let old = parse(&version.entry, &version.bytes);
         if !lifecycle::is_same_text(new, &old) {
-            return Ok(None);
+            return Ok(Some(None));
         }
         let ends = self::ends(engine, new, &old);
         let change = Change {
@@ -363,16 +353,16 @@ pub(in crate::engine) fn enrich(
         if lifecycle::replaces_metadata(&change, &old) {
             keep_earlier(engine, &old, &version.bytes, Kept::Everything)?;
         }
-        if put::put(&engine.writer, &name, &version, &bytes, "remember")?.is_some() {
-            return Ok(Some(Remembered {
+        let edited = put::put(&engine.writer, &name, &version, &bytes, "remember")?;
+        Ok(edited.map(|_| {
+            Some(Remembered {
                 changed: lifecycle::changed_fields(&change),
                 lives_on: ends.is_new_sooner(),
                 screened,
                 ..Remembered::of(stem.clone(), WriteOutcome::Known)
-            }));
-        }
-    }
-    Err(too_fast(stem))
+            })
+        }))
+    })
 }
 
 /// When both end, as of now.
@@ -394,7 +384,7 @@ fn keep_earlier(
 ) -> Result<Stem, EngineError> {
     let marked = marked_as_earlier(old, bytes);
     let mut stem = earlier_stem(engine, old, &marked, what);
-    for _ in 0..MAX_TRIES {
+    for _ in 0..MAX_DRAWS {
         let Earlier { name, bytes } = earlier_file(engine, &stem, &marked);
         // One that was brought back has that name.
         let is_free = engine.live.store.look_at(Place::Files, &name).is_none();
@@ -413,7 +403,7 @@ fn keep_earlier(
         stem = Stem::new(earlier_time(old), new::draw_handle(&engine.writer));
     }
     Err(EngineError::Invalid(format!(
-        "no free name was found in {MAX_TRIES} draws"
+        "no free name was found in {MAX_DRAWS} draws"
     )))
 }
 
@@ -563,9 +553,8 @@ fn sharing_topics(
 
 /// The newest memories that pass `filter`.
 fn newest(engine: &Engine, filter: &Filter, limit: usize) -> Result<Vec<Memory>, EngineError> {
-    let (_, names) = index_recovery::mending(&engine.live, || {
-        let snapshot = current_snapshot::snapshot(&engine.live)?;
-        rows::page_of(&engine.live, snapshot.as_ref(), filter, 0..limit)
+    let (_, names) = current_snapshot::with_snapshot(&engine.live, |snapshot| {
+        rows::page_of(&engine.live, snapshot, filter, 0..limit)
     })?;
     Ok(names
         .iter()
@@ -640,13 +629,6 @@ fn as_earlier(old: &Memory) -> Vec<(String, MetaValue)> {
     let whose = MetaValue::Text(old.stem.as_str().to_owned());
     metadata.push((EARLIER_OF.to_owned(), whose));
     metadata
-}
-
-fn too_fast(stem: &Stem) -> EngineError {
-    EngineError::Invalid(format!(
-        "`{}` changes faster than it can be written",
-        stem.short()
-    ))
 }
 
 /// The namespace that `new` counts as.

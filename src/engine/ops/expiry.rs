@@ -6,7 +6,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::{current_snapshot, index_recovery, rows, usage};
+use crate::engine::live::{rows, usage};
 use crate::engine::ops::forget;
 use crate::engine::ops::forget::Archived;
 use crate::engine::ops::retrieval::search;
@@ -66,13 +66,7 @@ fn expire_until(
         visibility: Visibility::Expired,
         ..Filter::default()
     };
-    let mut names = index_recovery::mending(&engine.live, || {
-        rows::names_of(
-            &engine.live,
-            current_snapshot::snapshot(&engine.live)?.as_ref(),
-            &filter,
-        )
-    })?;
+    let mut names = rows::names_where(&engine.live, &filter)?;
     names.sort_unstable();
     // What was written a moment ago is left where it is, whatever end it states.
     let written_until = of.map(|_| until);

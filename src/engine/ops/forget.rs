@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::{current_snapshot, index_recovery, names, rows, usage};
+use crate::engine::live::{current_snapshot, names, rows, usage};
 use crate::engine::ops::relations::{succession, titles};
 use crate::engine::ops::retrieval::search;
 use crate::engine::parts::Engine;
@@ -254,13 +254,8 @@ pub fn merged_into(engine: &Engine, forgotten: &Forgotten) -> Result<Option<Stem
     let mut archived: Option<Vec<Forgotten>> = None;
     while seen.insert(at.clone()) {
         let called = [at.as_str(), at.short()];
-        let live = index_recovery::mending(&engine.live, || {
-            names::holding(
-                &engine.live,
-                current_snapshot::snapshot(&engine.live)?.as_ref(),
-                "links",
-                &called,
-            )
+        let live = current_snapshot::with_snapshot(&engine.live, |snapshot| {
+            names::holding(&engine.live, snapshot, "links", &called)
         })?;
         let live = live
             .iter()

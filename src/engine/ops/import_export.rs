@@ -462,8 +462,7 @@ pub fn export(
         let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
         Some(parse(&version.entry, &version.bytes))
     };
-    let found = index_recovery::mending(&engine.live, || {
-        let snapshot = current_snapshot::snapshot(&engine.live)?;
+    let found = current_snapshot::with_snapshot(&engine.live, |snapshot| {
         usage::at_once(&engine.live, |moment| {
             Ok(snapshot.search(&query, moment, None, &texts)?)
         })

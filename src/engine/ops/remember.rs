@@ -1,7 +1,7 @@
 //! Puts a new memory in place.
 
 use crate::engine::error::EngineError;
-use crate::engine::live::{current_snapshot, index_recovery, names, rows};
+use crate::engine::live::{names, rows};
 use crate::engine::ops::remembered::{Remembered, WriteOutcome};
 use crate::engine::ops::update::{check_details, superseded_by};
 use crate::engine::ops::{duplicates, hints, update};
@@ -244,13 +244,7 @@ fn written_with(engine: &Engine, key: &str, user: &str) -> Result<Option<Stem>, 
         visibility: Visibility::Everything,
         ..Filter::default()
     };
-    let found = index_recovery::mending(&engine.live, || {
-        rows::names_of(
-            &engine.live,
-            current_snapshot::snapshot(&engine.live)?.as_ref(),
-            &filter,
-        )
-    })?;
+    let found = rows::names_where(&engine.live, &filter)?;
     // The index folds case and cuts long values; what is written decides.
     let is_it = |name: &str| {
         let version = engine.live.store.reader(Place::Files).read(name, u64::MAX);

@@ -7,8 +7,8 @@ use crate::engine::live::names;
 use crate::engine::ops::maintenance::purged;
 use crate::engine::parts::Engine;
 use crate::engine::texts::{parse, stem_of};
-use crate::engine::write::screen;
 use crate::engine::write::screen::{found_but, found_secrets};
+use crate::engine::write::{put, screen};
 use crate::files::{FilesError, Place, Replaced, Version};
 use crate::model::Stem;
 use crate::{format, secrets};
@@ -20,9 +20,6 @@ pub struct Settled {
     /// What this was about; empty if there was nothing to do.
     pub found: Vec<FoundSecret>,
 }
-
-/// Maximum number of times a change is made anew because somebody else was faster.
-const MAX_TRIES: usize = 16;
 
 /// Notes in the memory called `id`, live or forgotten, that it is meant to hold the credentials
 /// that it holds now.
@@ -80,7 +77,7 @@ fn settle_secrets(
     change: impl Fn(&str, &Version) -> Result<(Vec<u8>, Vec<FoundSecret>), EngineError>,
 ) -> Result<Settled, EngineError> {
     engine.writer.check_writable()?;
-    for _ in 0..MAX_TRIES {
+    put::until_put(id, || {
         let (place, name, seen) = read_anywhere(engine, id)?;
         let (bytes, found) = change(&name, &seen)?;
         let settled = Settled {
@@ -91,26 +88,21 @@ fn settle_secrets(
             purged::forget_in_plans(engine, std::slice::from_ref(&settled.stem));
         }
         if bytes == seen.bytes {
-            return Ok(settled);
+            return Ok(Some(settled));
         }
         let replaced = match engine.writer.replace((place, &name), &seen, &bytes) {
-            Err(FilesError::Missing { .. }) => continue, // Forgotten or restored meanwhile.
+            Err(FilesError::Missing { .. }) => return Ok(None), // Forgotten or restored meanwhile.
             other => other?,
         };
         engine.writer.note_change(tool, &name);
         match replaced {
-            Replaced::Done => return Ok(settled),
-            Replaced::Stale => {}
-            Replaced::KeptOther => {
-                return Err(EngineError::KeptOther {
-                    id: settled.stem.short().to_owned(),
-                });
-            }
+            Replaced::Done => Ok(Some(settled)),
+            Replaced::Stale => Ok(None),
+            Replaced::KeptOther => Err(EngineError::KeptOther {
+                id: settled.stem.short().to_owned(),
+            }),
         }
-    }
-    Err(EngineError::Invalid(format!(
-        "`{id}` changes faster than it can be written"
-    )))
+    })
 }
 
 /// The memory called `id`, wherever it lies.

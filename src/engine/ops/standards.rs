@@ -4,7 +4,7 @@
 //! its file; of several that say so the newest counts.
 
 use crate::engine::error::EngineError;
-use crate::engine::live::{current_snapshot, index_recovery, names, rows, usage};
+use crate::engine::live::{current_snapshot, names, rows, usage};
 use crate::engine::ops::update;
 use crate::engine::parts::Engine;
 use crate::model::{
@@ -49,9 +49,8 @@ pub fn standards_in(
 /// Fails if the directory cannot be read.
 pub fn standards(engine: &Engine) -> Result<Vec<(String, Memory)>, EngineError> {
     let key = format!("metadata.{STANDARD_OF}");
-    let holders = index_recovery::mending(&engine.live, || {
-        Ok(current_snapshot::snapshot(&engine.live)?.holders(&key)?)
-    })?;
+    let holders =
+        current_snapshot::with_snapshot(&engine.live, |snapshot| Ok(snapshot.holders(&key)?))?;
     let mut found: Vec<(String, Memory)> = holders
         .into_iter()
         .filter_map(|(_, name)| {
@@ -116,9 +115,8 @@ fn clear_but(
     kept: Option<&Stem>,
 ) -> Result<Vec<Stem>, EngineError> {
     let key = format!("metadata.{STANDARD_OF}");
-    let holders = index_recovery::mending(&engine.live, || {
-        Ok(current_snapshot::snapshot(&engine.live)?.holders(&key)?)
-    })?;
+    let holders =
+        current_snapshot::with_snapshot(&engine.live, |snapshot| Ok(snapshot.holders(&key)?))?;
     let mut cleared = Vec::new();
     for memory in holders
         .iter()

@@ -66,11 +66,10 @@ pub fn flagged(engine: &Engine, filter: &Filter) -> Result<Vec<Stem>, EngineErro
         min_confidence: Some(filter.min_confidence.unwrap_or(0.0).max(FLAGGED_BELOW)),
         ..filter.clone()
     };
-    index_recovery::mending(&engine.live, || {
-        let snapshot = current_snapshot::snapshot(&engine.live)?;
-        let believed = rows::names_of(&engine.live, snapshot.as_ref(), &believed)?;
+    current_snapshot::with_snapshot(&engine.live, |snapshot| {
+        let believed = rows::names_of(&engine.live, snapshot, &believed)?;
         let believed: HashSet<&str> = believed.iter().map(String::as_str).collect();
-        let all = rows::names_of(&engine.live, snapshot.as_ref(), &filter)?;
+        let all = rows::names_of(&engine.live, snapshot, &filter)?;
         let flagged = all.iter().filter(|name| !believed.contains(name.as_str()));
         Ok(flagged.map(|name| stem_of(name)).collect())
     })
@@ -188,8 +187,7 @@ pub fn ending_by(
         ..filter.clone()
     };
     let query = Query::everything(filter, 0);
-    index_recovery::mending(&engine.live, || {
-        let snapshot = current_snapshot::snapshot(&engine.live)?;
+    current_snapshot::with_snapshot(&engine.live, |snapshot| {
         usage::at_once(&engine.live, |moment| {
             let ended = |now| snapshot.search(&query, AsOf { now, ..moment }, None, &|_| None);
             let (then, now) = (ended(until)?.total, ended(moment.now)?.total);
@@ -205,7 +203,5 @@ pub fn ending_by(
 ///
 /// Fails if the directory cannot be read.
 pub fn facet(engine: &Engine, key: &str) -> Result<Vec<(String, usize)>, EngineError> {
-    index_recovery::mending(&engine.live, || {
-        Ok(current_snapshot::snapshot(&engine.live)?.facet(key)?)
-    })
+    current_snapshot::with_snapshot(&engine.live, |snapshot| Ok(snapshot.facet(key)?))
 }

@@ -20,9 +20,6 @@ pub(in crate::engine) fn superseded_by(stem: &Stem) -> Change {
     }
 }
 
-/// Maximum number of times a change is made anew because somebody else was faster.
-const MAX_TRIES: usize = 16;
-
 /// Makes `change` in the memory called `id`; only the lines of changed keys are touched.
 ///
 /// # Errors
@@ -125,20 +122,16 @@ pub(in crate::engine) fn update_read(
     change: impl Fn(&Memory) -> Result<Change, EngineError>,
 ) -> Result<Edited, EngineError> {
     engine.writer.check_writable()?;
-    for _ in 0..MAX_TRIES {
+    put::until_put(id, || {
         let (name, version) = read()?;
         let memory = parse(&version.entry, &version.bytes);
         let (change, tool) = with_end_of_tier(engine, &memory, change(&memory)?, tool);
         check_change(&memory, &change)?;
         let bytes = edited(&memory, &version.bytes, &change)?;
         let (bytes, screened) = screen::screen(&engine.writer, &name, Some(&version.bytes), bytes)?;
-        if let Some(edited) = put::put(&engine.writer, &name, &version, &bytes, tool)? {
-            return Ok(Edited { screened, ..edited });
-        }
-    }
-    Err(EngineError::Invalid(format!(
-        "`{id}` changes faster than it can be written"
-    )))
+        let edited = put::put(&engine.writer, &name, &version, &bytes, tool)?;
+        Ok(edited.map(|edited| Edited { screened, ..edited }))
+    })
 }
 
 /// A change that states another tier than the memory is of, with the end that follows from that

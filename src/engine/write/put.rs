@@ -8,6 +8,29 @@ use crate::engine::write::writer::Writer;
 use crate::files::{FilesError, Place, Replaced, Version};
 use crate::model::{Memory, Stem};
 
+/// Maximum number of versions that a change is made of before it gives up.
+const MAX_VERSIONS: usize = 16;
+
+/// Makes `attempt` anew, with the version that is there then, as long as it returns `None`: the
+/// file that it read has changed meanwhile. `id` names the memory in the error.
+///
+/// # Errors
+///
+/// [`EngineError::Invalid`] after 16 attempts; otherwise those of `attempt`.
+pub(in crate::engine) fn until_put<T>(
+    id: &str,
+    mut attempt: impl FnMut() -> Result<Option<T>, EngineError>,
+) -> Result<T, EngineError> {
+    for _ in 0..MAX_VERSIONS {
+        if let Some(done) = attempt()? {
+            return Ok(done);
+        }
+    }
+    Err(EngineError::Invalid(format!(
+        "`{id}` changes faster than it can be written"
+    )))
+}
+
 /// Writes the text that contradicts another one as a memory of its own.
 pub(in crate::engine) fn put_aside(
     writer: &Writer,

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::{current_snapshot, index_recovery, names, rows, usage};
+use crate::engine::live::{current_snapshot, names, rows, usage};
 use crate::engine::ops::forget;
 use crate::engine::ops::maintenance::perform;
 use crate::engine::ops::maintenance::proposed::{File, Proposed};
@@ -206,8 +206,8 @@ pub fn plan_decay(engine: &Engine, filter: &Filter) -> Result<Proposed, EngineEr
 
 /// The plan without what cannot be done, and with what sources had replaced.
 fn possible(engine: &Engine, mut proposed: Proposed) -> Result<Proposed, EngineError> {
-    let marks = index_recovery::mending(&engine.live, || {
-        Ok(current_snapshot::snapshot(&engine.live)?.holders("superseded_by")?)
+    let marks = current_snapshot::with_snapshot(&engine.live, |snapshot| {
+        Ok(snapshot.holders("superseded_by")?)
     })?;
     let archive = engine.live.store.reader(Place::Archive);
     let mut possible = Vec::new();
@@ -251,13 +251,7 @@ fn possible(engine: &Engine, mut proposed: Proposed) -> Result<Proposed, EngineE
 }
 
 fn gather(engine: &Engine, filter: &Filter) -> Result<Gathered, EngineError> {
-    let mut names = index_recovery::mending(&engine.live, || {
-        rows::names_of(
-            &engine.live,
-            current_snapshot::snapshot(&engine.live)?.as_ref(),
-            filter,
-        )
-    })?;
+    let mut names = rows::names_where(&engine.live, filter)?;
     names.sort_unstable();
     let reader = engine.live.store.reader(Place::Files);
     let mut gathered = Gathered {
@@ -356,8 +350,8 @@ fn like_pairs(
 /// The memories that knowledge rests on, or rested on before somebody forgot it or took it back,
 /// by what it calls them.
 fn observed(engine: &Engine) -> Result<BTreeSet<String>, EngineError> {
-    let holders = index_recovery::mending(&engine.live, || {
-        Ok(current_snapshot::snapshot(&engine.live)?.holders(OBSERVATIONS)?)
+    let holders = current_snapshot::with_snapshot(&engine.live, |snapshot| {
+        Ok(snapshot.holders(OBSERVATIONS)?)
     })?;
     let live = holders
         .into_iter()

@@ -13,9 +13,9 @@ use crate::engine::live::{current_snapshot, index_recovery, names, rows};
 use crate::engine::ops::forget;
 use crate::engine::ops::relations::contender::{Conflict, Contender, contender};
 use crate::engine::ops::relations::{links, titles};
-use crate::engine::ops::update::edited;
+use crate::engine::ops::update;
 use crate::engine::parts::Engine;
-use crate::engine::texts::{parse, stem_of};
+use crate::engine::texts::stem_of;
 use crate::engine::write::put;
 use crate::files::Place;
 use crate::format;
@@ -48,9 +48,6 @@ pub struct Unmarked {
     /// The memory that holds what contradicts it, if anything does.
     pub aside: Option<Stem>,
 }
-
-/// Maximum number of times a change is made anew because somebody else was faster.
-const MAX_TRIES: usize = 16;
 
 /// The pairs of live memories that contradict each other, each once.
 ///
@@ -245,10 +242,10 @@ pub fn unmerged(engine: &Engine) -> Result<Vec<Unmerged>, EngineError> {
 /// Fails if there is no such memory, or if it cannot be written.
 pub fn take_out_markers(engine: &Engine, id: &str) -> Result<Option<Unmarked>, EngineError> {
     engine.writer.check_writable()?;
-    for _ in 0..MAX_TRIES {
+    put::until_put(id, || {
         let (name, version) = names::read(&engine.live, id)?;
         let Some(sides) = format::conflict_sides(&version.bytes) else {
-            return Ok(None);
+            return Ok(Some(None));
         };
         let stem = stem_of(&name);
         let side = |bytes| MergeSide { bytes, at: 0 };
@@ -267,42 +264,28 @@ pub fn take_out_markers(engine: &Engine, id: &str) -> Result<Option<Unmarked>, E
                 (kept, Some(aside_stem))
             }
         };
-        if put::put(&engine.writer, &name, &version, &bytes, "resolve")?.is_some() {
-            return Ok(Some(Unmarked { stem, aside }));
-        }
-    }
-    Err(changes_too_fast(id))
+        let edited = put::put(&engine.writer, &name, &version, &bytes, "resolve")?;
+        Ok(edited.map(|_| Some(Unmarked { stem, aside })))
+    })
 }
 
 /// Takes the links of a conflict from the memory of the file `from` to the one of `other`.
 fn unmark_pair(engine: &Engine, from: &str, other: &str) -> Result<(), EngineError> {
     let to_other = links::links_to(engine, &stem_of(other), Place::Files, other);
-    for _ in 0..MAX_TRIES {
-        let (name, version) = names::read(&engine.live, from)?;
-        let memory = parse(&version.entry, &version.bytes);
+    update::update_with(engine, "resolve", from, |memory| {
         let mut links = memory.links.clone();
-        let before = links.len();
         links.retain(|link| !(is_conflict(link) && to_other(&link.to)));
-        if links.len() == before {
-            return Ok(());
-        }
-        let change = Change {
-            links: match links.is_empty() {
-                true => Patch::Clear,
-                false => Patch::Set(links),
-            },
-            ..Change::default()
+        let links = match links.is_empty() {
+            _ if links.len() == memory.links.len() => Patch::Keep,
+            true => Patch::Clear,
+            false => Patch::Set(links),
         };
-        let bytes = edited(&memory, &version.bytes, &change)?;
-        if put::put(&engine.writer, &name, &version, &bytes, "resolve")?.is_some() {
-            return Ok(());
-        }
-    }
-    Err(changes_too_fast(stem_of(from).short()))
-}
-
-fn changes_too_fast(id: &str) -> EngineError {
-    EngineError::Invalid(format!("`{id}` changes faster than it can be written"))
+        Ok(Change {
+            links,
+            ..Change::default()
+        })
+    })?;
+    Ok(())
 }
 
 fn conflict_links(memory: &Memory) -> impl Iterator<Item = &Link> {

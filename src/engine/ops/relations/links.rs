@@ -93,11 +93,10 @@ pub fn relations_of_each(
     if stems.is_empty() {
         return Ok(Vec::new());
     }
-    index_recovery::mending(&engine.live, || {
-        let snapshot = current_snapshot::snapshot(&engine.live)?;
-        let called = self::called(engine, snapshot.as_ref())?;
+    current_snapshot::with_snapshot(&engine.live, |snapshot| {
+        let called = self::called(engine, snapshot)?;
         let each = stems.iter();
-        each.map(|stem| relations_in(engine, snapshot.as_ref(), &called, stem.as_str()))
+        each.map(|stem| relations_in(engine, snapshot, &called, stem.as_str()))
             .collect()
     })
 }
@@ -147,9 +146,8 @@ pub fn stated_relations(
     engine: &Engine,
     memories: &[Memory],
 ) -> Result<Vec<Relation>, EngineError> {
-    index_recovery::mending(&engine.live, || {
-        let snapshot = current_snapshot::snapshot(&engine.live)?;
-        let called = self::called(engine, snapshot.as_ref())?;
+    current_snapshot::with_snapshot(&engine.live, |snapshot| {
+        let called = self::called(engine, snapshot)?;
         let each = memories.iter();
         Ok(each
             .flat_map(|memory| {
@@ -167,8 +165,7 @@ pub fn stated_relations(
 ///
 /// As for [`relations_of`].
 pub fn count_stated_relations(engine: &Engine) -> Result<usize, EngineError> {
-    let names: BTreeSet<String> = index_recovery::mending(&engine.live, || {
-        let snapshot = current_snapshot::snapshot(&engine.live)?;
+    let names: BTreeSet<String> = current_snapshot::with_snapshot(&engine.live, |snapshot| {
         let mut holders = snapshot.holders("links")?;
         holders.extend(snapshot.holders(SUPERSEDES)?);
         Ok(holders.into_iter().map(|(_, name)| name).collect())
@@ -188,8 +185,7 @@ pub fn count_stated_relations(engine: &Engine) -> Result<usize, EngineError> {
 /// Fails if the directory cannot be read.
 pub fn named_in(engine: &Engine, text: &str, filter: &Filter) -> Result<Vec<Stem>, EngineError> {
     let words = spaced_words(text);
-    index_recovery::mending(&engine.live, || {
-        let snapshot = current_snapshot::snapshot(&engine.live)?;
+    current_snapshot::with_snapshot(&engine.live, |snapshot| {
         let mut stems = BTreeSet::new();
         for key in CALLED_BY {
             let holders = snapshot.holders(key)?.into_iter();
@@ -206,7 +202,7 @@ pub fn named_in(engine: &Engine, text: &str, filter: &Filter) -> Result<Vec<Stem
             stems: Some(stems.into_iter().collect()),
             ..filter.clone()
         };
-        let names = rows::names_of(&engine.live, snapshot.as_ref(), &filter)?;
+        let names = rows::names_of(&engine.live, snapshot, &filter)?;
         Ok(names.iter().map(|name| stem_of(name)).collect())
     })
 }
@@ -423,13 +419,9 @@ fn unsupersede(engine: &Engine, tool: &str, newer: &str, older: &str) -> Result<
 ///
 /// Fails if a file cannot be changed; what was done until then stays.
 pub fn unlink_from_all(engine: &Engine, stem: &Stem) -> Result<usize, EngineError> {
-    let names = index_recovery::mending(&engine.live, || {
-        let called = [stem.as_str(), stem.short()];
-        naming_one_of(
-            engine,
-            current_snapshot::snapshot(&engine.live)?.as_ref(),
-            &called,
-        )
+    let called = [stem.as_str(), stem.short()];
+    let names = current_snapshot::with_snapshot(&engine.live, |snapshot| {
+        naming_one_of(engine, snapshot, &called)
     })?;
     let removed = Cell::new(0);
     for name in names {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::engine::error::EngineError;
 use crate::engine::live::names::Names;
-use crate::engine::live::{current_snapshot, index_recovery, names, rows};
+use crate::engine::live::{current_snapshot, names, rows};
 use crate::engine::ops::relations::links;
 use crate::engine::ops::relations::links::{Relation, Relations, SUPERSEDES, check_readable};
 use crate::engine::ops::update;
@@ -28,10 +28,9 @@ pub fn newer_than(engine: &Engine, memory: &Memory) -> Result<Option<Stem>, Engi
     {
         return Ok(Some(newer));
     }
-    let names = index_recovery::mending(&engine.live, || {
-        let snapshot = current_snapshot::snapshot(&engine.live)?;
+    let names = current_snapshot::with_snapshot(&engine.live, |snapshot| {
         let called = [memory.stem.as_str(), memory.stem.short()];
-        names::holding(&engine.live, snapshot.as_ref(), SUPERSEDES, &called)
+        names::holding(&engine.live, snapshot, SUPERSEDES, &called)
     })?;
     let mut newer = names.iter().map(|name| stem_of(name));
     Ok(newer.find(|newer| *newer != memory.stem))
@@ -83,13 +82,7 @@ fn passing(
         stems: Some(stems.into_iter().collect()),
         ..filter.clone()
     };
-    let names = index_recovery::mending(&engine.live, || {
-        rows::names_of(
-            &engine.live,
-            current_snapshot::snapshot(&engine.live)?.as_ref(),
-            &filter,
-        )
-    })?;
+    let names = rows::names_where(&engine.live, &filter)?;
     Ok(names.iter().map(|name| stem_of(name)).collect())
 }
 
@@ -112,10 +105,9 @@ fn try_to_hand_on(engine: &Engine, name: &str) -> Result<(), EngineError> {
     let Some(newer) = newer_than(engine, &memory)? else {
         return Ok(());
     };
-    let marked = index_recovery::mending(&engine.live, || {
-        let snapshot = current_snapshot::snapshot(&engine.live)?;
+    let marked = current_snapshot::with_snapshot(&engine.live, |snapshot| {
         let called = [memory.stem.as_str(), memory.stem.short()];
-        names::holding(&engine.live, snapshot.as_ref(), "superseded_by", &called)
+        names::holding(&engine.live, snapshot, "superseded_by", &called)
     })?;
     let marked = marked.iter().map(|name| stem_of(name).as_str().to_owned());
     let older: Vec<String> = memory.supersedes.iter().cloned().chain(marked).collect();
@@ -264,14 +256,13 @@ fn headline_of(engine: &Engine, stem: &Stem) -> Option<String> {
 /// Fails if the directory cannot be read.
 pub fn count_links(engine: &Engine, filter: &Filter) -> Result<usize, EngineError> {
     let links: Vec<(Stem, String, Stem)> =
-        index_recovery::mending(&engine.live, || {
-            let snapshot = current_snapshot::snapshot(&engine.live)?;
-            let live = Names::of(&engine.live, snapshot.as_ref());
+        current_snapshot::with_snapshot(&engine.live, |snapshot| {
+            let live = Names::of(&engine.live, snapshot);
             let everything = Filter {
                 visibility: Visibility::Everything,
                 ..filter.clone()
             };
-            let known = rows::names_of(&engine.live, snapshot.as_ref(), &everything)?;
+            let known = rows::names_of(&engine.live, snapshot, &everything)?;
             let known: HashSet<&str> = known.iter().map(String::as_str).collect();
             let holders = snapshot.holders("links")?.into_iter();
             let holders: BTreeSet<String> = holders.map(|(_, name)| name).collect();

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::{current_snapshot, index_recovery, rows};
+use crate::engine::live::{current_snapshot, rows};
 use crate::engine::ops::retrieval::{search, similar};
 use crate::engine::ops::stats;
 use crate::engine::parts::Engine;
@@ -100,8 +100,7 @@ fn weighed(engine: &Engine, words: Words, limit: usize) -> Result<Vec<String>, E
     let mut counted: Vec<(String, usize)> = words.0.into_values().collect();
     counted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     counted.truncate(WEIGHED);
-    let mut weighed = index_recovery::mending(&engine.live, || {
-        let snapshot = current_snapshot::snapshot(&engine.live)?;
+    let mut weighed = current_snapshot::with_snapshot(&engine.live, |snapshot| {
         let all = snapshot.len() as f64;
         let mut weighed = Vec::new();
         for (word, count) in &counted {
@@ -109,7 +108,7 @@ fn weighed(engine: &Engine, words: Words, limit: usize) -> Result<Vec<String>, E
                 words: vec![word.clone()],
                 ..Filter::default()
             };
-            let (frequency, _) = rows::page_of(&engine.live, snapshot.as_ref(), &filter, 0..0)?;
+            let (frequency, _) = rows::page_of(&engine.live, snapshot, &filter, 0..0)?;
             let rarity = (1.0 + all / frequency.max(1) as f64).ln();
             weighed.push((*count as f64 * rarity, word.clone()));
         }

@@ -1,7 +1,7 @@
 //! Which memories say nearly the same.
 
 use crate::engine::error::EngineError;
-use crate::engine::live::{current_snapshot, index_recovery, rows, usage};
+use crate::engine::live::{current_snapshot, rows, usage};
 use crate::engine::meaning::{embedding, models, outage};
 use crate::engine::ops::retrieval::search;
 use crate::engine::ops::retrieval::search::Hit;
@@ -89,8 +89,7 @@ fn similar_by_meaning(
     filter: &Filter,
     limit: usize,
 ) -> Result<Vec<Similar>, EngineError> {
-    let near = index_recovery::mending(&engine.live, || {
-        let snapshot = current_snapshot::snapshot(&engine.live)?;
+    let near = current_snapshot::with_snapshot(&engine.live, |snapshot| {
         let texts = |name: &str| rows::read_memory(&engine.live, name);
         usage::at_once(&engine.live, |moment| {
             Ok(snapshot.nearest(embedded, filter, moment, limit + 1, &texts)?)

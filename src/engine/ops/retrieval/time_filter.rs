@@ -3,7 +3,7 @@
 use chrono::{DateTime, Local, NaiveDate, TimeDelta, Utc};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::{current_snapshot, index_recovery, rows};
+use crate::engine::live::{current_snapshot, rows};
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
 use crate::model::{Filter, Stem, Timestamp, is_possible_time, start_of_day};
@@ -145,8 +145,7 @@ pub fn of_time(
     time: &AskedTime,
     filter: &Filter,
 ) -> Result<Vec<Stem>, EngineError> {
-    index_recovery::mending(&engine.live, || {
-        let snapshot = current_snapshot::snapshot(&engine.live)?;
+    current_snapshot::with_snapshot(&engine.live, |snapshot| {
         let written_then = Filter {
             since: filter.since.max(Some(time.since)),
             until: Some(
@@ -156,7 +155,7 @@ pub fn of_time(
             ),
             ..filter.clone()
         };
-        let mut names = rows::names_of(&engine.live, snapshot.as_ref(), &written_then)?;
+        let mut names = rows::names_of(&engine.live, snapshot, &written_then)?;
         let is_then = |date: &str| {
             let day = date.get(..10).and_then(|day| day.parse::<NaiveDate>().ok());
             day.is_some_and(|day| time.days.contains(&day))
@@ -171,11 +170,7 @@ pub fn of_time(
             stems: Some(stems),
             ..filter.clone()
         };
-        names.extend(rows::names_of(
-            &engine.live,
-            snapshot.as_ref(),
-            &happened_then,
-        )?);
+        names.extend(rows::names_of(&engine.live, snapshot, &happened_then)?);
         names.sort_unstable();
         names.dedup();
         Ok(names.iter().map(|name| stem_of(name)).collect())
