@@ -155,3 +155,34 @@ pub struct NewMemory {
     pub metadata: Vec<(String, MetaValue)>,
     pub content: String,
 }
+
+impl NewMemory {
+    /// The memory that it becomes under the name `stem`.
+    pub fn into_memory(self, stem: Stem, timestamp: Timestamp) -> Memory {
+        Memory {
+            id: stem.short().to_owned(),
+            stem,
+            timestamp,
+            agent: self.agent,
+            user: self.user,
+            topics: self.topics,
+            title: self.title,
+            kind: self.kind,
+            namespace: self.namespace,
+            scope: self.scope,
+            tier: self.tier,
+            importance: self.importance,
+            confidence: self.confidence,
+            source: self.source,
+            status: self.status,
+            expires: self.expires,
+            supersedes: self.supersedes,
+            superseded_by: self.superseded_by,
+            links: self.links,
+            metadata: self.metadata,
+            unknown: Vec::new(),
+            content: self.content,
+            problems: Vec::new(),
+        }
+    }
+}

@@ -107,36 +107,20 @@ impl<'a> MemoryView<'a> {
 mod tests {
     use super::*;
     use crate::dialect::json::to_text;
-    use crate::model::{Kind, Link, MetaValue, Scope, Stem, Tier, Timestamp};
+    use crate::model::{Kind, Link, MetaValue, NewMemory, Scope, Stem, Tier, Timestamp};
 
     /// A memory with its mandatory fields.
     fn memory() -> Memory {
         let text = |text: &str| text.to_owned();
-        Memory {
-            stem: Stem::from_file_name("20260114_091500_1f3a9c02"),
-            id: text("1f3a9c02"),
-            timestamp: Timestamp::parse("2026-01-14T09:15:00Z").unwrap(),
+        let new = NewMemory {
             agent: text("claude"),
             user: text("mira"),
             topics: vec![text("rust")],
-            title: None,
-            kind: None,
-            namespace: None,
-            scope: None,
-            tier: None,
-            importance: None,
-            confidence: None,
-            source: None,
-            status: None,
-            expires: None,
-            supersedes: Vec::new(),
-            superseded_by: None,
-            links: Vec::new(),
-            metadata: Vec::new(),
-            unknown: Vec::new(),
             content: text("Text.\n"),
-            problems: Vec::new(),
-        }
+            ..NewMemory::default()
+        };
+        let timestamp = Timestamp::parse("2026-01-14T09:15:00Z").unwrap();
+        new.into_memory(Stem::from_file_name("20260114_091500_1f3a9c02"), timestamp)
     }
 
     #[test]

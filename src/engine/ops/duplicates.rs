@@ -567,31 +567,7 @@ pub(in crate::engine) fn as_memory(engine: &Engine, new: &NewMemory) -> Memory {
     let now = Timestamp::from_utc(engine.live.clock.now());
     let timestamp = new.timestamp.clone().unwrap_or(now);
     let stem = Stem::new(timestamp.utc(), Handle::draw());
-    Memory {
-        id: stem.short().to_owned(),
-        stem,
-        timestamp,
-        agent: new.agent.clone(),
-        user: new.user.clone(),
-        topics: new.topics.clone(),
-        title: new.title.clone(),
-        kind: new.kind,
-        namespace: new.namespace.clone(),
-        scope: new.scope,
-        tier: new.tier,
-        importance: new.importance,
-        confidence: new.confidence,
-        source: new.source.clone(),
-        status: new.status.clone(),
-        expires: new.expires.clone(),
-        supersedes: new.supersedes.clone(),
-        superseded_by: new.superseded_by.clone(),
-        links: new.links.clone(),
-        metadata: new.metadata.clone(),
-        unknown: Vec::new(),
-        content: new.content.clone(),
-        problems: Vec::new(),
-    }
+    new.clone().into_memory(stem, timestamp)
 }
 
 /// Why an earlier text of a memory lies in the archive.

@@ -327,7 +327,7 @@ mod tests {
 
     use super::*;
     use crate::index::{Document, Indexed};
-    use crate::model::{Memory, Stamp, Stem, Timestamp};
+    use crate::model::{Memory, NewMemory, Stamp, Stem, Timestamp};
 
     fn document(number: u32) -> Document {
         let name = format!("20260114_091500_c{number:07x}.md");
@@ -348,31 +348,12 @@ mod tests {
     }
 
     fn memory(name: &str, content: &str) -> Memory {
-        Memory {
-            stem: Stem::from_file_name(&name[..24]),
-            id: name[16..24].to_owned(),
-            timestamp: Timestamp::from_utc(DateTime::UNIX_EPOCH),
-            agent: String::new(),
-            user: String::new(),
-            topics: Vec::new(),
-            title: None,
-            kind: None,
-            namespace: None,
-            scope: None,
-            tier: None,
-            importance: None,
-            confidence: None,
-            source: None,
-            status: None,
-            expires: None,
-            supersedes: Vec::new(),
-            superseded_by: None,
-            links: Vec::new(),
-            metadata: Vec::new(),
-            unknown: Vec::new(),
+        let new = NewMemory {
             content: content.to_owned(),
-            problems: Vec::new(),
-        }
+            ..NewMemory::default()
+        };
+        let epoch = Timestamp::from_utc(DateTime::UNIX_EPOCH);
+        new.into_memory(Stem::from_file_name(&name[..24]), epoch)
     }
 
     /// An index of 300 documents in a folder of derived things.

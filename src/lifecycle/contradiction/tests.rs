@@ -1,32 +1,15 @@
 use super::*;
-use crate::model::{Stem, Timestamp};
+use crate::model::{NewMemory, Stem, Timestamp};
 
 fn memory(content: &str) -> Memory {
-    Memory {
-        stem: Stem::from_file_name("20260601_120000_aaaaaaaa"),
-        id: "aaaaaaaa".to_owned(),
-        timestamp: Timestamp::parse("2026-06-01T12:00:00Z").unwrap(),
+    let new = NewMemory {
         agent: "claude".to_owned(),
         user: "mira".to_owned(),
-        topics: Vec::new(),
-        title: None,
-        kind: None,
-        namespace: None,
-        scope: None,
-        tier: None,
-        importance: None,
-        confidence: None,
-        source: None,
-        status: None,
-        expires: None,
-        supersedes: Vec::new(),
-        superseded_by: None,
-        links: Vec::new(),
-        metadata: Vec::new(),
-        unknown: Vec::new(),
         content: content.to_owned(),
-        problems: Vec::new(),
-    }
+        ..NewMemory::default()
+    };
+    let timestamp = Timestamp::parse("2026-06-01T12:00:00Z").unwrap();
+    new.into_memory(Stem::from_file_name("20260601_120000_aaaaaaaa"), timestamp)
 }
 
 fn found(older: &str, newer: &str) -> String {

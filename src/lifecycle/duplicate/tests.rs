@@ -19,31 +19,13 @@ fn titled(title: &str) -> NewMemory {
 
 /// The memory that `new` became when it was stored.
 fn stored(name: &str, new: &NewMemory) -> Memory {
-    Memory {
-        stem: Stem::from_file_name(name),
-        id: name.to_owned(),
-        timestamp: Timestamp::parse("2026-06-01T12:00:00Z").unwrap(),
-        agent: new.agent.clone(),
-        user: new.user.clone(),
-        topics: new.topics.clone(),
-        title: new.title.clone(),
-        kind: new.kind,
-        namespace: new.namespace.clone(),
-        scope: new.scope,
-        tier: new.tier,
-        importance: new.importance,
-        confidence: new.confidence,
-        source: new.source.clone(),
-        status: new.status.clone(),
-        expires: new.expires.clone(),
+    let timestamp = Timestamp::parse("2026-06-01T12:00:00Z").unwrap();
+    let new = NewMemory {
         supersedes: Vec::new(),
         superseded_by: None,
-        links: new.links.clone(),
-        metadata: new.metadata.clone(),
-        unknown: Vec::new(),
-        content: new.content.clone(),
-        problems: Vec::new(),
-    }
+        ..new.clone()
+    };
+    new.into_memory(Stem::from_file_name(name), timestamp)
 }
 
 fn like(memory: Memory, words: f32, meaning: Option<f32>) -> DuplicateCandidate {
