@@ -54,7 +54,7 @@ pub struct Config {
     pub git: Setting<bool>,
     /// Time between two looks of a server at the remote.
     pub sync_interval: Setting<Duration>,
-    /// The remote to come into step with, where the store names none; empty: the one that its
+    /// The remote to sync with, where the store names none; empty: the one that its
     /// repository names.
     pub remote: Setting<Option<String>>,
     /// The policy for credentials in texts that are written.

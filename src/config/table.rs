@@ -105,7 +105,7 @@ settings! {
     Git, "git", SettingType::Switch, "on", Anyone, ["MEMDIR_GIT"],
         "Whether changes are committed; a store with a remote cannot switch it off.";
     Remote, "remote", SettingType::Text, "", Variable, ["MEMDIR_REMOTE", "AIAML_GITHUB_REMOTE"],
-        "The remote to come into step with, where the store names none.";
+        "The remote to sync with, where the store names none.";
     SyncInterval, "sync_interval", whole(1, 86_400), "60", User, ["MEMDIR_SYNC_INTERVAL"],
         "Seconds between two looks of a server at the remote.";
     Secrets, "secrets", SECRETS, "warn", Anyone, ["MEMDIR_SECRETS"],

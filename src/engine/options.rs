@@ -22,7 +22,7 @@ pub struct GitOptions {
     pub user: String,
     /// Interval at which a server looks at the remote.
     pub interval: Duration,
-    /// The remote to come into step with where the store names none; empty: the one that its
+    /// The remote to sync with where the store names none; empty: the one that its
     /// repository names.
     pub remote: Option<String>,
 }

@@ -19,7 +19,7 @@ AFTERWARDS = 20
 
 
 def settle(apart):
-    """Brings all machines into step, servers running or not."""
+    """Syncs all machines, servers running or not."""
     apart.come_back()
     for round in range(1, ROUNDS + 1):
         for machine in apart.machines:

@@ -4,12 +4,12 @@
 usage: tests/faults/namespaces.py PROGRAM [--over ssh|https] [--by program|library] [--seed N] [-v]
 
 Machines and server have networks of their own: what is cut off gets no word of it, so that connections hang as they do
-when a train enters a tunnel. Servers run on both machines, and all that comes into step does so by them. While
+when a train enters a tunnel. Servers run on both machines, and all syncs are theirs. While
 one is cut off in the midst of an exchange
   - remembering takes as long as before, by a command and by the server;
   - `status` says after some time what is wrong, and a `sync` by hand ends with a reason;
 and when the cable is back, both are in step without a hand, whole, and with no process left that hangs. Then the same
-with a cable that is pulled out at the machine, and at last both come into step although packets get lost.
+with a cable that is pulled out at the machine, and at last both are in sync although packets get lost.
 
 Needs root and Linux; takes 3 to 10 minutes. What cannot be done is said in a line that begins with "skipped:".
 """

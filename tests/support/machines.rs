@@ -116,7 +116,7 @@ impl Machines {
         said["reason"].as_str().unwrap().to_owned()
     }
 
-    /// Comes into step everywhere; then all hold the same, and nothing is wrong with it.
+    /// Syncs every machine; then all hold the same, and nothing is wrong with it.
     #[track_caller]
     pub fn settle(&self) -> Vec<(String, String)> {
         for _ in 0..2 {

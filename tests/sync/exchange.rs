@@ -1,4 +1,4 @@
-//! Machines come into step: by `sync`, over a repository that they share.
+//! Machines sync over a repository that they share.
 
 use std::fs;
 use std::path::{Path, PathBuf};

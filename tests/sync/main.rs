@@ -1,4 +1,4 @@
-//! Git: what is committed, what is left alone, and how several machines come into step; looked at with
+//! Git: what is committed, what is left alone, and how several machines sync; looked at with
 //! git itself.
 
 mod beside;

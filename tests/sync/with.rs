@@ -1,4 +1,4 @@
-//! Two stores on one machine that come into step without a remote.
+//! Two stores on one machine that sync without a remote.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -56,7 +56,7 @@ impl Pair {
         ran.json()
     }
 
-    /// Comes into step; then both have the same, nothing is wrong, and a second run does nothing.
+    /// Syncs; then both have the same, nothing is wrong, and a second run does nothing.
     #[track_caller]
     fn merge(&self) -> Value {
         let said = self.run("merge", &[]);

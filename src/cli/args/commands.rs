@@ -310,7 +310,7 @@ A store is made of each set in a temporary folder; your own store is left alone.
     Eval(eval::Eval),
     /// Show what state the store is in
     Status(shared::Findings),
-    /// Commit what waits, and bring this machine and the others into step
+    /// Commit what waits, then fetch, merge and push
     #[command(after_help = "Examples:
   memdir sync --setup git@example.org:me/memories.git
   memdir sync                                   commit, get, merge, send

@@ -17,7 +17,7 @@ pub struct Init {
     /// Keep no history: nothing is committed to git
     #[arg(long)]
     pub no_git: bool,
-    /// Come into step with this repository: https, ssh, or git@host:path
+    /// Sync with this repository: https, ssh, or git@host:path
     #[arg(long, value_name = "ADDRESS", conflicts_with = "no_git")]
     pub remote: Option<String>,
     /// Let a folder of this machine be the remote

@@ -123,7 +123,7 @@ pub struct Sync {
     /// Follow a remote whose history was rewritten: what was taken out of it is not sent again
     #[arg(long, conflicts_with_all = ["setup", "accept_history"])]
     pub adopt_remote: bool,
-    /// Come into step with another store on this machine, or on a stick: its folder. No git is needed
+    /// Sync with another store on this machine, or on a stick: its folder. No git is needed
     #[arg(long, value_name = "DIR")]
     #[arg(conflicts_with_all = ["now", "status", "setup", "adopt_remote", "accept_history"])]
     pub with: Option<PathBuf>,

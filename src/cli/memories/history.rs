@@ -211,7 +211,7 @@ const ON_FILES: [(&[&str], &str); 6] = [
     ),
     (
         &["merge", "pull", "rebase", "cherry-pick", "am", "apply"],
-        "`memdir sync` comes into step with a remote",
+        "`memdir sync` fetches from a remote and pushes to it",
     ),
     (
         &["bisect", "sparse-checkout", "submodule"],
