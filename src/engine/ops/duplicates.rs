@@ -1,6 +1,6 @@
-//! Looks for the memories that a new one may double, and does what was decided about it.
+//! Finds the memories that a new one may duplicate, and carries out the decision about it.
 //!
-//! `lifecycle` decides; here is what it decides about, and what follows. A memory that is renewed
+//! `lifecycle` decides; this module collects the candidates and writes the result. An updated memory
 //! leaves its earlier text in the archive, as a memory of its own, before it is changed.
 
 use std::cmp::Reverse;
@@ -34,7 +34,7 @@ use crate::{format, lifecycle};
 
 const EARLIER_TEXT: &str = "an earlier text of ";
 
-/// What links memories that have to do with each other.
+/// Relation of a link between memories that are related.
 const RELATED: &str = "related-to";
 
 /// Number of most similar memories that are compared with the new one.
@@ -53,36 +53,41 @@ const MAX_DRAWS: usize = 16;
 
 /// A memory that gets a new text, before it is written.
 pub(in crate::engine) struct Renewal {
+    /// Path of its file below `files/`.
     pub(in crate::engine) name: String,
+    /// Version of the file that is replaced.
     pub(in crate::engine) version: Version,
     old: Memory,
     change: Change,
     ends: Ends,
+    /// New bytes of the file.
     pub(in crate::engine) bytes: Vec<u8>,
     screened: Screened,
 }
 
 /// The file of an earlier text in the archive.
 pub(in crate::engine) struct Earlier {
+    /// Path of the file below `archive/`.
     pub(in crate::engine) name: String,
+    /// Content of the file.
     pub(in crate::engine) bytes: Vec<u8>,
 }
 
-/// What of an earlier memory is not kept twice.
+/// Part of an earlier version that makes a second copy of it unnecessary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kept {
-    /// The same text, whatever was stated beside it.
+    /// The same text, whatever its metadata.
     Text,
     Everything,
 }
 
 impl Renewal {
-    /// Whether no byte would be different.
+    /// Whether the new bytes equal the old ones.
     pub(in crate::engine) fn is_nothing(&self) -> bool {
         self.bytes == self.version.bytes
     }
 
-    /// Puts the text that is replaced into the archive, if it is another one.
+    /// Puts the replaced text into the archive, if the text changes.
     pub(in crate::engine) fn keep_earlier(
         &self,
         engine: &Engine,
@@ -93,7 +98,7 @@ impl Renewal {
         kept.transpose()
     }
 
-    /// The file that [`Renewal::keep_earlier`] tries to write first.
+    /// Returns the file that [`Renewal::keep_earlier`] tries to write first.
     pub(in crate::engine) fn earlier(&self, engine: &Engine) -> Option<Earlier> {
         let is_new_text = self.change.content.is_some();
         is_new_text.then(|| {
@@ -104,7 +109,7 @@ impl Renewal {
     }
 }
 
-/// What is to be done with `new`, whose namespace and supersession are settled.
+/// Decides what to do with `new`, whose namespace and supersession are settled.
 pub(in crate::engine) fn decide_on(
     engine: &Engine,
     new: &NewMemory,
@@ -140,8 +145,8 @@ pub(in crate::engine) fn decide_on(
     Ok(lifecycle::decide(new, &candidates, policy))
 }
 
-/// Links `new` with those that it is nearly the same as, and as the policy says with those that
-/// share its topics; returns the latter.
+/// Links `new` with the near duplicates `near`, and as the policy defines with those that share its
+/// topics; returns the latter.
 pub(in crate::engine) fn relate(
     engine: &Engine,
     new: &mut NewMemory,
@@ -176,9 +181,9 @@ pub(in crate::engine) fn relate(
     Ok(by_topics)
 }
 
-/// Makes `new` the text of the live memory called `id`: what it states counts, what it does not
-/// state stays, topics and links are united. The earlier text, if it is another one, lies in
-/// the archive then.
+/// Makes `new` the text of the live memory called `id`: fields that it states replace the old ones,
+/// other fields stay, topics and links are united. The earlier text, if it differs, is kept in
+/// the archive.
 ///
 /// # Errors
 ///
@@ -196,9 +201,9 @@ pub fn rewrite(engine: &Engine, id: &str, new: &NewMemory) -> Result<Remembered,
     )
 }
 
-/// The live memory whose metadata holds all of `names`, texts by their keys, and that is of
-/// `namespace` or else of all: the newest one, if there are several, but no earlier text of
-/// another one.
+/// Returns the live memory whose metadata holds all of `names`, texts by their keys, and that is in
+/// `namespace` or in none. Of several, one in `namespace` comes first, then one that is no earlier
+/// text of another memory, then the newest.
 pub(in crate::engine) fn called_by(
     engine: &Engine,
     names: &[(&str, &str)],
@@ -234,8 +239,8 @@ pub(in crate::engine) fn called_by(
     Ok(found.map(|memory| memory.stem))
 }
 
-/// Makes `new` the text of the memory `stem`. The earlier text, if it is another one, lies in
-/// the archive then, under a name of its own.
+/// Makes `new` the text of the memory `stem`. The earlier text, if it differs, is kept in the
+/// archive under a name of its own.
 pub(in crate::engine) fn renew(
     engine: &Engine,
     stem: &Stem,
@@ -266,7 +271,7 @@ pub(in crate::engine) fn renew(
     })
 }
 
-/// What making `new` the text of the memory `stem` comes to, as its file is now.
+/// Returns the change that makes `new` the text of the memory `stem`, as its file is now.
 pub(in crate::engine) fn renewal(
     engine: &Engine,
     stem: &Stem,
@@ -295,8 +300,8 @@ pub(in crate::engine) fn renewal(
     })
 }
 
-/// As [`update`]; a text that is replaced lies in the archive then, as a memory of its
-/// own, which is returned.
+/// As [`update`]; a replaced text is kept in the archive as a memory of its own, which is
+/// returned.
 ///
 /// # Errors
 ///
@@ -326,9 +331,8 @@ pub fn update_keeping(
     })
 }
 
-/// Gives the memory `stem`, which says the very same, what `new` states beside its text;
-/// `None` if it says something else by now. Where metadata is replaced, the file as it was lies
-/// in the archive then.
+/// Adds to the memory `stem`, which has the same text, the other fields that `new` states; `None` if
+/// its text differs by now. Where metadata is replaced, the old file is kept in the archive.
 pub(in crate::engine) fn enrich(
     engine: &Engine,
     stem: &Stem,
@@ -365,7 +369,7 @@ pub(in crate::engine) fn enrich(
     })
 }
 
-/// When both end, as of now.
+/// Returns the expiry of both memories, as of now.
 fn ends(engine: &Engine, new: &NewMemory, old: &Memory) -> Ends {
     let end = |memory: &Memory| usage::state_of(&engine.live, memory).0.expires;
     Ends {
@@ -374,8 +378,8 @@ fn ends(engine: &Engine, new: &NewMemory, old: &Memory) -> Ends {
     }
 }
 
-/// Writes `bytes`, which are the memory `old`, into the archive as a memory of its own; nothing
-/// where its text lies there already, as an earlier one of the same memory.
+/// Writes `bytes`, the file of the memory `old`, into the archive as a memory of its own, unless the
+/// same text is there already as an earlier one of the same memory.
 fn keep_earlier(
     engine: &Engine,
     old: &Memory,
@@ -413,8 +417,8 @@ fn taken(engine: &Engine, name: &str) -> FilesError {
     }
 }
 
-/// What an earlier text is called in the archive. It follows from the text, so that several
-/// processes, or machines, that replace the same text keep it once.
+/// Returns the stem of an earlier text in the archive. It is derived from the text, so that several
+/// processes or machines that replace the same text keep it once.
 fn earlier_stem(_engine: &Engine, old: &Memory, marked: &[u8], what: Kept) -> Stem {
     let text = match what {
         Kept::Text => old.content.as_bytes(),
@@ -434,7 +438,7 @@ fn earlier_file(engine: &Engine, stem: &Stem, marked: &[u8]) -> Earlier {
     }
 }
 
-/// Whether the file `name` of the archive holds what `old` says.
+/// Whether the file `name` of the archive has the same content as `old`.
 fn is_kept_in(engine: &Engine, name: &str, old: &Memory, what: Kept) -> bool {
     let version = engine
         .live
@@ -447,15 +451,15 @@ fn is_kept_in(engine: &Engine, name: &str, old: &Memory, what: Kept) -> bool {
     })
 }
 
-/// Notes that an earlier text of the memory `whose` lies in the archive now.
+/// Records that an earlier text of the memory `whose` is in the archive now.
 pub(in crate::engine) fn kept_earlier(engine: &Engine, whose: &Stem, name: &str) {
     engine
         .writer
         .note_change_because("forget", name, Some(&earlier_text_of(whose)));
 }
 
-/// The current memories with the title of `new` in its namespace, of one user or of all; the one
-/// that was changed last first.
+/// Returns the current memories with the title of `new` in its namespace, of one user or of all; the
+/// last changed first.
 fn with_title_of(
     engine: &Engine,
     new: &NewMemory,
@@ -477,7 +481,7 @@ fn with_title_of(
     Ok(memories.map(|memory| resembling(new, memory)).collect())
 }
 
-/// The memories that are most like `new`, by their words, and by their meaning where there is
+/// Returns the memories most similar to `new`, by their words, and by their meaning where there is
 /// a model.
 fn like(
     engine: &Engine,
@@ -517,7 +521,7 @@ fn like_by_words(
     Ok(by_words.map(candidate).collect())
 }
 
-/// Current memories that have at least `least` of `topics`, the newest for each set of them.
+/// Returns current memories that have at least `least` of `topics`, the newest for each subset.
 fn sharing_topics(
     engine: &Engine,
     topics: &[String],
@@ -551,7 +555,7 @@ fn sharing_topics(
         .collect())
 }
 
-/// The newest memories that pass `filter`.
+/// Returns the newest memories that pass `filter`.
 fn newest(engine: &Engine, filter: &Filter, limit: usize) -> Result<Vec<Memory>, EngineError> {
     let (_, names) = current_snapshot::with_snapshot(&engine.live, |snapshot| {
         rows::page_of(&engine.live, snapshot, filter, 0..limit)
@@ -562,7 +566,7 @@ fn newest(engine: &Engine, filter: &Filter, limit: usize) -> Result<Vec<Memory>,
         .collect())
 }
 
-/// The memory that `new` would be, if it were written now.
+/// Returns the memory that `new` would be if it were written now.
 pub(in crate::engine) fn as_memory(engine: &Engine, new: &NewMemory) -> Memory {
     let now = Timestamp::from_utc(engine.live.clock.now());
     let timestamp = new.timestamp.clone().unwrap_or(now);
@@ -570,24 +574,24 @@ pub(in crate::engine) fn as_memory(engine: &Engine, new: &NewMemory) -> Memory {
     new.clone().into_memory(stem, timestamp)
 }
 
-/// Why an earlier text of a memory lies in the archive.
+/// Returns the reason that the journal records for an earlier text of a memory in the archive.
 pub(in crate::engine) fn earlier_text_of(stem: &Stem) -> String {
     format!("{EARLIER_TEXT}{}", stem.short())
 }
 
-/// Whether a journal says so of a memory in the archive.
+/// Whether `why` is the journal's reason for an earlier text in the archive.
 pub(in crate::engine) fn is_earlier_text(why: &str) -> bool {
     why.starts_with(EARLIER_TEXT)
 }
 
-/// The time in the name of an earlier text.
+/// Returns the time in the stem of an earlier text.
 fn earlier_time(old: &Memory) -> DateTime<Utc> {
     old.stem.time().unwrap_or_else(|| old.timestamp.utc())
 }
 
-/// `bytes`, which are the memory `old`, with a word that they are an earlier text of it.
+/// Returns `bytes`, the file of the memory `old`, with metadata that marks them as an earlier text.
 fn marked_as_earlier(old: &Memory, bytes: &[u8]) -> Vec<u8> {
-    // Otherwise it is called by nothing that it could take, or is kept as it is.
+    // Otherwise no metadata can name the memory by it, or the file is kept as it is.
     if old.metadata.is_empty() || !old.problems.is_empty() {
         return bytes.to_vec();
     }
@@ -598,7 +602,7 @@ fn marked_as_earlier(old: &Memory, bytes: &[u8]) -> Vec<u8> {
     format::edit(bytes, &change).unwrap_or_else(|_| bytes.to_vec())
 }
 
-/// The metadata of a memory, as that of an earlier text of it.
+/// Returns the metadata of a memory, as that of an earlier text of it.
 fn as_earlier(old: &Memory) -> Vec<(String, MetaValue)> {
     let mut metadata = old.metadata.clone();
     metadata.retain(|(key, _)| key != EARLIER_OF);
@@ -612,8 +616,7 @@ fn namespace(new: &NewMemory) -> String {
     new.namespace.clone().unwrap_or_else(|| "global".to_owned())
 }
 
-/// What passes may be of the group of `new`: a kind or a scope that is not stated cannot be asked
-/// for, and is left to the decision.
+/// Filter for the group of `new`; a kind or a scope that is not stated is left to the decision.
 fn group(new: &NewMemory) -> Filter {
     Filter {
         namespaces: vec![namespace(new)],
@@ -631,7 +634,7 @@ fn resembling(new: &NewMemory, memory: Memory) -> DuplicateCandidate {
     }
 }
 
-/// Every set of `size` of `items`; none if there are fewer.
+/// Returns every subset of `items` of the given size; none if there are fewer items.
 fn subsets(items: &[String], size: usize) -> Vec<Vec<String>> {
     if size == 0 {
         return vec![Vec::new()];

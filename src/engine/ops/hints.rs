@@ -1,8 +1,8 @@
-//! Tells which memories a new one may contradict, and which one says the very same.
+//! Finds the memories that a new one may contradict, and one with the same text.
 //!
-//! Promises: it never keeps a memory from being written, and costs little: a few memories that share
+//! Promises: it never prevents a write, and costs little: a few memories that share
 //! the rarest words are read and compared, in a view of the store that may be a moment old, with
-//! what this process wrote since. A contradiction that is said in a long text is not seen.
+//! the latest writes of this process. A contradiction within a long text is not found.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,38 +21,43 @@ use crate::secrets;
 /// A memory that a new one may contradict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contradicted {
+    /// Stem of the older memory.
     pub stem: Stem,
+    /// Headline of the older memory.
     pub headline: String,
+    /// Statements that contradict each other.
     pub evidence: Evidence,
 }
 
-/// What is told of a memory that was just written.
+/// Hints about a memory that was just written.
 #[derive(Default)]
 pub(in crate::engine) struct Noticed {
-    /// One of the same namespace that has the very same text, but for blanks.
+    /// Memory of the same namespace with the same text, apart from white space.
     pub same_text: Option<Stem>,
+    /// Memories that it may contradict.
     pub contradicted: Vec<Contradicted>,
 }
 
-/// Number of words that look for memories that may be contradicted, and of memories that are read.
+/// Number of words used to find memories that may be contradicted.
 const LOOKED_FOR: usize = 8;
 
+/// Number of memories that are read and compared.
 const COMPARED: usize = 6;
 
-/// Number of words that are looked at in a text that claims nothing.
+/// Number of words taken from a text without claims.
 const MOST_WORDS: usize = 200;
 
-/// More would be a list, not a hint.
+/// Maximum number of hints for one memory.
 const MOST_HINTS: usize = 2;
 
-/// Maximum age of a view. A new one costs more than everything else here; until then it lacks the
+/// Maximum age of a view. A new view costs more than all other steps; until then it lacks the
 /// latest writes of other processes.
 const VIEW_LASTS: Duration = Duration::from_secs(2);
 
-/// Number of files from which on none is read for a hint where there is no index.
+/// Number of files from which no file is read for a hint where there is no index.
 const MANY_FILES: usize = 256;
 
-/// What speaks for it that the later of two memories contradicts the earlier one.
+/// Returns the evidence that the later of two memories contradicts the earlier one.
 pub fn contradiction_between(_engine: &Engine, one: &Memory, other: &Memory) -> Option<Evidence> {
     let (older, newer) = match one.timestamp.utc() <= other.timestamp.utc() {
         true => (one, other),
@@ -61,7 +66,7 @@ pub fn contradiction_between(_engine: &Engine, one: &Memory, other: &Memory) -> 
     crate::lifecycle::contradiction(older, newer).map(redacted)
 }
 
-/// What is to be told of the memory in the file `name`, just written, as `policy` says.
+/// Returns the hints that `policy` wants about the memory in the file `name`, which was just written.
 pub(in crate::engine) fn notice(
     engine: &Engine,
     name: &str,
@@ -87,7 +92,7 @@ pub(in crate::engine) fn notice(
         let Some(other) = rows::read_memory(&engine.live, &other) else {
             continue;
         };
-        // Whoever names it knows it.
+        // A memory that it links to or supersedes needs no hint.
         let known = memory.links.iter().map(|link| &link.to);
         let mut known = known.chain(&memory.supersedes);
         if other.superseded_by.is_some() || known.any(|id| is_called(&other.stem, id)) {
@@ -122,7 +127,7 @@ pub(in crate::engine) fn notice(
     noticed
 }
 
-/// Of what this process wrote last, what may be contradicted, or has this text.
+/// Returns memories that this process wrote last and that are contradicted or have the same text.
 fn recent_like(engine: &Engine, claims: &Claims, text: u128) -> Vec<String> {
     let recent = locked(&engine.writer.recent);
     let like = recent.written.iter().rev();
@@ -136,7 +141,7 @@ fn recent_like(engine: &Engine, claims: &Claims, text: u128) -> Vec<String> {
         .collect()
 }
 
-/// The current memories of the namespace that share most of `words`. None is no reason to fail.
+/// Returns the current memories of the namespace that share most of `words`; none on an error.
 fn sharing_rare_words(engine: &Engine, words: &[String], memory: &Memory) -> Vec<String> {
     let Some(snapshot) = recent_view(engine) else {
         return Vec::new();
@@ -157,8 +162,8 @@ fn sharing_rare_words(engine: &Engine, words: &[String], memory: &Memory) -> Vec
     found.unwrap_or_default()
 }
 
-/// A view of the store that lacks at most what this process wrote last; `None` where an answer
-/// would have to wait for many files to be read.
+/// Returns a view of the store that lacks at most the latest writes of this process; `None` where
+/// many files would have to be read first.
 fn recent_view(engine: &Engine) -> Option<Arc<dyn Snapshot>> {
     if let Some(committed) = committed_beside_own(engine) {
         return Some(committed);
@@ -184,8 +189,8 @@ fn recent_view(engine: &Engine) -> Option<Arc<dyn Snapshot>> {
     Some(view)
 }
 
-/// What is committed, where nothing waits beside it but what this process wrote last: that is
-/// known without a segment being made of it.
+/// Returns the committed snapshot if only files that this process wrote last are pending: these are
+/// in memory, so no segment has to be made of them.
 fn committed_beside_own(engine: &Engine) -> Option<Arc<dyn Snapshot>> {
     let freshness = engine.live.try_freshness()?;
     let recent = locked(&engine.writer.recent);
@@ -195,7 +200,7 @@ fn committed_beside_own(engine: &Engine) -> Option<Arc<dyn Snapshot>> {
     committed.filter(|_| is_all_own).map(Arc::clone)
 }
 
-/// Whether there is an index, or so few files that none is missed.
+/// Whether there is an index, or so few files that reading them is cheap.
 fn is_indexed(engine: &Engine) -> bool {
     let committed = engine.live.index.snapshot(&Overlay::default());
     committed.is_ok_and(|committed| !committed.is_empty())
@@ -207,20 +212,20 @@ fn is_indexed(engine: &Engine) -> bool {
 }
 
 impl Noticed {
-    /// Whether this one is told already, or enough are.
+    /// Whether this memory is listed already, or the maximum is reached.
     fn has_hinted_at(&self, stem: &Stem) -> bool {
         let mut told = self.contradicted.iter();
         self.contradicted.len() == MOST_HINTS || told.any(|known| known.stem == *stem)
     }
 }
 
-/// The same for texts that differ in blanks only.
+/// Returns a hash of a text that ignores white space.
 fn text_key(text: &str) -> u128 {
     let words: Vec<&str> = text.split_whitespace().collect();
     crate::files::digest(words.join(" ").as_bytes())
 }
 
-/// Words that look for a text that claims nothing. Long ones are rare, as a rule.
+/// Returns the longest words of a text without claims. Long words are usually rare.
 fn longest_words(text: &str) -> Vec<String> {
     let mut words: Vec<&str> = text.split_whitespace().take(MOST_WORDS).collect();
     words.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
@@ -229,7 +234,7 @@ fn longest_words(text: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// Without credentials: it is shown to whoever asks.
+/// Redacts credentials in the evidence, which is shown to callers.
 fn redacted(evidence: Evidence) -> Evidence {
     Evidence {
         older: secrets::redact(&evidence.older),

@@ -1,7 +1,7 @@
-//! What the program can do: one operation a file, under its own name.
+//! Operations of the program: one per file, under its own name.
 //!
 //! Operations are functions over the parts of the engine. They never ask who is calling: what differs
-//! between callers comes in as values. None answers from the index alone.
+//! between callers is passed as values. None answers from the index alone.
 
 pub(in crate::engine) mod adopt_notes;
 pub(in crate::engine) mod bulk;

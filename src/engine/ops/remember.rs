@@ -1,4 +1,4 @@
-//! Puts a new memory in place.
+//! Stores a new memory.
 
 use crate::engine::error::EngineError;
 use crate::engine::live::{names, rows};
@@ -18,11 +18,12 @@ use crate::model::{
     normalized_namespace,
 };
 
-/// What became of a memory that was to be stored.
+/// Result of storing a memory.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stored {
+    /// The memory was written, or is there already.
     Written(Box<Remembered>),
-    /// Nothing was written: one of these may be meant.
+    /// Nothing was written; the memory may be one of these.
     Suggested(Vec<Suggestion>),
 }
 
@@ -32,16 +33,16 @@ impl Stored {
     }
 }
 
-/// A text as texts are compared for being the same.
+/// Normalizes a text for comparison: single blanks, lower case.
 fn words_of(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").to_lowercase()
 }
 
-/// Writes a memory; when this returns it survives the end of the process and of the power.
+/// Writes a memory; when this returns, it is synced to the disk.
 ///
 /// With an idempotency `key`, a second call with the same key and user writes nothing and
-/// returns the first one's memory. Memories named in `supersedes` are marked.
+/// returns the memory of the first one. Memories named in `supersedes` are marked.
 ///
 /// # Errors
 ///
@@ -58,9 +59,9 @@ pub fn remember(
     }
 }
 
-/// As [`remember`], and does what `policy` says about memories that say the same, have
-/// to do with it, or speak against it. A memory that supersedes another one is always stored,
-/// and none is kept from being stored because it may contradict another one.
+/// As [`remember`], and applies `policy` to memories that are duplicates, related or
+/// contradicted. A memory that supersedes another one is always stored, and a possible
+/// contradiction never prevents a write.
 ///
 /// # Errors
 ///
@@ -116,15 +117,15 @@ pub fn remember_as(
     }))
 }
 
-/// What comes of asking for the right to be the first with a key or a name.
+/// Result of claiming an idempotency key or a name.
 enum Claim {
-    /// This memory was.
+    /// The memory that has it already.
     Known(Stem),
-    /// Nobody was, and nobody else is while the lock is held. `None`: there is nothing to be first with.
+    /// Nobody has it, nor gets it while the lock is held. `None`: there is no key or name.
     New(Option<Lock>),
 }
 
-/// Has `memory` state its idempotency key. Of two calls with one key only one writes.
+/// Adds the idempotency key to `memory`. Of two calls with one key only one writes.
 fn claim_key(
     engine: &Engine,
     memory: &mut NewMemory,
@@ -142,7 +143,7 @@ fn claim_key(
     })
 }
 
-/// Of two memories with one name, which the policy reads from their metadata, only one is new.
+/// Claims the name that the policy reads from the metadata: of two memories with one name only one is new.
 fn claim_name(
     engine: &Engine,
     memory: &NewMemory,
@@ -158,7 +159,7 @@ fn claim_name(
     Ok(known.map_or(Claim::New(Some(lock)), Claim::Known))
 }
 
-/// Where a title names one memory, holds it until the memory is written.
+/// Locks the title until the memory is written, if the policy compares titles.
 fn claim_title(
     engine: &Engine,
     memory: &NewMemory,
@@ -172,7 +173,7 @@ fn claim_title(
     }
 }
 
-/// Where texts are compared, holds this one until the memory is written.
+/// Locks the text until the memory is written, if the policy compares texts.
 fn claim_text(
     engine: &Engine,
     memory: &NewMemory,
@@ -188,7 +189,7 @@ fn claim_text(
     }
 }
 
-/// Gives the memory `stem` the new text.
+/// Updates the memory `stem` with the new one.
 fn renewed(
     engine: &Engine,
     stem: &Stem,
@@ -199,7 +200,7 @@ fn renewed(
     Ok(Stored::written(renewed))
 }
 
-/// The memories that `memory` supersedes, which it names by their stems from then on.
+/// Resolves the memories that `memory` supersedes, and replaces their ids in it by stems.
 fn resolve_superseded(engine: &Engine, memory: &mut NewMemory) -> Result<Vec<Stem>, EngineError> {
     let ids = memory.supersedes.iter();
     let stems = ids.map(|id| names::resolve(&engine.live, id).map(|(stem, _)| stem));
@@ -209,8 +210,8 @@ fn resolve_superseded(engine: &Engine, memory: &mut NewMemory) -> Result<Vec<Ste
     Ok(superseded)
 }
 
-/// Marks the memories that the new one, `stem`, supersedes. It says so itself; the marks are for
-/// readers.
+/// Marks the memories that the new one, `stem`, supersedes. The new one names them itself; the marks
+/// are for readers.
 fn mark_superseded(engine: &Engine, superseded: &[Stem], stem: &Stem) {
     for old in superseded {
         let mark = superseded_by(stem);
@@ -220,7 +221,7 @@ fn mark_superseded(engine: &Engine, superseded: &[Stem], stem: &Stem) {
     }
 }
 
-/// Checks what a memory states, and settles its namespace.
+/// Checks the values of a memory, and settles its namespace.
 pub(in crate::engine) fn check_new(
     engine: &Engine,
     memory: &mut NewMemory,
@@ -262,7 +263,7 @@ fn written_with(engine: &Engine, key: &str, user: &str) -> Result<Option<Stem>, 
     Ok(names.find(|name| is_it(name)).map(|name| stem_of(&name)))
 }
 
-/// What `memory` is called by, if the policy has a name for it and it states all of that.
+/// Returns the name of `memory` by the keys of the policy; empty if it lacks one of them.
 fn names<'a>(memory: &'a NewMemory, policy: &'a WritePolicy) -> Vec<(&'a str, &'a str)> {
     let text = |key: &'a String| {
         let mut metadata = memory.metadata.iter();

@@ -1,7 +1,7 @@
-//! How often clients began to work with a store.
+//! Number of sessions of clients with a store.
 //!
-//! Each beginning is a record in the journal of this copy, so that several servers lose none of
-//! them, and the counts of several machines add up.
+//! Each start of a session is a record in the journal of this copy, so that several servers lose none
+//! of them, and the counts of several machines add up.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use crate::engine::parts::Engine;
 use crate::journal::{Record, SESSION};
 use crate::model::Stem;
 
-/// Maximum number of memories of a source that are named, to recognize it.
+/// Maximum number of memories of a source that are recorded to recognize it.
 const MOST_NAMED: usize = 256;
 
-/// Notes that a session begins, but on a read-only store; how many there were, this one
-/// included.
+/// Records the start of a session, except on a read-only store; returns the number of sessions, this
+/// one included.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub fn begin_session(engine: &Engine) -> Result<usize, EngineError> {
     sessions(engine)
 }
 
-/// How many sessions were begun, on all machines whose journals are here.
+/// Counts the sessions that were started, on all machines whose journals are here.
 ///
 /// # Errors
 ///
@@ -51,8 +51,8 @@ pub fn sessions(engine: &Engine) -> Result<usize, EngineError> {
     Ok(carried.fold(begun.len(), usize::saturating_add))
 }
 
-/// Notes that clients began to work `count` times with the source of an import, whose memories
-/// are `stems`. Of the numbers that one source tells at several imports, the highest counts.
+/// Records that the source of an import, whose memories are `stems`, had `count` sessions. Of the
+/// counts of one source at several imports, the highest is used.
 pub(in crate::engine) fn carry_sessions(
     engine: &Engine,
     count: usize,
@@ -77,10 +77,10 @@ pub(in crate::engine) fn carry_sessions(
     Ok(engine.live.journal.record(vec![record])?)
 }
 
-/// What follows the number in the record of an import.
+/// Text after the number in the record of an import.
 const COUNTED_THERE: &str = "sessions where these memories were imported from";
 
-/// What the imports from one source came to.
+/// Sessions of one source, from all imports of it.
 struct ImportedSessions {
     memories: BTreeSet<String>,
     count: usize,
@@ -92,7 +92,7 @@ impl ImportedSessions {
     }
 }
 
-/// Puts the records of imports together that name the same memories.
+/// Merges the records of imports that name the same memories.
 fn by_source(records: Vec<Record>) -> Vec<ImportedSessions> {
     let mut sources: Vec<ImportedSessions> = Vec::new();
     for record in records {

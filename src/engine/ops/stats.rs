@@ -1,4 +1,4 @@
-//! The store in numbers.
+//! Counts of a store.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,36 +13,42 @@ use crate::index::{AsOf, Query, Snapshot};
 use crate::lifecycle::FLAGGED_BELOW;
 use crate::model::{Filter, Stem, Visibility};
 
-/// How many memories there are, and of what sort.
+/// Counts of memories by state, kind and other fields.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stats {
-    /// All live memories.
+    /// Number of live memories.
     pub memories: usize,
-    /// Of these, those that searches find.
+    /// Number of live memories that searches return.
     pub current: usize,
-    /// Those whose life has ended, and that are not archived yet.
+    /// Number of live memories that have expired and are not archived yet.
     pub expired: usize,
-    /// Those that another live memory replaces.
+    /// Number of live memories that another live memory supersedes.
     pub superseded: usize,
+    /// Number of archived memories.
     pub archived: usize,
-    /// Of the live memories, by word of the vocabulary; none stated is not counted.
+    /// Number of live memories by kind; memories that state none are not counted.
     pub kinds: BTreeMap<String, usize>,
+    /// Number of live memories by scope.
     pub scopes: BTreeMap<String, usize>,
+    /// Number of live memories by tier.
     pub tiers: BTreeMap<String, usize>,
-    /// How many distinct topics, users and namespaces there are.
+    /// Number of distinct topics.
     pub topics: usize,
+    /// Number of distinct users.
     pub users: usize,
+    /// Number of distinct namespaces.
     pub namespaces: usize,
-    /// Memories that have links, or supersede another.
+    /// Number of memories that have links or supersede another memory.
     pub linked: usize,
-    /// Of the memory files.
+    /// Total size of the memory files in bytes.
     pub bytes: u64,
+    /// Timestamp of the oldest memory.
     pub oldest: Option<DateTime<Utc>>,
+    /// Timestamp of the newest memory.
     pub newest: Option<DateTime<Utc>>,
 }
 
-/// Counts the memories that pass `filter`, whatever its visibility. The archive is counted
-/// whole.
+/// Counts the memories that pass `filter`, whatever its visibility. All archived memories are counted.
 ///
 /// # Errors
 ///
@@ -51,8 +57,8 @@ pub fn stats(engine: &Engine, filter: &Filter) -> Result<Stats, EngineError> {
     index_recovery::mending(&engine.live, || stats_now(engine, filter))
 }
 
-/// The current memories that pass `filter` and are hardly believed: below [`FLAGGED_BELOW`] as of
-/// now; the newest first.
+/// Returns the current memories that pass `filter` and whose confidence is below [`FLAGGED_BELOW`] as of
+/// now, newest first.
 ///
 /// # Errors
 ///
@@ -171,8 +177,8 @@ fn count(
     Ok(rows::page_of(&engine.live, snapshot, &filter, 0..0)?.0)
 }
 
-/// How many of the memories that pass `filter` live now and no longer at the moment `until`, unless
-/// they are used. Its visibility is not looked at.
+/// Counts the memories that pass `filter` and expire between now and `until`, unless they are used
+/// before. The filter's visibility is ignored.
 ///
 /// # Errors
 ///
@@ -196,8 +202,8 @@ pub fn ending_by(
     })
 }
 
-/// The values of a facet (`topics`, `namespace`, `user`, …) with their numbers of live memories,
-/// the commonest first.
+/// Returns the values of a facet (`topics`, `namespace`, `user`, …) with their numbers of live memories,
+/// the most frequent first.
 ///
 /// # Errors
 ///

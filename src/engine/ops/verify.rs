@@ -1,4 +1,4 @@
-//! Proves that every file is sound, and indexed as it is.
+//! Checks that every file is sound and indexed correctly.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -17,21 +17,21 @@ use crate::format::MAX_INDEXED_BYTES;
 use crate::index::{IndexError, Snapshot};
 use crate::model::{Memory, Problem, Stem, plain_id};
 
-/// What a comparison of files and index showed.
+/// Result of a comparison of files and index.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Proof {
-    /// Files whose bytes were compared.
+    /// Number of live files whose bytes were compared.
     pub files: usize,
-    /// What is wrong with files.
+    /// Problems of files.
     pub findings: Vec<Finding>,
-    /// Where the index differs from the files, or from itself, in sentences.
+    /// Differences of the index from the files, or within the index, as sentences.
     pub index_faults: Vec<String>,
-    /// What of the history cannot be read, in sentences.
+    /// Faults of the git history, as sentences.
     pub git_faults: Vec<String>,
 }
 
 impl Proof {
-    /// Whether everything is as it should be; notes do not count.
+    /// Whether there are no faults and no problems; notes do not count.
     pub fn is_sound(&self) -> bool {
         self.index_faults.is_empty()
             && self.git_faults.is_empty()
@@ -42,25 +42,25 @@ impl Proof {
     }
 }
 
-/// Looks at a file that differs from the index before it is called a fault: somebody may be
-/// writing all the time.
+/// Number of comparisons of a differing file before it is reported as a fault, as it may be changing
+/// all the time.
 const MAX_LOOKS: usize = 3;
 
-/// Compares every file's bytes with what is indexed, and checks names, ids, references, the
-/// index's own files and the history. Mends nothing by itself; as every operation, it makes an unusable
-/// index anew and clears what interrupted writes left.
+/// Compares every file's bytes with the index, and checks names, ids, references, the index's own
+/// files and the history. Repairs nothing itself; as every operation, it rebuilds an unusable
+/// index and removes leftovers of interrupted writes.
 ///
 /// # Errors
 ///
 /// Fails if the directory cannot be read, or if the index can be neither read nor made.
 pub fn verify(engine: &Engine) -> Result<Proof, EngineError> {
-    // Before anything is opened, and so mended.
+    // Before the index is opened, and so repaired.
     let mut index_faults = match engine.live.index.damaged_parts() {
         Ok(parts) => parts
             .into_iter()
             .map(|part| format!("{part} is damaged"))
             .collect(),
-        // The machine lacks something: nothing can be said of the index.
+        // An error of the machine proves no fault of the index.
         Err(error @ IndexError::Failed { .. }) => return Err(error.into()),
         Err(error) => vec![error.to_string()],
     };
@@ -95,7 +95,7 @@ pub fn verify(engine: &Engine) -> Result<Proof, EngineError> {
     })
 }
 
-/// The files of memories that were `purged`, and are there all the same.
+/// Returns a finding for each file of a memory that was `purged`.
 fn back_again(
     engine: &Engine,
     seen: &FolderFindings,
@@ -122,7 +122,7 @@ fn back_again(
 /// Reads every file of `place`.
 fn read_through(engine: &Engine, place: Place) -> Result<FolderFindings, EngineError> {
     let listing = match engine.live.store.list(place) {
-        // It is a finding of its own.
+        // A finding of its own.
         Err(FilesError::Link { .. }) if place == Place::Archive => Listing::default(),
         other => other?,
     };
@@ -146,7 +146,7 @@ fn read_through(engine: &Engine, place: Place) -> Result<FolderFindings, EngineE
                 seen.hashes.insert(name.to_owned(), version.hash);
                 seen.refer(name, &parse(&version.entry, &version.bytes));
                 let mut problems = status::problems(engine, &version);
-                // A note without one may be replaced or forgotten, and is kept as it was.
+                // A note without a frontmatter may be replaced or forgotten, and is archived as it was.
                 if place == Place::Archive {
                     problems.retain(|problem| *problem != Problem::NoFrontmatter);
                 }
@@ -165,7 +165,7 @@ fn read_through(engine: &Engine, place: Place) -> Result<FolderFindings, EngineE
     Ok(seen)
 }
 
-/// Where the index differs from the files, in sentences.
+/// Returns the differences of the index from the files, as sentences.
 fn index_faults(
     engine: &Engine,
     old: &dyn Snapshot,
@@ -181,7 +181,7 @@ fn index_faults(
     let gone = names.filter(|name| !live.hashes.contains_key(*name));
     doubtful.extend(gone.map(str::to_owned));
     let mut faults = Vec::new();
-    // What changed while all files were read is compared anew; a fault stays one.
+    // Files that changed during the reading are compared again; a fault stays one.
     for _ in 0..MAX_LOOKS {
         if doubtful.is_empty() {
             return Ok(Vec::new());
@@ -196,7 +196,7 @@ fn index_faults(
             let Some(fault) = index_fault(snapshot.as_ref(), &name, seen) else {
                 continue;
             };
-            // The last good text of a file in flux is searched for a moment more.
+            // The last good text of a file in flux stays indexed for a moment.
             if engine
                 .live
                 .freshness()
@@ -204,7 +204,7 @@ fn index_faults(
             {
                 continue;
             }
-            // What changed while the index was brought up to date says nothing of it.
+            // A file that changed during the update of the index proves nothing.
             if on_disk(engine, &name) == seen {
                 faults.push(fault);
             }
@@ -224,8 +224,8 @@ fn on_disk(engine: &Engine, name: &str) -> OnDisk {
     }
 }
 
-/// Texts that interrupted changes left under names that nobody reads. Where this process may
-/// write, they have become conflict copies by now.
+/// Returns the files with texts that interrupted changes left under temporary names. Where this
+/// process may write, they have become conflict copies by now.
 fn unseen_texts(engine: &Engine) -> Result<Vec<Finding>, EngineError> {
     let temps = engine.live.store.list(Place::Files)?.temps;
     let left = engine.live.directory.unseen_texts(Place::Files, &temps);
@@ -238,16 +238,16 @@ fn unseen_texts(engine: &Engine) -> Result<Vec<Finding>, EngineError> {
         .collect())
 }
 
-/// What lies under a name.
+/// State of a file on disk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnDisk {
-    /// A text, by its hash.
+    /// Hash of its text.
     Text(u128),
     Missing,
     Unreadable,
 }
 
-/// How the index differs from what lies under `name`, in a sentence.
+/// Returns the difference of the index from the file `name`, as a sentence.
 fn index_fault(snapshot: &dyn Snapshot, name: &str, seen: OnDisk) -> Option<String> {
     let difference = match (seen, snapshot.indexed(name)) {
         (OnDisk::Text(hash), Some(indexed)) if hash == indexed.hash => return None,
@@ -260,13 +260,13 @@ fn index_fault(snapshot: &dyn Snapshot, name: &str, seen: OnDisk) -> Option<Stri
     Some(format!("{name} {difference}"))
 }
 
-/// What reading all files of one folder showed.
+/// Findings of one folder, from all its files.
 struct FolderFindings {
     place: Place,
-    /// By name, of every file that could be read.
+    /// Hash of each readable file, by name.
     hashes: HashMap<String, u128>,
     stems: HashSet<Stem>,
-    /// What memories were called where they come from, in lower case.
+    /// Ids of memories in their former systems, in lower case.
     former_ids: HashSet<String>,
     references: Vec<Reference>,
     findings: Vec<Finding>,
@@ -313,7 +313,7 @@ impl FolderFindings {
             }));
     }
 
-    /// The memories that are live and `archived` at once: neither can be moved.
+    /// Returns the files that are live and `archived` at once, which cannot be moved.
     fn both(&self, archived: &FolderFindings) -> Vec<Finding> {
         let twice = self.hashes.iter().filter_map(|(name, hash)| {
             let other = archived.hashes.get(name)?;
@@ -328,13 +328,13 @@ impl FolderFindings {
     }
 }
 
-/// References of live memories to themselves, and to what is neither live nor archived.
+/// Finds references of live memories to themselves, and to memories that are neither live nor archived.
 fn dangling(live: &FolderFindings, archived: &FolderFindings) -> Vec<Finding> {
     if live.references.is_empty() {
         return Vec::new();
     }
     let stems = live.stems.iter().chain(&archived.stems);
-    // Short names are found whatever their letters' case.
+    // Short ids are compared without case.
     let known: HashSet<String> = stems
         .flat_map(|stem| [plain_id(stem.as_str()), stem.short().to_owned()])
         .collect();

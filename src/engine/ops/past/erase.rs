@@ -1,12 +1,12 @@
-//! Takes purged memories out of the store's history, too.
+//! Removes purged memories from the store's history, too.
 //!
-//! Promises: only in a repository that was made for the store, and never in a remote: what has to be
-//! said there is the person's to say. What is erased was purged before, so that no machine brings it
-//! back. A run that was killed is ended by the next one.
+//! Promises: only in a repository that was made for the store, and never in a remote: the user runs
+//! the command for that. What is erased was purged before, so that no machine brings it
+//! back. A run that was killed is completed by the next one.
 //!
-//! Under the locks of commits and of the remote: every commit that any reference leads to is made
-//! anew without the memory's files and texts, the branch moves last, the reference logs follow, and
-//! objects that nobody names any more and that hold a text are removed, out of packs as well
+//! Under the locks of commits and of the remote: every commit reachable from a reference is
+//! rewritten without the memory's files and texts, the branch moves last, the reference logs follow, and
+//! unreachable objects that hold a text are removed, out of packs as well
 //! (`git/upkeep/rewrite`, `git/upkeep/packing`). The same history gives the same commits, so a run
 //! that was killed is done again.
 
@@ -22,30 +22,31 @@ use crate::git;
 use crate::git::{Owner, Repository, Rewritten};
 use crate::model::Stem;
 
-/// What was taken out of the history.
+/// Result of an erasure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Erased {
-    /// How many commits were made anew.
+    /// Number of rewritten commits.
     pub commits: usize,
-    /// How many texts are gone from the disk.
+    /// Number of texts removed from the disk.
     pub texts: usize,
+    /// Remote that still has the old history.
     pub remote: Option<RemoteHistory>,
 }
 
-/// A remote whose history is the old one.
+/// A remote that still has the old history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteHistory {
-    /// Without anything secret.
+    /// Address without credentials.
     pub address: String,
-    /// What has git replace the remote's branch by the one that is here.
+    /// Command that replaces the remote's branch by the local one.
     pub command: String,
 }
 
-/// The memory called `id`, live, forgotten or purged, and a name of its file.
+/// Returns the memory called `id`, live, forgotten or purged, and a name of its file.
 ///
 /// # Errors
 ///
-/// Fails if there was none, or if more than one is called so.
+/// Fails if there is none, or if several are called so.
 pub fn resolve_for_erasing(engine: &Engine, id: &str) -> Result<(Stem, String), EngineError> {
     match purge::find_for_purging(engine, id) {
         Err(EngineError::NotFound(_)) => {}
@@ -59,11 +60,11 @@ pub fn resolve_for_erasing(engine: &Engine, id: &str) -> Result<(Stem, String), 
     matches.only()
 }
 
-/// The remote that would still have what [`erase`] takes out.
+/// Returns the remote that would still have the history that [`erase`] rewrites.
 ///
 /// # Errors
 ///
-/// Fails if this history is not to be rewritten.
+/// Fails if this history may not be rewritten.
 pub fn check_erasing(engine: &Engine) -> Result<Option<RemoteHistory>, EngineError> {
     engine.writer.check_writable()?;
     remote_of(&history_to_rewrite(engine)?)
@@ -95,15 +96,15 @@ fn history_to_rewrite(engine: &Engine) -> Result<Repository, EngineError> {
     }
 }
 
-/// Rewrites the history so that no commit holds a text that one of these purged memories had.
+/// Rewrites the history so that no commit holds a text of one of these purged memories.
 ///
 /// # Errors
 ///
-/// Fails if this history is not to be rewritten, if a live memory has one of the texts, or if
-/// somebody is at work in the repository. Then it can be done again.
+/// Fails if this history may not be rewritten, if a live memory has one of the texts, or if another
+/// process uses the repository. Then it can be done again.
 pub fn erase(engine: &Engine, purged: &[(Stem, String)]) -> Result<Erased, EngineError> {
     engine.writer.check_writable()?;
-    // What is fetched meanwhile would bring the texts back.
+    // A fetch meanwhile would bring the texts back.
     let _still = Lock::take(&engine.live.state().join("exchange.lock"), "the remote")?;
     let _lock = git_work::lock_repository(&engine.history)?;
     let repository = history_to_rewrite(engine)?;
@@ -141,7 +142,7 @@ fn remote_of(repository: &Repository) -> Result<Option<RemoteHistory>, EngineErr
     };
     let branch = repository.branch();
     let name = repository.get("remote").unwrap_or_default();
-    // Only what was seen there is replaced, and nothing that somebody sent since.
+    // Replaces only the state that was seen there, and no later push.
     let lease = match repository.reference(&remote.seen_ref())? {
         Some(seen) => format!("--force-with-lease={branch}:{seen}"),
         None => "--force".to_owned(),

@@ -1,8 +1,8 @@
-//! Removes from the archive the earlier texts of memories that the history holds as well.
+//! Removes earlier texts of memories from the archive if the history holds them as well.
 //!
-//! Each update of a memory leaves its earlier text in the archive. Promises: what no commit of the
-//! store's own repository holds, byte for byte, stays; so does what was forgotten, and any text that
-//! went for another reason. `restore ID@REV` brings back what is removed.
+//! Each update of a memory leaves its earlier text in the archive. Promises: a text that no commit of
+//! the store's own repository holds, byte for byte, stays; so do forgotten memories, and any text that
+//! was archived for another reason. `restore ID@REV` brings back what is removed.
 
 use chrono::{DateTime, Utc};
 
@@ -17,21 +17,21 @@ use crate::engine::parts::Engine;
 use crate::files::{Place, Replaced};
 use crate::git::Id;
 
-/// The word for it in the journal and in commits.
+/// Name of the operation in the journal and in commits.
 const REMOVE: &str = "gc";
 
-/// Why, in the journal.
+/// Reason in the journal.
 const WHY: &str = "an earlier text that the history holds";
 
-/// Number of memories that may always go at once. Beyond it, one in [`SHARE`] of all may: other
-/// machines stop when a fifth is gone within a day.
+/// Number of memories that may always be removed at once. Beyond it, one in [`SHARE`] of all may:
+/// other machines stop when a fifth is gone within a day.
 const FEW: usize = 5;
 
 const SHARE: usize = 10;
 
-/// Removes the earlier texts that lie in the archive for longer than the settings say and that a
-/// commit holds, the oldest first and no more than a tenth of all memories; with `dry_run` only
-/// says which.
+/// Removes the earlier texts that are in the archive for longer than the setting and that a commit
+/// holds, the oldest first and at most a tenth of all memories; with `dry_run` only returns
+/// them.
 ///
 /// # Errors
 ///
@@ -71,7 +71,7 @@ pub fn remove_replaced(engine: &Engine, dry_run: bool) -> Result<Vec<Moved>, Eng
         if !dry_run {
             match engine.writer.remove((Place::Archive, &name), &version)? {
                 Replaced::Done => engine.writer.note_change_because(REMOVE, &name, Some(WHY)),
-                // Somebody wrote it in this moment.
+                // Another process wrote it meanwhile.
                 Replaced::Stale | Replaced::KeptOther => continue,
             }
         }
@@ -80,7 +80,7 @@ pub fn remove_replaced(engine: &Engine, dry_run: bool) -> Result<Vec<Moved>, Eng
     Ok(removed)
 }
 
-/// The files of the earlier texts that were put into the archive before a moment, the oldest first.
+/// Returns the files of the earlier texts that were archived before a moment, the oldest first.
 fn outlived(archived: Vec<Forgotten>, before: DateTime<Utc>) -> Vec<String> {
     let is_outlived = |one: &Forgotten| {
         let why = one.record.as_ref().and_then(|record| record.why.as_deref());

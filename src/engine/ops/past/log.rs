@@ -1,13 +1,13 @@
-//! What happened to the memories, and what they said before.
+//! History of the memories and their earlier texts.
 //!
 //! Promises: a memory is followed by its stem, through the archive, moves between folders, and
-//! times when it was not there; commits that did not touch the store are passed over; nothing is
-//! written. Works for stores that can only be read. Committing what waits first is the caller's.
+//! times when it did not exist; commits that did not touch the store are skipped; nothing is
+//! written. Works for read-only stores. The caller commits pending changes first.
 //!
 //! The commits are walked, newest first. A commit touched the store if the ids of `files/`,
 //! `archive/`, `tombstones/` or the settings differ from those of every parent; it touched a memory
-//! if what lies under its stem, in whatever folder, differs. Folders are read raw, each once. An id
-//! is looked for among the live memories, then the forgotten ones, then all names there ever were.
+//! if the files under its stem, in whatever folder, differ. Tree objects are read raw, each once. An id
+//! is resolved among the live memories, then the forgotten ones, then all names of the history.
 
 use chrono::{DateTime, Utc};
 
@@ -25,52 +25,58 @@ use crate::git;
 use crate::git::{CommitInfo, Id};
 use crate::model::{Stem, plain_id};
 
-/// One commit, as far as people want to know.
+/// One commit, as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastChange {
-    /// The commit's whole id.
+    /// Full commit id.
     pub commit: String,
+    /// Time of the commit.
     pub at: DateTime<Utc>,
-    /// What happened: the commit's first line.
+    /// First line of the commit's message.
     pub what: String,
-    /// Whom the commit names; empty where it names nobody.
+    /// Agents that the commit names; empty where it names none.
     pub agents: Vec<String>,
+    /// Users that the commit names.
     pub users: Vec<String>,
+    /// Tools that the commit names.
     pub tools: Vec<String>,
-    /// Who committed, by name.
+    /// Name of the committer.
     pub author: String,
-    /// What was done to which memories, by their short ids, as far as the commit says so.
+    /// Operation and short id of each changed memory, as far as the message lists them.
     pub memories: Vec<(String, String)>,
 }
 
 impl PastChange {
-    /// The first ten digits of the commit's id.
+    /// Returns the first ten digits of the commit's id.
     pub fn short(&self) -> &str {
         self.commit.get(..10).unwrap_or(&self.commit)
     }
 }
 
-/// Some commits, newest first.
+/// A page of commits, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Log {
-    /// The memory that was asked for.
+    /// Memory that was asked for.
     pub stem: Option<Stem>,
+    /// Commits, newest first.
     pub changes: Vec<PastChange>,
-    /// There are older ones.
+    /// Whether there are older ones.
     pub has_more: bool,
 }
 
 /// Two texts of one memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Versions {
+    /// Stem of the memory.
     pub stem: Stem,
-    /// `None` if it never said anything else than now.
+    /// Earlier text; `None` if there was no other text.
     pub before: Option<PastText>,
+    /// Present text.
     pub now: PastText,
 }
 
-/// The newest `most` commits that touched the store; with an `id`, those that touched that
-/// memory, be it live, forgotten or gone.
+/// Returns the newest `most` commits that touched the store; with an `id`, those that touched that
+/// memory, whether live, forgotten or gone.
 ///
 /// # Errors
 ///
@@ -99,7 +105,7 @@ pub fn log(engine: &Engine, id: Option<&str>, most: usize) -> Result<Log, Engine
     Ok(log)
 }
 
-/// What the live or forgotten memory called `id` is called in lists; `None` if there is none.
+/// Returns the headline of the live or forgotten memory called `id`; `None` if there is none.
 pub fn headline(engine: &Engine, id: &str) -> Option<String> {
     let found =
         names::resolve(&engine.live, id).or_else(|_| names::resolve_archived(&engine.live, id));
@@ -108,8 +114,7 @@ pub fn headline(engine: &Engine, id: &str) -> Option<String> {
     Some(memory.headline().to_owned())
 }
 
-/// As [`headline`], as of the commit of that whole id; of a memory that it deleted, as of
-/// before.
+/// As [`headline`], as of the commit of that full id; of a memory that it deleted, as of its parent.
 pub fn headline_at(engine: &Engine, id: &str, commit: &str) -> Option<String> {
     let headline = || -> Result<Option<String>, EngineError> {
         let history = past_commits::history(&engine.history)?;
@@ -129,8 +134,8 @@ pub fn headline_at(engine: &Engine, id: &str, commit: &str) -> Option<String> {
     headline().ok().flatten()
 }
 
-/// What the memory called `id` says now, and what it said at `revision`; without one, the
-/// newest text that was another.
+/// Returns the present text of the memory called `id`, and its text at `revision`; without a revision,
+/// the newest text that differs.
 ///
 /// # Errors
 ///
@@ -165,7 +170,7 @@ pub fn versions(
     Ok(Versions { stem, before, now })
 }
 
-/// The memory called `id`: a live one, else a forgotten one, else one that was there once.
+/// Returns the memory called `id`: a live one, else a forgotten one, else one from the history.
 pub(in crate::engine) fn resolve_ever(
     engine: &Engine,
     history: &PastCommits,
@@ -190,7 +195,7 @@ pub(in crate::engine) fn resolve_ever(
     }
 }
 
-/// The file of the memory `stem`, live or forgotten.
+/// Returns the file of the memory `stem`, live or forgotten.
 pub(in crate::engine) fn present(
     engine: &Engine,
     stem: &Stem,

@@ -1,8 +1,8 @@
-//! What undoing a commit comes to, decided as a whole before anything is done.
+//! Plan of an undo, made as a whole before anything is done.
 //!
-//! Promises: a plan deletes nothing, and overwrites no text that is not in the history; what was
-//! changed since is merged, or refused. Making a plan changes nothing. Doing it is the business of
-//! `undo`.
+//! Promises: a plan deletes nothing, and overwrites no text that is not in the history; later changes
+//! are merged, or the plan refuses. Making a plan changes nothing. `undo` performs
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,16 +18,16 @@ use crate::git;
 use crate::git::{CommitInfo, Id, PathChange};
 use crate::model::Stem;
 
-/// What becomes of one file when a commit is undone.
+/// Change of one file that undoes a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoneFile {
-    /// `None` for a file that is no memory: the settings.
+    /// Stem of the memory; `None` for the settings.
     pub stem: Option<Stem>,
-    /// Its path below the store, afterwards.
+    /// Path below the store's folder, afterwards.
     pub file: String,
-    /// Such as `forgotten`.
+    /// Description of the change, such as `forgotten`.
     pub what: &'static str,
-    /// Whether there is anything to do.
+    /// Whether the file has to be changed.
     pub is_change: bool,
 }
 
@@ -44,7 +44,7 @@ pub(in crate::engine) enum Operation {
         seen: Version,
         bytes: Vec<u8>,
     },
-    /// To another place or another name; nothing is replaced.
+    /// Move to another place or name; nothing is replaced.
     Move {
         from: (Place, String),
         to: (Place, String),
@@ -55,12 +55,14 @@ pub(in crate::engine) enum Operation {
     },
 }
 
-/// What is to be done to undo a commit.
+/// Steps that undo a commit.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Plan {
+    /// Changes of the files.
     pub files: Vec<UndoneFile>,
+    /// Steps, in order.
     pub operations: Vec<Operation>,
-    /// What stands in the way, by file.
+    /// Reasons against the undo, by file.
     pub refused: Vec<String>,
 }
 
@@ -71,17 +73,16 @@ impl Plan {
     }
 }
 
-/// What lay at a path.
+/// Path and text id of a file.
 type At = (String, Id);
 
-/// What lay where before and after a commit; `None`: nothing.
+/// File before and after a commit; `None`: no file.
 type Pair = (Option<At>, Option<At>);
 
-/// Where the files of one name lie now.
+/// Present places of files, by name without folder.
 type Present = HashMap<String, Vec<(Place, String)>>;
 
-/// What has to be done to undo `moment`; with `files`, names without folders, to those files
-/// only.
+/// Plans the undo of `moment`; with `files`, names without folders, of those files only.
 pub(in crate::engine) fn plan(
     engine: &Engine,
     history: &PastCommits,
@@ -156,7 +157,7 @@ fn plan_settings(
 ) -> Result<(), EngineError> {
     let mut what = "kept as it is";
     let mut operations = Vec::new();
-    // Settings that were not there before stay: a store without them may be none.
+    // Settings that were not there before stay: a folder without them may be no store.
     if let (Some((_, before)), Some((_, after))) = (before, after) {
         let seen = engine.live.store.beside().read(SETTINGS, u64::MAX)?;
         let now = Id::of_text(&seen.bytes);
@@ -181,7 +182,7 @@ fn plan_settings(
 
 enum Decided {
     Do {
-        /// Its path below the store, afterwards.
+        /// Path below the store, afterwards.
         file: String,
         what: &'static str,
         operations: Vec<Operation>,
@@ -194,7 +195,7 @@ struct Planner<'a> {
     engine: &'a Engine,
     history: &'a PastCommits,
     stem: Stem,
-    /// Where files of its name lie now.
+    /// Present places of files of its name.
     present: &'a [(Place, String)],
 }
 
@@ -208,7 +209,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A memory that was added is forgotten, whatever was written into it since.
+    /// Forgets a memory that was added, whatever was written into it since.
     fn decide_added(&self, after: &At) -> Decided {
         let nothing = |file: &str, what| Decided::Do {
             file: file.to_owned(),
@@ -265,7 +266,7 @@ impl Planner<'_> {
         })
     }
 
-    /// One that was changed, moved, or both.
+    /// Reverts a change of text, a move, or both.
     fn decide_changed(&self, before: &At, after: &At) -> Result<Decided, EngineError> {
         let (Some(old), Some(new)) = (lying_at(&before.0), lying_at(&after.0)) else {
             return Ok(Decided::Refuse("lay outside of the store's folders"));
@@ -314,8 +315,8 @@ impl Planner<'_> {
         })
     }
 
-    /// The text `now` without the change from `before` to `after`; `Ok(None)` if it has not got
-    /// that change.
+    /// Returns the text `now` without the change from `before` to `after`; `Ok(None)` if it does not
+    /// contain that change.
     fn text_without(
         &self,
         now: &[u8],
@@ -347,7 +348,7 @@ impl Planner<'_> {
         })
     }
 
-    /// The file at `path` below the store, if it is there now.
+    /// Returns the file at `path` below the store, if it is there now.
     fn at(&self, path: &str) -> Option<(Place, String)> {
         let at = lying_at(path)?;
         self.present.contains(&at).then_some(at)
@@ -364,8 +365,8 @@ impl Planner<'_> {
 
 const MOVING: &str = "is being moved at this moment";
 
-/// The changes of a commit, by the name of the file: what lay at which path before, and after. One
-/// that is gone from a path and new at another was moved.
+/// Groups the changes of a commit by file name: path and text before, and after. A file that is
+/// gone from one path and new at another was moved.
 fn by_file(changes: Vec<PathChange>) -> BTreeMap<String, Vec<Pair>> {
     let mut files: BTreeMap<String, Vec<Pair>> = BTreeMap::new();
     let mut moved: BTreeMap<String, (Vec<At>, Vec<At>)> = BTreeMap::new();
@@ -410,7 +411,7 @@ fn file_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The place and name of the memory at `path` below the store's folder.
+/// Returns the place and name of the memory at `path` below the store's folder.
 fn lying_at(path: &str) -> Option<(Place, String)> {
     Place::of(path).map(|(place, name)| (place, name.to_owned()))
 }

@@ -1,12 +1,12 @@
-//! Takes memories away for good, and remembers that they were: nothing brings them back.
+//! Removes memories for good, and leaves tombstones: nothing brings them back.
 //!
-//! Promises: a word of it is in the store before the first file goes, so that a purge which was
-//! interrupted can be done again; the word never holds any of the text. The history is not
-//! rewritten: what was committed stays in it, and whoever asks is told so.
+//! Promises: a tombstone is in the store before the first file is removed, so that an interrupted
+//! purge can be done again; the tombstone never holds any of the text. The history is not rewritten:
+//! what was committed stays in it, and the result reports that.
 //!
 //! Under the lock of commits: first the tombstone, then the files, then a commit of just these, so
-//! that a text which was in no commit comes into none. A merge looks for the tombstone on both
-//! sides. An id is one memory wherever it lies; under another name only the named file goes, and
+//! that an uncommitted text is never committed. A merge checks the tombstones of both
+//! sides. An id is one memory in every folder; under another name only the named file is removed, and
 //! the tombstone names its texts by their hashes (`write/tombstones`).
 
 use std::collections::BTreeSet;
@@ -32,22 +32,23 @@ use crate::git::Id;
 use crate::model::Stem;
 use crate::secrets;
 
-/// A memory that is gone for good.
+/// A memory that was purged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purged {
+    /// Stem of the memory.
     pub stem: Stem,
-    /// The files that held it, with their paths below the store's folder.
+    /// Paths of its removed files below the store's folder.
     pub files: Vec<String>,
-    /// The beginning of the commit's id; `None` if it is still to be made.
+    /// Start of the commit's id; `None` if it is still to be made.
     pub commit: Option<String>,
     /// Whether older commits of the store still hold its text.
     pub is_in_history: bool,
 }
 
-/// Those that could not be taken away: what they were called by, and why.
+/// Memories that could not be purged: their names, and the errors.
 pub type Unpurged = Vec<(String, EngineError)>;
 
-/// Where files of a memory are taken away.
+/// Folders in which files of a memory are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
     Everywhere,
@@ -64,23 +65,23 @@ impl Reach {
     }
 }
 
-/// Maximum number of looks for files that somebody writes meanwhile.
+/// Maximum number of passes while another process writes the files again.
 const MAX_LOOKS: usize = 8;
 
-/// The memory called `id`, live or forgotten, that [`purge`] would take away.
+/// Returns the memory called `id`, live or forgotten, that [`purge`] would remove.
 ///
 /// # Errors
 ///
-/// Fails if there is none, or if more than one is called so.
+/// Fails if there is none, or if several are called so.
 pub fn resolve_for_purging(engine: &Engine, id: &str) -> Result<Stem, EngineError> {
     Ok(find_for_purging(engine, id)?.0)
 }
 
-/// The memory called `id` that was purged.
+/// Returns the purged memory called `id`.
 ///
 /// # Errors
 ///
-/// Fails if none was that is called so, or more than one.
+/// Fails if there is none, or if several are called so.
 pub fn resolve_purged(engine: &Engine, id: &str) -> Result<Stem, EngineError> {
     let mut matches = Matches::new(id);
     for stem in engine.live.store.purged()? {
@@ -89,7 +90,7 @@ pub fn resolve_purged(engine: &Engine, id: &str) -> Result<Stem, EngineError> {
     Ok(matches.only()?.0)
 }
 
-/// As [`resolve_for_purging`], with the file's name below its place.
+/// As [`resolve_for_purging`], with the file's name below its folder.
 pub(in crate::engine) fn find_for_purging(
     engine: &Engine,
     id: &str,
@@ -116,9 +117,8 @@ pub(in crate::engine) fn find_for_purging(
     }
 }
 
-/// Takes every file of the memory called `id` away, live and forgotten, leaves word that it was
-/// purged, and commits that. Nothing else is committed with it: a text that is in no commit yet
-/// comes into none.
+/// Removes every file of the memory called `id`, live and forgotten, leaves a tombstone, and commits
+/// that. Nothing else is committed with it: an uncommitted text is never committed.
 ///
 /// # Errors
 ///
@@ -128,7 +128,7 @@ pub fn purge(engine: &Engine, id: &str) -> Result<Purged, EngineError> {
     purge_because(engine, id, None)
 }
 
-/// As [`purge`], with a reason for whoever asks later.
+/// As [`purge`], with a reason that the journal records.
 ///
 /// # Errors
 ///
@@ -145,13 +145,13 @@ pub fn purge_because(engine: &Engine, id: &str, why: Option<&str>) -> Result<Pur
     }
 }
 
-/// As [`purge`], of forgotten memories, each as a stem and a name below `archive/`, in one
-/// commit. A live memory of the same id stays, and then no word is left that would take it away.
-/// One that fails does not stop the others; it is told by its name.
+/// As [`purge`], of forgotten memories, each as a stem and a name below `archive/`, in one commit. A
+/// live memory of the same id stays, and no tombstone is left then. A failure does not stop the
+/// others; it is returned with its name.
 ///
 /// # Errors
 ///
-/// Fails if nothing can be written here at all.
+/// Fails if the store cannot be written.
 pub fn purge_forgotten(
     engine: &Engine,
     forgotten: &[(Stem, String)],
@@ -160,7 +160,7 @@ pub fn purge_forgotten(
     purge_all(engine, forgotten, Reach::Archive, None)
 }
 
-/// Takes the earlier texts of a memory away, which its updates have left in the archive.
+/// Removes the earlier texts of a memory, which its updates have left in the archive.
 ///
 /// # Errors
 ///
@@ -170,7 +170,7 @@ pub fn purge_earlier_texts(
     stem: &Stem,
 ) -> Result<(Vec<Purged>, Unpurged), EngineError> {
     let why = earlier_text_of(stem);
-    // Two memories may share the word that the reason names; the time is the memory's own.
+    // Two memories may share the short id that the reason names; the time is the memory's own.
     let is_earlier = |one: &Forgotten| {
         let record = one.record.as_ref();
         record.is_some_and(|record| record.why.as_deref() == Some(&why))
@@ -197,7 +197,7 @@ fn purge_all(
             .iter()
             .for_each(|(_, name)| succession::hand_on(engine, name));
     }
-    // Nobody commits a half of it, and no text of it.
+    // No other process commits a part of it, or its text.
     let turn = match &engine.history.git {
         None => None,
         Some(git) => Some((
@@ -224,7 +224,7 @@ fn purge_all(
                 purged.push((files.collect(), stem, committed));
                 all_names.extend(names.into_iter().map(|(_, name)| name));
             }
-            // Somebody else was faster: another one that has it now decides about it.
+            // Another process was faster, and decides about the file.
             Ok(_) => failed.push((name.clone(), EngineError::NotFound(name.clone()))),
             Err(error) => failed.push((name.clone(), error)),
         }
@@ -259,14 +259,14 @@ fn purge_all(
         },
     });
     let told: Vec<Purged> = told.collect();
-    // The words of its text leave the index now, and not when there is more to do.
+    // Its words leave the index now, and not with a later segment.
     current_snapshot::snapshot(&engine.live)?;
     indexing::settle(&engine.live, true)?;
     Ok((told, failed))
 }
 
-/// Leaves word of one memory and removes its files; where they lay. `live` are those that lived
-/// when this began.
+/// Leaves a tombstone for one memory and removes its files; returns their paths. `live` are the
+/// memories that were live at the start.
 fn purge_one(
     engine: &Engine,
     stem: &Stem,
@@ -276,7 +276,7 @@ fn purge_one(
     why: Option<&str>,
     live: &BTreeSet<Stem>,
 ) -> Result<Vec<(Place, String)>, EngineError> {
-    // What is restored comes back under the name that it had.
+    // A restored memory has the name that it had before.
     let is_back = || engine.live.store.look_at(Place::Files, name).is_some();
     let is_live = live.contains(stem) || is_back();
     let mut leaves_word = reach == Reach::Everywhere || !is_live;
@@ -284,7 +284,7 @@ fn purge_one(
     let known = engine.live.store.version_at(&path)?;
     if leaves_word {
         tombstones::leave_tombstone(&engine.writer, stem, committed)?;
-        // Restored in the same moment: the word would take away what somebody wants to live.
+        // Restored meanwhile: the tombstone would remove a live memory.
         if reach == Reach::Archive && is_back() {
             leaves_word = false;
             let seen = engine.live.store.version_at(&path)?;
@@ -297,7 +297,7 @@ fn purge_one(
     Ok(removed)
 }
 
-/// The texts of the file `name` in the history, where its tombstone has to name them.
+/// Returns the texts of the file `name` in the history, where its tombstone has to name them.
 fn committed_texts(engine: &Engine, stem: &Stem, name: &str) -> Result<BTreeSet<Id>, EngineError> {
     if stem.is_canonical() || engine.history.git.is_none() {
         return Ok(BTreeSet::new());
@@ -312,8 +312,8 @@ fn committed_texts(engine: &Engine, stem: &Stem, name: &str) -> Result<BTreeSet<
     }
 }
 
-/// Removes every file of the memory `stem`, found as `name`, as far as `reach` goes; returns where
-/// they lay.
+/// Removes every file of the memory `stem`, found as `name`, within `reach`; returns their
+/// places and names.
 fn remove_files(
     engine: &Engine,
     stem: &Stem,
@@ -369,7 +369,7 @@ fn remove_files(
 }
 
 /// Whether the file `other` is one of the memory `stem` that was found as `name`: an id is one
-/// memory wherever it lies, of other names each folder may have one.
+/// memory in every folder, of other names each folder may have one.
 fn is_of(stem: &Stem, name: &str, other: &str) -> bool {
     match stem.is_canonical() {
         true => stem_of(other) == *stem,

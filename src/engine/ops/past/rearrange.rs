@@ -1,8 +1,8 @@
-//! Moves the files of memories into the folders that a layout wants, and has the store remember it.
+//! Moves the files of memories into the folders of a layout, and stores the layout in the settings.
 //!
-//! Promises: nothing is replaced, and only files that the program itself would have put there are
-//! moved: what lies in a folder of somebody's own, or has another name, stays. A run that was
-//! interrupted is finished by the next one.
+//! Promises: nothing is replaced, and only files in a folder of one of the program's layouts are
+//! moved: files in other folders, or with other names, stay. An interrupted run is finished by the
+//! next one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,22 +15,22 @@ use crate::engine::texts::stem_of;
 use crate::files::{FilesError, Place, Replaced};
 use crate::model::Layout;
 
-/// What became of the files.
+/// Result of a rearrangement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rearranged {
-    /// Files that lie elsewhere now.
+    /// Number of files that were moved.
     pub moved: usize,
-    /// Files whose place is taken by another one.
+    /// Number of files that stay because another file has their new name.
     pub left: usize,
 }
 
-/// The folders that files move from and to, with the old and new names.
+/// Old and new names of files, by the folders that they move from and to.
 type Moves = BTreeMap<(String, String), Vec<(String, String)>>;
 
-/// Maximum number of times the settings are read again because somebody else writes them.
+/// Maximum number of times the settings are read again because another process writes them.
 const MAX_TRIES: usize = 8;
 
-/// How many files lie where `layout` does not want them.
+/// Counts the files that are not where `layout` puts them.
 ///
 /// # Errors
 ///
@@ -46,8 +46,8 @@ pub fn out_of_place(engine: &Engine, layout: Layout) -> Result<usize, EngineErro
     Ok(count)
 }
 
-/// Moves the memories, live and forgotten, to where `layout` wants them, and writes that into
-/// the store's settings; one commit, after what waited has got its own.
+/// Moves the memories, live and forgotten, to where `layout` puts them, and writes it into the
+/// store's settings; one commit, after pending changes got their own.
 ///
 /// # Errors
 ///
@@ -98,7 +98,7 @@ pub fn rearrange(engine: &Engine, layout: Layout) -> Result<Rearranged, EngineEr
     Ok(done)
 }
 
-/// What is to be moved so that the files of `place` lie as `layout` wants it.
+/// Returns the moves that put the files of `place` where `layout` puts them.
 fn moves(engine: &Engine, place: Place, layout: Layout) -> Result<Moves, EngineError> {
     let folder_of = |name: &str| {
         let folder = name.rsplit_once('/').map(|(folder, _)| folder);
@@ -117,7 +117,7 @@ fn moves(engine: &Engine, place: Place, layout: Layout) -> Result<Moves, EngineE
     Ok(moves)
 }
 
-/// Writes `layout` into the settings that travel with the store.
+/// Writes `layout` into the settings that are shared with the store.
 fn set_layout(engine: &Engine, layout: Layout) -> Result<(), EngineError> {
     for _ in 0..MAX_TRIES {
         let seen = engine.live.store.version_at(SETTINGS)?;
@@ -142,7 +142,7 @@ fn set_layout(engine: &Engine, layout: Layout) -> Result<(), EngineError> {
     )))
 }
 
-/// The settings with the line of the layout changed, or added where no table has begun.
+/// Returns the settings with the line of the layout changed, or added before the first table.
 fn with_layout(settings: &str, layout: Layout) -> String {
     let newline = if settings.contains("\r\n") {
         "\r\n"

@@ -1,13 +1,13 @@
-//! Takes all memories of a store away into a backup, and brings a backup back.
+//! Moves all memories of a store into a backup, and brings a backup back.
 //!
-//! Promises: everything is in the backup, complete and synced, before the first file goes; a file
-//! that is another one by then stays. Nothing is overwritten when a backup comes back. The remote is
-//! not told before somebody says so (`deletions`). Settings, journals and the words of what was
-//! purged stay in the store; the backup has copies of them.
+//! Promises: everything is in the backup, complete and synced, before the first file is removed; a file
+//! that was changed by then stays. Nothing is overwritten when a backup comes back. The deletions are
+//! not sent to the remote before somebody allows it (`deletions`). Settings, journals and tombstones
+//! stay in the store; the backup has copies of them.
 //!
-//! The whole store is copied into `backup/….unfinished`, synced and renamed; then each file goes
-//! that still is the one that was copied; one commit. The commit that a reset begins at is noted in
-//! the repository's settings first: while that note stands, deletions are not sent.
+//! The whole store is copied into `backup/….unfinished`, synced and renamed; then each unchanged
+//! file is removed; one commit. The commit before a reset is first stored in
+//! the repository's settings: while that entry exists, deletions are not sent.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -33,41 +33,42 @@ use crate::format::unite_journals;
 use crate::journal::RESTORE;
 use crate::model::Stem;
 
-/// What a reset took away, or would take away.
+/// Result of a reset or of its dry run.
 #[derive(Debug, Default)]
 pub struct Reset {
-    /// How many live memories, and how many forgotten ones.
+    /// Number of live memories that were removed.
     pub live: usize,
+    /// Number of forgotten memories that were removed.
     pub forgotten: usize,
-    /// Where they are now; `None` if nothing was done.
+    /// Folder of the backup; `None` if nothing was done.
     pub backup: Option<PathBuf>,
-    /// What stays where it is, with the reason.
+    /// Paths of files that stay, with the reasons.
     pub left: Vec<(String, String)>,
-    /// The beginning of the commit's id.
+    /// Start of the commit's id.
     pub commit: Option<String>,
     /// Whether other machines have the memories by way of a remote.
     pub has_remote: bool,
 }
 
-/// What came back from a backup, or would come back.
+/// Result of restoring a backup, or of its dry run.
 #[derive(Debug, Default)]
 pub struct BroughtBack {
-    /// Files that are there again, by their paths below the store's folder.
+    /// Paths of restored files below the store's folder.
     pub brought: Vec<String>,
-    /// How many were there already, with the same text.
+    /// Number of files that were there already, with the same text.
     pub known: usize,
-    /// What stays in the backup, with what is in the way.
+    /// Paths of files that stay in the backup, with the reasons.
     pub left: Vec<(String, String)>,
 }
 
 /// Moves all memories, live and forgotten, into a new backup in the store's folder. With
-/// `dry_run` only says how many they are.
+/// `dry_run` only counts them.
 ///
 /// # Errors
 ///
-/// Fails if a memory cannot be read or the backup not be written; then all are where they were.
-/// Once the backup is complete, whatever fails leaves a memory in the store, in it, or in both, and
-/// names the backup.
+/// Fails if a memory cannot be read or the backup cannot be written; then all files are unchanged.
+/// Once the backup is complete, an error leaves each memory in the store, in the backup, or in both,
+/// and names the backup.
 pub fn reset(engine: &Engine, dry_run: bool) -> Result<Reset, EngineError> {
     let mut reset = Reset::default();
     if dry_run {
@@ -79,7 +80,7 @@ pub fn reset(engine: &Engine, dry_run: bool) -> Result<Reset, EngineError> {
     }
     engine.writer.check_writable()?;
     let _alone = Lock::take(&engine.live.state().join("reset.lock"), "another reset")?;
-    // What an interrupted change left may be the only file that holds a text.
+    // A leftover of an interrupted change may be the only file that holds a text.
     for place in [Place::Files, Place::Archive] {
         let temps = engine.live.store.list(place)?.temps;
         engine.live.store.remove_leftovers(place, &temps);
@@ -97,7 +98,7 @@ pub fn reset(engine: &Engine, dry_run: bool) -> Result<Reset, EngineError> {
     Ok(reset)
 }
 
-/// Removes what the backup holds, and commits that.
+/// Removes the files that the backup holds, and commits that.
 fn take_all_away(
     engine: &Engine,
     seen: Vec<(Place, Version)>,
@@ -107,7 +108,7 @@ fn take_all_away(
         None => None,
         Some(git) => {
             let lock = git_work::lock_repository(&engine.history)?;
-            // What waits belongs to other commits.
+            // Pending changes belong to other commits.
             commit::commit_locked(&engine.history, &Pending::Everything, &git.user, Why::Asked)?;
             mark_reset(engine)?;
             Some((lock, git.user.as_str()))
@@ -131,7 +132,7 @@ fn take_all_away(
     Ok(())
 }
 
-/// The names of all memories. What has such a name and cannot be read stays, and is told.
+/// Returns the names of all memories. Entries with such a name that cannot be read are reported.
 fn all_names(engine: &Engine, reset: &mut Reset) -> Result<Vec<(Place, String)>, EngineError> {
     let mut names = Vec::new();
     for place in [Place::Files, Place::Archive] {
@@ -145,7 +146,7 @@ fn all_names(engine: &Engine, reset: &mut Reset) -> Result<Vec<(Place, String)>,
     Ok(names)
 }
 
-/// Makes the backup; gives back every memory as it was read, without its text.
+/// Makes the backup; returns the version of each file that was copied, without its text.
 fn back_up(
     engine: &Engine,
     names: &[(Place, String)],
@@ -181,8 +182,8 @@ fn back_up(
     Ok((all_seen, backup.complete()?))
 }
 
-/// Removes what the backup holds; the names of the files that are gone. One that cannot be
-/// removed stays, and does not stop the others.
+/// Removes the files that the backup holds; returns the names of the removed ones. A file that cannot
+/// be removed stays, and does not stop the others.
 fn take_away(engine: &Engine, seen: Vec<(Place, Version)>, reset: &mut Reset) -> BTreeSet<String> {
     let _together = engine.writer.collect_records();
     let mut gone = BTreeSet::new();
@@ -212,8 +213,8 @@ fn take_away(engine: &Engine, seen: Vec<(Place, Version)>, reset: &mut Reset) ->
     gone
 }
 
-/// Notes which commit the store was reset on, before there is another one: what goes now is not
-/// sent before somebody says so.
+/// Stores the commit before the reset, before there is another one: the deletions are not sent
+/// before somebody allows it.
 fn mark_reset(engine: &Engine) -> Result<(), EngineError> {
     if let Some(repository) = past_commits::own_repository(&engine.history)?
         && let Some(head) = repository.head()?
@@ -230,9 +231,9 @@ fn has_remote(engine: &Engine) -> Result<bool, EngineError> {
     }
 }
 
-/// Brings back what a backup holds: the one of this name among the store's, or the one in this
-/// folder. Nothing that is there is overwritten; of journals the lines of both stay. What was
-/// purged meanwhile stays away.
+/// Restores a backup: the one of this name among the store's, or the one in this folder. No file is
+/// overwritten; journals are united. Memories that were purged meanwhile are not
+/// restored.
 ///
 /// # Errors
 ///
@@ -246,7 +247,7 @@ pub fn bring_back(
     if !dry_run {
         engine.writer.check_writable()?;
     }
-    // Only read; it has no locks and no derived things of its own.
+    // Only read; it has no locks and no derived files of its own.
     let backup = Store::at(&folder);
     let mut back = BroughtBack::default();
     let here = names_by_stem(engine)?;
@@ -297,7 +298,7 @@ pub fn bring_back(
     Ok(back)
 }
 
-/// The names of the backups that hold one of the memories: purging leaves these alone.
+/// Returns the names of the backups that hold one of the memories: a purge does not change these.
 ///
 /// # Errors
 ///
@@ -377,8 +378,8 @@ fn in_the_way(
                 false => Way::Blocked(format!("{} has another text", at.path_of(other))),
             });
         }
-        // An id is one memory wherever it lies; under other names each folder may have one. Where
-        // the backup has several files of it, one that came back is not in another's way.
+        // An id is one memory in every folder; under other names each folder may have one. Where
+        // the backup has several files of it, one that was restored does not block another.
         if !stem.is_canonical() || text.is_some() && text == read(backup, lying) {
             continue;
         }
@@ -390,14 +391,14 @@ fn in_the_way(
     Ok(found)
 }
 
-/// Puts one file back; false if its name was taken meanwhile.
+/// Restores one file; false if its name was taken meanwhile.
 fn bring_one(engine: &Engine, place: Place, name: &str, bytes: &[u8]) -> Result<bool, EngineError> {
     match engine.writer.add((place, name), bytes) {
         Err(FilesError::Taken { .. }) => return Ok(false),
         other => other?,
     }
     match place {
-        // It lives again, and so its life begins anew.
+        // It is live again, so its lifetime starts anew.
         Place::Files => engine.writer.note_change(RESTORE, name),
         Place::Archive => engine.writer.leave_note("reset", name),
     }
@@ -449,13 +450,13 @@ fn bring_journals(
     Ok(())
 }
 
-/// Where the files of each stem lie.
+/// Files of each stem.
 type Names = HashMap<Stem, Vec<(Place, String)>>;
 
-/// What a file of a backup meets in the store.
+/// State of the store for a file of a backup.
 enum Way {
     Free,
-    /// The same text is there.
+    /// The same text is in the store.
     Known,
     Blocked(String),
 }

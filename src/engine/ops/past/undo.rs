@@ -1,17 +1,16 @@
-//! Takes back what was done: a commit, the last change of a memory, a memory's text.
+//! Undoes a commit or the last change of a memory, and restores an earlier text of a memory.
 //!
-//! Promises: nothing is deleted and no commit is rewritten; taking back is a new change of the
-//! files, checked as a whole before the first file is touched, and a commit of its own that says
-//! what it undoes. A text that somebody writes meanwhile is not overwritten.
+//! Promises: nothing is deleted and no commit is rewritten; an undo is a new change of the files,
+//! checked as a whole before the first file is touched, and a commit of its own that names what it
+//! undoes. A text that somebody writes meanwhile is not overwritten.
 //!
-//! A commit may hold several deeds: a call of a client, a command, a file that somebody changed.
-//! Each process leaves word which of its changes are one deed (`write/words`), and the commit
-//! message has a paragraph for each. Without a name the last deed that is not undone is taken back:
-//! what was done by hand counts from the times of its files, and what was there when the store was
-//! made is no deed. The name of a commit takes back all of it. `plan` pairs what a commit did to
-//! each file and decides the reverse on the files as they are now; if one file stands in the way,
-//! nothing is done. The new commit has a trailer `Undoes:`, which tells a second `undo` to go
-//! further back.
+//! A commit may hold several operations: a call of a client, a command, a file that somebody changed.
+//! Each process records which of its changes are one operation (`write/change_notes`), and the commit
+//! message has a paragraph for each. Without a target the last operation that is not undone is undone:
+//! changes by hand are ordered by the times of their files, and files found when the store was made do
+//! not count. A commit id as target undoes all of the commit. `plan` pairs what a commit did to each
+//! file and decides the reverse on the files as they are now; if one file blocks it, nothing is done.
+//! The new commit has a trailer `Undoes:`, by which a second `undo` goes further back.
 
 use crate::engine::error::{EngineError, PastError};
 use crate::engine::history::commits::commit_message::{CommitMessage, UNDOES, Undoes};
@@ -38,29 +37,30 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 /// A commit that was undone, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undone {
-    /// Its whole id.
+    /// Full commit id.
     pub undone: String,
-    /// Its first line.
+    /// First line of its message, or a description of the undone part.
     pub what: String,
+    /// Changes of its files.
     pub files: Vec<UndoneFile>,
-    /// The beginning of the new commit's id; `None` if it is still to be made, or nothing had to
-    /// be changed.
+    /// Start of the new commit's id; `None` if it is still to be made, or nothing had to be changed.
     pub commit: Option<String>,
 }
 
-/// A memory that has an earlier text again.
+/// A memory whose earlier text was restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoredText {
+    /// Stem of the memory.
     pub stem: Stem,
-    /// Its path below `files/`.
+    /// Path below `files/`.
     pub name: String,
-    /// The commit whose text it is.
+    /// Full id of the commit that holds the text.
     pub as_of: String,
-    /// Whether anything is different now.
+    /// Whether the file was changed.
     pub changed: bool,
 }
 
-/// What is to be undone.
+/// Target of an undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum UndoTarget {
     Last,
@@ -68,11 +68,11 @@ enum UndoTarget {
     Commit(Id),
 }
 
-/// A commit, and of which files its changes are to be undone; `None`: of all.
+/// A commit, and the files whose changes are to be undone; `None`: all files.
 struct Choice {
     moment: CommitInfo,
     files: Option<BTreeSet<String>>,
-    /// What was done to these.
+    /// Description of the changes.
     what: String,
 }
 
@@ -87,14 +87,13 @@ impl Choice {
     }
 }
 
-/// Undoes a commit: the one called `target`, the last change of the memory called so, or
-/// without one the last thing that was done and is not undone. With `is_rehearsal` it only
-/// says what would be done.
+/// Undoes a commit: the one called `target`, the last change of the memory called so, or without a
+/// target the last operation that is not undone. With `is_rehearsal` it only returns what would be
+/// done.
 ///
 /// # Errors
 ///
-/// Fails, with nothing touched, if there is no such thing, or if what was changed since stands
-/// in the way.
+/// Fails, with nothing touched, if there is no such target, or if a later change conflicts.
 pub fn undo(
     engine: &Engine,
     target: Option<&str>,
@@ -148,12 +147,12 @@ pub fn undo(
     Ok(undone)
 }
 
-/// Gives the memory called `id` the text that it had at `revision`, as a new change; brings it
+/// Gives the memory called `id` the text that it had at `revision`, as a new change; moves it
 /// back to `files/` if it is not there.
 ///
 /// # Errors
 ///
-/// As for [`versions`].
+/// As for [`versions`](log::versions).
 pub fn restore_as_of(
     engine: &Engine,
     id: &str,
@@ -225,7 +224,7 @@ pub fn restore_as_of(
     })
 }
 
-/// Gives notes that were brought back the time that they had.
+/// Sets the modification times of notes that were written back to those that they had.
 fn date_again(engine: &Engine, names: &BTreeSet<String>) {
     if let Err(error) = dates::date_brought_back(&engine.history, names) {
         tracing::info!("cannot date what was brought back: {error}");
@@ -275,15 +274,15 @@ fn aim(
     }
 }
 
-/// The commit that `aim` means.
+/// Returns the commit that `aim` means.
 fn choose(engine: &Engine, history: &PastCommits, aim: UndoTarget) -> Result<Choice, EngineError> {
     let mut undone = UndoneBefore::default();
     let mut chosen = None;
     match aim {
         UndoTarget::Last => {
-            // What came from other machines was done there.
+            // Commits from other machines were made there.
             let made_here = git::reflog_commits(&history.repository, COMMITTED)?;
-            // What somebody did by hand is committed later than it was done.
+            // Changes by hand are committed later than they were made.
             let mut by_hand: Option<(Choice, DoneAt)> = None;
             history.each(|moment| {
                 let is_candidate = undone.pass(&moment, None);
@@ -292,7 +291,7 @@ fn choose(engine: &Engine, history: &PastCommits, aim: UndoTarget) -> Result<Cho
                     Some(ids) => ids.contains(&moment.id),
                     None => !tools.is_empty(),
                 };
-                // Notes that were there when the store was made are nobody's deed.
+                // Notes that were there when the store was made are no operation.
                 if !is_candidate || !is_ours || tools == [FOUND] {
                     return Ok(true);
                 }
@@ -363,8 +362,8 @@ fn choose(engine: &Engine, history: &PastCommits, aim: UndoTarget) -> Result<Cho
     chosen.ok_or_else(|| PastError::NothingToUndo.into())
 }
 
-/// What was done last of what `moment` tells, and is not undone: a commit may hold several
-/// things that have nothing to do with each other.
+/// Returns the last operation in `moment` that is not undone; a commit may hold several unrelated
+/// ones.
 fn last_deed(
     engine: &Engine,
     history: &PastCommits,
@@ -397,7 +396,7 @@ fn last_deed(
     Ok(is_chosen.then(|| Choice::of_all(moment)))
 }
 
-/// When the changes of `choice` were made, as far as the files still tell.
+/// Returns when the changes of `choice` were made, as far as the files' times show.
 fn done_at_of(
     engine: &Engine,
     history: &PastCommits,
@@ -420,7 +419,7 @@ fn done_at_of(
     let (mut there, mut gone) = (None, None);
     for change in meant {
         let now = engine.live.store.version_at(&change.path)?;
-        // What was changed again tells of that change.
+        // The time of a file that was changed again is that of the later change.
         if now.map(|version| Id::of_text(&version.bytes)) == change.after {
             let last = if change.after.is_some() {
                 &mut there
@@ -449,7 +448,7 @@ fn has_effect(
     Ok(!plan.operations.is_empty() || !plan.refused.is_empty())
 }
 
-/// The plan for `choice`, if all of it can be done.
+/// Returns the plan for `choice`, or an error if a part of it is refused.
 fn sound_plan(
     engine: &Engine,
     history: &PastCommits,
@@ -466,7 +465,7 @@ fn sound_plan(
     .into())
 }
 
-/// Does what `plan` says, with a new one from `again` whenever somebody else was faster;
+/// Performs `plan`, with a new one from `again` whenever a file has changed meanwhile;
 /// returns the names of the files below `files/` and `archive/`.
 fn perform_all(
     engine: &Engine,
@@ -498,7 +497,7 @@ fn perform_all(
 }
 
 /// Gives a note that is written back the permissions of the memory that it had become, which
-/// `plan` takes away: adopting a note writes a frontmatter before its text.
+/// `plan` moves: adopting a note writes a frontmatter before its text.
 fn take_mode_of_successor(
     engine: &Engine,
     plan: &Plan,
@@ -519,7 +518,7 @@ fn take_mode_of_successor(
     Ok(())
 }
 
-/// `Ok(false)` if the file is another one by now, and nothing was done.
+/// Performs one operation; `Ok(false)` if the file has changed meanwhile and nothing was done.
 fn perform(
     engine: &Engine,
     operation: &Operation,
@@ -566,7 +565,7 @@ fn perform(
         }
         Operation::Settings { seen, bytes } => {
             let name = &seen.entry.name;
-            // No memory: the index need not know.
+            // No memory: it is not indexed.
             engine.writer.leave_note(tool, name);
             names.insert(name.clone());
             engine.writer.put_beside(name, Some(seen), Some(bytes))?
@@ -587,11 +586,11 @@ fn perform(
     Ok(replaced != Replaced::Stale)
 }
 
-/// When something was done.
+/// Time of a change.
 struct DoneAt {
     /// In nanoseconds since 1970.
     at: i64,
-    /// Only the folder tells of it, which the program changes as well.
+    /// Whether the file is gone and the time is its folder's, which the program changes as well.
     is_gone: bool,
 }
 
@@ -602,18 +601,18 @@ impl DoneAt {
     }
 }
 
-/// What the commits seen so far, newer ones first, have undone.
+/// Undone commits and files, from the commits seen so far, newest first.
 #[derive(Default)]
 struct UndoneBefore {
-    /// The commits that are undone, with those that undid them.
+    /// Undone commits, with the commits that undid them.
     by: HashMap<Id, Id>,
-    /// Of these only the changes of single files.
+    /// Undone changes of single files.
     files: HashSet<(Id, String)>,
 }
 
 impl UndoneBefore {
-    /// Takes note of `moment`; says whether undoing it is what somebody wants who names no commit:
-    /// it is no undo itself, not undone, and no merge.
+    /// Records what `moment` undoes; returns whether it is a candidate for an undo without a commit id:
+    /// no undo itself, not undone, and no merge.
     fn pass(&mut self, moment: &CommitInfo, file: Option<&str>) -> bool {
         let is_undone = self.by.contains_key(&moment.id);
         let undoes = commit_message::read(&moment.message).undoes;

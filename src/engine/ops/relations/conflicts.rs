@@ -1,8 +1,8 @@
-//! Memories that contradict each other, as a merge has left them: found, and resolved.
+//! Contradicting memories, as a merge has left them: found, and resolved.
 //!
 //! Two live memories are a pair if one of them has a link of type `conflicts-with` to the other, or
 //! if they have one title in one namespace. Resolving never loses a text: the memory that is not kept
-//! is forgotten, and what was changed is links only. A text in which git left its conflict markers becomes one memory, or such a pair.
+//! is forgotten, and only links are changed. A text with git's conflict markers becomes one memory, or such a pair.
 
 use std::collections::HashMap;
 
@@ -22,30 +22,32 @@ use crate::format;
 use crate::format::{MergeSide, Merged};
 use crate::model::{Change, Filter, Link, Memory, Patch, Stem, Visibility};
 
-/// What became of a pair, or of all pairs of one memory.
+/// Result of resolving one pair, or all pairs of one memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// The memories that stay.
+    /// Stems of the memories that stay.
     pub kept: Vec<Stem>,
-    /// The one that lies in the archive now.
+    /// Stem of the memory that was archived.
     pub forgotten: Option<Stem>,
 }
 
-/// A memory in which git left its conflict markers.
+/// A memory with git's conflict markers in its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmerged {
+    /// Stem of the memory.
     pub stem: Stem,
-    /// Its path below `files/`.
+    /// Path below `files/`.
     pub name: String,
-    /// The line of the first marker, from 1.
+    /// Line number of the first marker, from 1.
     pub line: usize,
 }
 
-/// What became of a memory in which git had left its conflict markers.
+/// Result of removing git's conflict markers from a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmarked {
+    /// Stem of the memory.
     pub stem: Stem,
-    /// The memory that holds what contradicts it, if anything does.
+    /// Stem of the memory that holds the contradicting side, if there is one.
     pub aside: Option<Stem>,
 }
 
@@ -104,8 +106,8 @@ fn conflicts_now(engine: &Engine) -> Result<Vec<Conflict>, EngineError> {
     Ok(conflicts)
 }
 
-/// The pairs of current memories of one user with one title in one namespace, the one that was
-/// changed last first; without those of [`conflicts`].
+/// Returns the pairs of current memories of one user with one title in one namespace, the last changed
+/// first; without those of [`conflicts`].
 ///
 /// # Errors
 ///
@@ -119,7 +121,7 @@ pub fn title_conflicts(engine: &Engine) -> Result<Vec<Conflict>, EngineError> {
     Ok(pairs)
 }
 
-/// The pairs that the memory called `id` is in, those by links and those by titles; at least one
+/// Returns the pairs of the memory called `id`: those by links, and those by titles; at least one
 /// in all.
 ///
 /// # Errors
@@ -140,12 +142,12 @@ pub fn conflicts_of(engine: &Engine, id: &str) -> Result<[Vec<Conflict>; 2], Eng
     Ok(both)
 }
 
-/// Keeps the memory called `keep` of the pair that the memory called `id` is in, which may be
+/// Keeps the memory called `keep` of the pair that contains the memory called `id`, which may be
 /// the same; the other one is forgotten.
 ///
 /// # Errors
 ///
-/// [`EngineError::Invalid`] if the two are no pair, or if it is not clear which pair is meant;
+/// [`EngineError::Invalid`] if the two are no pair, or if several pairs are possible;
 /// nothing is changed then.
 pub fn keep_one(engine: &Engine, id: &str, keep: &str) -> Result<Resolved, EngineError> {
     engine.writer.check_writable()?;
@@ -174,7 +176,7 @@ pub fn keep_one(engine: &Engine, id: &str, keep: &str) -> Result<Resolved, Engin
             kept.short()
         )));
     };
-    // The link goes first: should this process end in between, the pair is still one.
+    // The link is removed first: if the process ends in between, the pair can be resolved again.
     unmark_pair(engine, &kept_name, &forgotten)?;
     let moved = forget::forget(engine, &forgotten)?;
     Ok(Resolved {
@@ -183,7 +185,7 @@ pub fn keep_one(engine: &Engine, id: &str, keep: &str) -> Result<Resolved, Engin
     })
 }
 
-/// Keeps the memory called `id` and all that it contradicts.
+/// Keeps the memory called `id` and all that it contradicts, and removes the links between them.
 ///
 /// # Errors
 ///
@@ -214,7 +216,7 @@ pub fn keep_both(engine: &Engine, id: &str) -> Result<Resolved, EngineError> {
     })
 }
 
-/// The live memories in which git left its conflict markers, by their names.
+/// Returns the live memories with git's conflict markers, sorted by name.
 ///
 /// # Errors
 ///
@@ -234,8 +236,8 @@ pub fn unmerged(engine: &Engine) -> Result<Vec<Unmerged>, EngineError> {
     })
 }
 
-/// Makes one memory of both sides between which git's conflict markers stand in the memory called
-/// `id`, or a pair of two where they contradict; `None` if there are no markers.
+/// Merges both sides of git's conflict markers in the memory called `id` into one memory, or makes a
+/// pair of two where they contradict; `None` if there are no markers.
 ///
 /// # Errors
 ///
@@ -269,7 +271,7 @@ pub fn take_out_markers(engine: &Engine, id: &str) -> Result<Option<Unmarked>, E
     })
 }
 
-/// Takes the links of a conflict from the memory of the file `from` to the one of `other`.
+/// Removes the links of a conflict from the memory in the file `from` to that of `other`.
 fn unmark_pair(engine: &Engine, from: &str, other: &str) -> Result<(), EngineError> {
     let to_other = links::links_to(engine, &stem_of(other), Place::Files, other);
     update::update_with(engine, "resolve", from, |memory| {

@@ -1,4 +1,4 @@
-//! Two memories that contradict each other, as they are shown.
+//! Pairs of contradicting memories.
 
 use crate::engine::error::EngineError;
 use crate::engine::parts::Engine;
@@ -6,9 +6,10 @@ use crate::engine::texts::parse;
 use crate::files::{FilesError, Place};
 use crate::model::Memory;
 
-/// Two memories that contradict each other, by their names.
+/// A pair of memories that contradict each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conflict {
+    /// The two memories.
     pub pair: [Contender; 2],
 }
 
@@ -19,7 +20,7 @@ impl Conflict {
         other.pair.iter().all(is_there)
     }
 
-    /// The one that is not the file `name`; `None` if neither is.
+    /// Returns the memory that is not in the file `name`; `None` if neither is.
     pub(in crate::engine) fn other_than(&self, name: &str) -> Option<&Contender> {
         let [one, other] = &self.pair;
         match (one.name == name, other.name == name) {
@@ -33,12 +34,13 @@ impl Conflict {
 /// One of two memories that contradict each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contender {
+    /// The memory, as read from its file.
     pub memory: Memory,
-    /// Its path below `files/`.
+    /// Path below `files/`.
     pub name: String,
 }
 
-/// The memory in the file `name`; `None` if it is gone.
+/// Reads the memory in the file `name`; `None` if it is gone.
 pub(in crate::engine) fn contender(
     engine: &Engine,
     name: &str,

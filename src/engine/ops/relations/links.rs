@@ -1,8 +1,8 @@
-//! How memories stand to each other.
+//! Relations between memories.
 //!
-//! A relation is stored with the memory it starts from: in `links` and `supersedes`, and where its
-//! text says `[[…]]` or `memory://…`. What points to a memory is found by the index. A relation to a
-//! memory that was forgotten is shown again once that is restored.
+//! A relation is stored with the memory it starts from: in `links` and `supersedes`, and as
+//! `[[…]]` or `memory://…` in its text. References to a memory are found by the index. A relation to a
+//! forgotten memory is shown again once that is restored.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -23,53 +23,57 @@ use crate::model::{
     stripped_id,
 };
 
-/// What a mention in a text is.
+/// Relation of a mention in a text.
 const MENTIONS: &str = "mentions";
 
+/// Relation of a memory to an older one that it replaces.
 pub(in crate::engine) const SUPERSEDES: &str = "supersedes";
 
-/// What holds the names of a person or thing.
+/// Metadata keys with the names of a person or thing.
 const CALLED_BY: [&str; 2] = ["metadata.name", "metadata.aliases"];
 
-/// The types of links that set two memories against each other.
+/// Types of links between contradicting memories.
 const AGAINST: [&str; 2] = ["contradicts", "conflicts-with"];
 
-/// One memory, as it stands to another.
+/// A relation of one memory to another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Relation {
+    /// Stem of the memory that states it.
     pub from: Stem,
-    /// What the first is to the second.
+    /// Type of the relation, from the first memory to the second.
     pub relation: String,
-    /// `None`: no live memory is called as is written.
+    /// Stem of the second memory; `None` if no live memory has the written name.
     pub to: Option<Stem>,
-    /// How it is called there.
+    /// Name of the second memory, as written in the first.
     pub written: String,
-    /// The first line of the memory at the other end; empty if there is none.
+    /// Headline of the memory at the other end; empty if there is none.
     pub headline: String,
 }
 
 /// The relations of one memory, each once.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Relations {
-    /// From it to others, in the order of its file.
+    /// Relations from it to others, in the order of its file.
     pub to: Vec<Relation>,
-    /// From others to it, in the order of their stems.
+    /// Relations from others to it, in the order of their stems.
     pub from: Vec<Relation>,
 }
 
-/// What a decision between two memories has changed.
+/// Result of a decision between two memories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided {
+    /// Stem of the memory that supersedes the other.
     pub winner: Stem,
+    /// Stem of the superseded memory.
     pub loser: Stem,
-    /// It had not been decided so before.
+    /// Whether the decision was not stored before.
     pub is_new: bool,
-    /// How many links that said they contradict are gone.
+    /// Number of contradiction links that were removed.
     pub unlinked: usize,
 }
 
-/// The relations of the live memory of this name, in both directions. Those to memories that
-/// are in the archive are left out.
+/// Returns the relations of the live memory of this name, in both directions, without those to
+/// archived memories.
 ///
 /// # Errors
 ///
@@ -81,7 +85,7 @@ pub fn relations_of(engine: &Engine, id: &str) -> Result<Relations, EngineError>
         .ok_or_else(|| EngineError::NotFound(id.to_owned()))
 }
 
-/// As [`relations_of`], of several in their order; `None` for one that is not live.
+/// As [`relations_of`], of several memories in their order; `None` for one that is not live.
 ///
 /// # Errors
 ///
@@ -136,8 +140,8 @@ fn relations_in(
     Ok(Some(relations))
 }
 
-/// What the keys of these memories say of how they stand to others, in their order; what their
-/// texts mention is left out.
+/// Returns the relations that the keys of these memories state, in their order, without mentions in
+/// their texts.
 ///
 /// # Errors
 ///
@@ -158,8 +162,8 @@ pub fn stated_relations(
     })
 }
 
-/// How many relations the keys of all live memories state, without those to memories that are
-/// in the archive: as many as [`stated_relations`] of them all.
+/// Counts the relations that the keys of all live memories state, without those to archived
+/// memories: as [`stated_relations`] of all of them.
 ///
 /// # Errors
 ///
@@ -177,8 +181,8 @@ pub fn count_stated_relations(engine: &Engine) -> Result<usize, EngineError> {
     Ok(stated_relations(engine, &memories)?.len())
 }
 
-/// The memories that pass `filter` and are called by a name that stands in `text`, as a whole
-/// and without regard to case: by `name` or one of the `aliases` in their metadata.
+/// Returns the memories that pass `filter` and whose name occurs in `text` as whole words, without
+/// regard to case: the `name` or one of the `aliases` in their metadata.
 ///
 /// # Errors
 ///
@@ -207,8 +211,8 @@ pub fn named_in(engine: &Engine, text: &str, filter: &Filter) -> Result<Vec<Stem
     })
 }
 
-/// The relations of all live memories to what is neither live nor in the archive, whatever it is
-/// called.
+/// Returns the relations of all live memories to names of which there is neither a live nor an
+/// archived memory.
 ///
 /// # Errors
 ///
@@ -229,7 +233,7 @@ pub fn dangling(engine: &Engine) -> Result<Relations, EngineError> {
     Ok(relations)
 }
 
-/// As [`dangling`], from the file `name` alone.
+/// As [`dangling`], from the file `name` only.
 ///
 /// # Errors
 ///
@@ -255,7 +259,7 @@ fn to_nothing(engine: &Engine, name: &str, called: &Called<'_>) -> Vec<Relation>
     all.filter(is_dangling).collect()
 }
 
-/// Whether a text names a file beside the notes: an image, a document.
+/// Whether a mention names a file beside the notes: an image, a document.
 fn is_attachment(engine: &Engine, written: &str, called: &Called<'_>) -> bool {
     let end = written
         .rsplit('/')
@@ -266,7 +270,7 @@ fn is_attachment(engine: &Engine, written: &str, called: &Called<'_>) -> bool {
         return false;
     }
     let files = called.attachments.get_or_init(|| {
-        // Who cannot list them reports more.
+        // If they cannot be listed, more mentions are reported.
         engine.live.directory.attachments().unwrap_or_default()
     });
     // `![](../x.png)` is no mention; a path may begin anywhere.
@@ -276,11 +280,11 @@ fn is_attachment(engine: &Engine, written: &str, called: &Called<'_>) -> bool {
         .any(|file| format!("/{}", file.to_lowercase()).ends_with(&end))
 }
 
-/// Adds a link of a type from one live memory to another; false if it is there already.
+/// Adds a link of a type from one live memory to another; false if it exists already.
 ///
 /// # Errors
 ///
-/// Fails if there is no such memory, if the type is none, or if the file cannot be changed.
+/// Fails if there is no such memory, if the type is invalid, or if the file cannot be changed.
 pub fn link(engine: &Engine, from: &str, to: &str, relation: &str) -> Result<bool, EngineError> {
     let (_, from) = names::resolve(&engine.live, from)?;
     let (to, file) = names::resolve(&engine.live, to)?;
@@ -295,7 +299,7 @@ pub fn link(engine: &Engine, from: &str, to: &str, relation: &str) -> Result<boo
     let to_it = links_to(engine, &to, Place::Files, &file);
     let written = names::link_text(&engine.live, &file);
     change_links(engine, &from, "link", |links| {
-        // One that could mean two files leads to neither.
+        // An ambiguous link does not count.
         let leads =
             |id: &str| names::resolve(&engine.live, id).is_ok_and(|(_, found)| found == file);
         let is_it = |link: &Link| link.relation == relation && to_it(&link.to) && leads(&link.to);
@@ -308,13 +312,13 @@ pub fn link(engine: &Engine, from: &str, to: &str, relation: &str) -> Result<boo
     })
 }
 
-/// Removes the links, of a type or of all, from one memory to another; how many there were.
-/// The other one need not be live. That it replaces the other one is taken back only where
-/// `supersedes` is named.
+/// Removes the links, of a type or of all, from one memory to another; returns their number.
+/// The other one need not be live. A supersession is removed only if `supersedes` is
+/// named.
 ///
 /// # Errors
 ///
-/// Fails if there is no memory they start from, or if the file cannot be changed.
+/// Fails if there is no memory that they start from, or if the file cannot be changed.
 pub fn unlink(
     engine: &Engine,
     from: &str,
@@ -329,7 +333,7 @@ pub fn unlink(
     let (place, (to, file)) =
         found.unwrap_or_else(|_| (Place::Archive, (Stem::from_file_name(to), String::new())));
     let to_it = links_to(engine, &to, place, &file);
-    // What is not live has no namesakes here.
+    // Only live memories have namesakes here.
     let id = match place {
         Place::Files => &file,
         Place::Archive => to.as_str(),
@@ -347,8 +351,8 @@ pub fn unlink(
     Ok(removed.get() + usize::from(is_current))
 }
 
-/// Whether what stands in a link names the memory `stem` of the file `name`, by its name or by what
-/// it was called where it comes from.
+/// Returns a test whether the text of a link names the memory `stem` of the file `name`, by its name or
+/// by its id in its former system.
 pub(in crate::engine) fn links_to<'a>(
     engine: &'a Engine,
     stem: &Stem,
@@ -375,8 +379,8 @@ pub(in crate::engine) fn links_to<'a>(
     }
 }
 
-/// Takes back, in the files of both, that one memory replaces another; whether the newer one
-/// said so.
+/// Removes, in the files of both, that one memory supersedes another; returns whether the newer one
+/// stated it.
 fn unsupersede(engine: &Engine, tool: &str, newer: &str, older: &str) -> Result<bool, EngineError> {
     let to = |id: &str| links_to(engine, &stem_of(id), Place::Files, id);
     let (to_newer, to_older) = (to(newer), to(older));
@@ -412,12 +416,12 @@ fn unsupersede(engine: &Engine, tool: &str, newer: &str, older: &str) -> Result<
     }
 }
 
-/// Removes every link to the memory `stem`, which need not be there any more, from all live
-/// memories; how many there were.
+/// Removes every link to the memory `stem`, which may be gone, from all live memories; returns their
+/// number.
 ///
 /// # Errors
 ///
-/// Fails if a file cannot be changed; what was done until then stays.
+/// Fails if a file cannot be changed; earlier changes stay.
 pub fn unlink_from_all(engine: &Engine, stem: &Stem) -> Result<usize, EngineError> {
     let called = [stem.as_str(), stem.short()];
     let names = current_snapshot::with_snapshot(&engine.live, |snapshot| {
@@ -434,7 +438,7 @@ pub fn unlink_from_all(engine: &Engine, stem: &Stem) -> Result<usize, EngineErro
     Ok(removed.get())
 }
 
-/// The files of the live memories that the one of `name` replaces, directly or by way of others.
+/// Returns the files of the live memories that the one of `name` supersedes, directly or indirectly.
 fn replaced_by(engine: &Engine, name: &str) -> Result<BTreeSet<String>, EngineError> {
     let mut replaced = BTreeSet::new();
     let mut left = vec![name.to_owned()];
@@ -454,7 +458,7 @@ fn replaced_by(engine: &Engine, name: &str) -> Result<BTreeSet<String>, EngineEr
     Ok(replaced)
 }
 
-/// Says in the files of both that one live memory replaces another; false if it is said already.
+/// Records in the files of both that one live memory supersedes another; false if it is recorded already.
 fn supersede(engine: &Engine, newer: &str, older: &str) -> Result<bool, EngineError> {
     let written = [newer, older].map(|name| names::link_text(&engine.live, name));
     let [newer_id, older_id] = &written;
@@ -485,8 +489,8 @@ fn supersede(engine: &Engine, newer: &str, older: &str) -> Result<bool, EngineEr
     Ok(edited.changed)
 }
 
-/// Decides between two live memories: `winner` supersedes `loser`, and neither contradicts the
-/// other any more. Both files stay; the loser is not current.
+/// Decides between two live memories: `winner` supersedes `loser`, and contradiction links between them
+/// are removed. Both files stay; the loser is not current.
 ///
 /// # Errors
 ///
@@ -516,7 +520,7 @@ pub fn decide_between(engine: &Engine, winner: &str, loser: &str) -> Result<Deci
     })
 }
 
-/// Changes the links of the memory in the file `from`; false if they are as before.
+/// Changes the links of the memory in the file `from`; false if they are unchanged.
 fn change_links(
     engine: &Engine,
     from: &str,
@@ -552,7 +556,7 @@ fn called<'a>(engine: &'a Engine, snapshot: &'a dyn Snapshot) -> Result<Called<'
     })
 }
 
-/// The files of memories that may name this one, by what it is called here or was elsewhere.
+/// Returns the files of memories that may reference this one, by its names here or its former id.
 fn naming(
     engine: &Engine,
     snapshot: &dyn Snapshot,
@@ -577,8 +581,8 @@ fn naming_one_of(
     Ok(names)
 }
 
-/// The relations that the file `name` of a memory states, each once, in its order, with the files
-/// that they lead to.
+/// Returns the relations that the file `name` of a memory states, each once, in its order, with the
+/// files that they lead to.
 fn outgoing(
     engine: &Engine,
     memory: &Memory,
@@ -594,7 +598,7 @@ fn outgoing(
     )
 }
 
-/// The same, of a memory whose file `from` has this text.
+/// As [`outgoing`], with the text and the file name `from` given.
 fn outgoing_of(
     engine: &Engine,
     memory: &Memory,
@@ -620,7 +624,7 @@ fn outgoing_of(
         let to = name.as_deref().map(stem_of);
         let is_itself = name.as_deref() == Some(from);
         // A note of another program names notes that never were memories.
-        // So does a text with an id of something else.
+        // The same holds for a text with an id of something else.
         let is_name = unknown == Unknown::Keep && !is_bare(text, &written);
         let is_other = to.is_none() && !is_name && Stem::parse(&written).is_none();
         if relation == MENTIONS && (is_itself || is_other) {
@@ -658,7 +662,7 @@ fn without_files(relations: Vec<(Relation, Option<String>)>) -> Vec<Relation> {
         .collect()
 }
 
-/// The words of a text in lower case, with a blank before and after each.
+/// Returns the words of a text in lower case, with a blank before and after each.
 fn spaced_words(text: &str) -> String {
     let mut spaced = " ".to_owned();
     for word in text.split(|c: char| !c.is_alphanumeric()) {
@@ -670,28 +674,28 @@ fn spaced_words(text: &str) -> String {
     spaced
 }
 
-/// What becomes of a mention of what is called as no memory is: `[[an idea for later]]`.
+/// Handling of a mention whose name no memory has: `[[an idea for later]]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unknown {
     Skip,
     Keep,
 }
 
-/// Which memories are meant by what stands in links.
+/// Names by which links and mentions are resolved.
 struct Called<'a> {
     live: Names<'a>,
     archived: HashSet<String>,
-    /// The other files beside the live ones, once somebody asks.
+    /// Other files beside the live ones, listed on first use.
     attachments: OnceCell<Vec<String>>,
 }
 
-/// What the file is called in links.
+/// Returns the names of a file in links.
 fn ids_of(name: &str) -> [String; 2] {
     let stem = stem_of(name);
     [plain_id(stem.as_str()), stem.short().to_owned()]
 }
 
-/// A key that cannot be read as it should is not written anew: what stands there would be lost.
+/// Fails if a key cannot be parsed: rewriting it would lose its content.
 pub(in crate::engine) fn check_readable(memory: &Memory, key: &str) -> Result<(), EngineError> {
     let is_of = |problem: &&Problem| matches!(problem, Problem::Key { key: of, .. } if of == key);
     match memory.problems.iter().find(is_of) {

@@ -1,4 +1,4 @@
-//! How memories stand to each other: links, succession, contradictions, equal titles.
+//! Relations between memories: links, succession, contradictions, equal titles.
 
 pub(in crate::engine) mod conflicts;
 pub(in crate::engine) mod contender;

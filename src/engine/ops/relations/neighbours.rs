@@ -1,4 +1,4 @@
-//! What is one link away from the answers of a search.
+//! Memories one link away from the hits of a search.
 
 use crate::engine::error::EngineError;
 use crate::engine::ops::relations::links::Relation;
@@ -9,9 +9,9 @@ use crate::engine::parts::Engine;
 use crate::index::Query;
 use crate::model::{Filter, Stem};
 
-/// The memories that pass `filter` and are linked with one of `stems`, in either direction, but
-/// for these themselves; each once, with what links it, in the order of `stems`, and of each
-/// what it points to first.
+/// Returns the memories that pass `filter` and are linked with one of `stems`, in either direction,
+/// without `stems` themselves; each once, with its relation, in the order of `stems`, for each stem
+/// the targets of its relations first.
 ///
 /// # Errors
 ///

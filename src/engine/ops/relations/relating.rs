@@ -1,9 +1,9 @@
-//! Sets the relations that a source tells between its memories, once all of them are there.
+//! Sets the relations between imported memories, once all of them are there.
 //!
-//! A source calls its memories by names of its own; what each became is collected while they come
-//! in, and relations wait until the end, so that their order does not matter. A relation is set if
-//! one of its memories is new, so that what somebody took out of a file stays out. Only the lines of
-//! the keys for relations change.
+//! A source has its own names for its memories; their new stems are collected during the import,
+//! and relations wait until the end, so that their order does not matter. A relation is set if
+//! one of its memories is new, so that links that somebody removed are not added again. Only the keys
+//! of relations are changed.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,45 +18,47 @@ use crate::model::{Change, Link, Memory, Patch, Stem};
 /// Maximum number of links of one memory, as in `format`.
 const MAX_LINKS: usize = 200;
 
-/// What a relation can lead to.
+/// A memory that a relation can start from or lead to.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct End {
-    /// `None` in a dry run.
+    /// Stem of the memory; `None` in a dry run.
     pub stem: Option<Stem>,
-    /// Its live file; `None` if it has none.
+    /// Name of its live file; `None` if it has none.
     pub name: Option<String>,
+    /// Whether this import created it.
     pub is_new: bool,
 }
 
-/// What became of the relations.
+/// Counts of relations by result.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct Related {
+    /// Relations that were set.
     pub set: usize,
-    /// Of those, the ones whose times are lost.
+    /// Set relations whose times are lost.
     pub dated: usize,
-    /// Of which one memory is not there.
+    /// Relations of which one memory does not exist.
     pub dangling: usize,
-    /// Which name a memory as several are called.
+    /// Relations with a name that several memories have.
     pub ambiguous: usize,
-    /// From a memory to itself.
+    /// Relations from a memory to itself.
     pub to_itself: usize,
-    /// Which their memory's file has no room for.
+    /// Relations beyond the limits of a memory's file.
     pub no_room: usize,
-    /// By which memories would replace each other.
+    /// Supersessions that would form a cycle.
     pub circular: usize,
 }
 
-/// What was told of relations so far, and of what they may lead to.
+/// Collected relations, and the memories that they may lead to.
 #[derive(Default)]
 pub(in crate::engine) struct Relating {
     ends: Vec<End>,
     by_id: HashMap<String, usize>,
-    /// `None` where several are called so.
+    /// Number of the memory; `None` where several have the name.
     by_name: HashMap<String, Option<usize>>,
     wanted: Vec<ForeignRelation>,
 }
 
-/// What one memory is to hold besides.
+/// Relations to add to one memory.
 #[derive(Default)]
 struct Gains {
     links: Vec<Link>,
@@ -65,7 +67,7 @@ struct Gains {
 }
 
 impl Relating {
-    /// Notes what the memory called `source_id` became. Of several called so, the first counts.
+    /// Records the result of importing the memory called `source_id`. Of several with one id, the first counts.
     pub fn became(&mut self, source_id: Option<&str>, names: Vec<String>, end: End) {
         let number = self.ends.len();
         self.ends.push(end);
@@ -80,7 +82,7 @@ impl Relating {
         }
     }
 
-    /// Notes a relation.
+    /// Records a relation.
     pub fn wants(&mut self, relation: ForeignRelation) {
         self.wanted.push(match relation.relation.as_str() {
             SUPERSEDED_BY => ForeignRelation {
@@ -93,7 +95,7 @@ impl Relating {
         });
     }
 
-    /// The memory that the source calls `id`; `earlier` knows those of former runs.
+    /// Returns the memory that the source calls `id`; `earlier` returns those of former runs.
     fn end(&mut self, id: &str, earlier: &dyn Fn(&str) -> Option<End>) -> Option<usize> {
         let here = self.by_id.get(id).copied();
         if let Some(number) = here.or_else(|| self.by_name.get(id).copied().flatten()) {
@@ -104,13 +106,13 @@ impl Relating {
         Some(self.ends.len() - 1)
     }
 
-    /// Whether several memories are called so.
+    /// Whether several memories have this name.
     fn is_shared(&self, id: &str) -> bool {
         !self.by_id.contains_key(id) && self.by_name.get(id).is_some_and(Option::is_none)
     }
 
-    /// What each memory is to hold besides, by its number. With `all`, also between memories that
-    /// are not new.
+    /// Returns the relations to add to each memory, by its number. With `all`, also those between memories
+    /// that are not new.
     fn gains(
         &mut self,
         all: bool,
@@ -165,10 +167,10 @@ impl Relating {
     }
 }
 
-/// Whether `one` is `other`, or what replaced it, step by step, leads there.
+/// Whether `one` is `other`, or is superseded by it, directly or indirectly.
 fn is_replaced_by(replaced_by: &HashMap<usize, usize>, one: usize, other: usize) -> bool {
     let mut at = Some(one);
-    // No ring was let in before, so this ends.
+    // No cycle was added before, so this ends.
     while let Some(number) = at {
         if number == other {
             return true;
@@ -178,7 +180,7 @@ fn is_replaced_by(replaced_by: &HashMap<usize, usize>, one: usize, other: usize)
     false
 }
 
-/// Sets the relations that were told. With `all`, also those between memories that were known
+/// Sets the collected relations. With `all`, also those between memories that existed
 /// before; a dry run only counts.
 ///
 /// # Errors
@@ -192,7 +194,7 @@ pub(in crate::engine) fn relate_imported(
 ) -> Result<Related, EngineError> {
     let mut related = Related::default();
     for (number, gains) in relating.gains(all, earlier, &mut related) {
-        // One that was forgotten keeps what it holds.
+        // A forgotten memory is not changed.
         let End { stem, name, .. } = &relating.ends[number];
         if let (Some(stem), Some(name)) = (stem, name) {
             let refused = give(engine, stem, name, gains)?;
@@ -203,7 +205,7 @@ pub(in crate::engine) fn relate_imported(
     Ok(related)
 }
 
-/// Writes what the memory gains into its file; returns how many links it does not hold then.
+/// Writes the relations into the memory's file; returns the number of links that it does not hold then.
 fn give(engine: &Engine, stem: &Stem, name: &str, mut gains: Gains) -> Result<usize, EngineError> {
     let wanted = gains.links.clone();
     loop {
@@ -225,13 +227,13 @@ fn give(engine: &Engine, stem: &Stem, name: &str, mut gains: Gains) -> Result<us
                 gains.links.truncate(gains.links.len() / 2);
             }
             Err(EngineError::Format(_)) if !gains.supersedes.is_empty() => {
-                // The mark of each memory that was replaced says the same.
+                // The `superseded_by` of each older memory states the same.
                 gains.supersedes.clear();
             }
             Err(EngineError::Files(error)) if error.is_full() || error.is_read_only() => {
                 return Err(error.into());
             }
-            // A damaged file, or somebody else's change: the rest is not stopped by it.
+            // A damaged file, or a concurrent change: the others are still written.
             Err(error) => {
                 tracing::warn!("cannot set the links of {stem}: {error}");
                 return Ok(wanted.len());
@@ -240,7 +242,7 @@ fn give(engine: &Engine, stem: &Stem, name: &str, mut gains: Gains) -> Result<us
     }
 }
 
-/// Whether the memory has the link already, by whatever name.
+/// Whether the memory has the link already, under any name of its target.
 fn holds(memory: &Memory, link: &Link) -> bool {
     let stem = Stem::from_file_name(&link.to);
     let mut links = memory.links.iter();
@@ -248,7 +250,7 @@ fn holds(memory: &Memory, link: &Link) -> bool {
 }
 
 impl Gains {
-    /// The change by which `memory` holds them.
+    /// Returns the change that adds them to `memory`.
     fn change(&self, memory: &Memory) -> Change {
         let mut change = Change::default();
         let mut links = memory.links.clone();

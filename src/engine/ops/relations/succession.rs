@@ -1,8 +1,8 @@
-//! Which memories replace which, step by step.
+//! Succession: memories that supersede others, directly or indirectly.
 //!
-//! A search hides what a live memory replaces. Where one in the middle of a row goes, the live one
-//! that replaced it takes over what it had replaced: the archive is not in the index, and an earlier
-//! text must not come back because of it.
+//! A search hides memories that a live one supersedes. If one in the middle of a chain is removed, the
+//! live one that superseded it takes over what it had superseded: the archive is not in the index, and
+//! an earlier text must not be found again because of it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -16,7 +16,7 @@ use crate::engine::parts::Engine;
 use crate::engine::texts::{is_called, stem_of};
 use crate::model::{Change, Filter, Link, Memory, Patch, Stem, Visibility};
 
-/// The live memory that replaces this one: by the mark it bears, or because that one says so.
+/// Returns the live memory that supersedes this one: by its `superseded_by`, or by the other's `supersedes`.
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ pub fn newer_than(engine: &Engine, memory: &Memory) -> Result<Option<Stem>, Engi
     Ok(newer.find(|newer| *newer != memory.stem))
 }
 
-/// The live memory that this one became, through all that replaced it; itself if none did.
+/// Returns the last live memory of this one's chain of supersessions; itself if it has no successor.
 ///
 /// # Errors
 ///
@@ -44,7 +44,7 @@ pub fn newer_than(engine: &Engine, memory: &Memory) -> Result<Option<Stem>, Engi
 pub fn current_of(engine: &Engine, stem: &Stem) -> Result<Stem, EngineError> {
     let mut at = stem.clone();
     let mut seen = BTreeSet::new();
-    // Files can say that two replace each other.
+    // Files can state that two supersede each other.
     while seen.insert(at.clone()) {
         let live = names::resolve(&engine.live, at.as_str()).ok();
         let Some(memory) = live.and_then(|(_, name)| rows::read_memory(&engine.live, &name)) else {
@@ -58,7 +58,7 @@ pub fn current_of(engine: &Engine, stem: &Stem) -> Result<Stem, EngineError> {
     Ok(at)
 }
 
-/// Those of these memories that a search finds.
+/// Returns those of these memories that a search finds.
 ///
 /// # Errors
 ///
@@ -86,8 +86,8 @@ fn passing(
     Ok(names.iter().map(|name| stem_of(name)).collect())
 }
 
-/// Before the memory in the file `name` goes: what it replaced is replaced by the live one that
-/// replaced it, if there is one.
+/// Before the memory in the file `name` is removed: the live memory that supersedes it, if there is
+/// one, takes over what it had superseded.
 pub(in crate::engine) fn hand_on(engine: &Engine, name: &str) {
     if let Err(error) = try_to_hand_on(engine, name) {
         tracing::warn!("what {name} superseded may be found again: {error}");
@@ -98,7 +98,7 @@ fn try_to_hand_on(engine: &Engine, name: &str) -> Result<(), EngineError> {
     let Some(memory) = rows::read_memory(&engine.live, name) else {
         return Ok(());
     };
-    // Most are in no row, and that takes no look at the index.
+    // Most are in no chain, and that needs no look into the index.
     if memory.supersedes.is_empty() && memory.superseded_by.is_none() {
         return Ok(());
     }
@@ -132,9 +132,9 @@ fn try_to_hand_on(engine: &Engine, name: &str) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// The relations of live memories as they are now, each once: one of what a memory replaced is
-/// its own, and one to what was replaced leads to what replaced it. With `seen_from`, only those
-/// to memories that are seen from that namespace. That one replaces another is not among them.
+/// Returns the present relations of live memories, each once: those of a superseded memory are its
+/// successor's, and those to a superseded one lead to its successor. With `seen_from`, only those to
+/// memories visible from that namespace. Supersessions are left out.
 ///
 /// # Errors
 ///
@@ -209,7 +209,7 @@ pub fn current_relations(
     Ok(both.collect())
 }
 
-/// A live memory, and the live ones that it replaced, step by step.
+/// Returns a live memory and the live ones that it superseded, directly or indirectly.
 fn row_of(engine: &Engine, stem: &Stem) -> Vec<Stem> {
     let mut row = vec![stem.clone()];
     let mut next = 0;
@@ -228,7 +228,7 @@ fn row_of(engine: &Engine, stem: &Stem) -> Vec<Stem> {
     row
 }
 
-/// What each of these memories became.
+/// Returns the last successor of each of these memories.
 fn heads_of(engine: &Engine, stems: BTreeSet<Stem>) -> Result<BTreeMap<Stem, Stem>, EngineError> {
     let current = passing(engine, stems.clone(), &Filter::default())?;
     let current: BTreeSet<Stem> = current.into_iter().collect();
@@ -248,8 +248,8 @@ fn headline_of(engine: &Engine, stem: &Stem) -> Option<String> {
     )
 }
 
-/// How many links there are from one current memory that passes `filter` to another; one of or
-/// to what was replaced is one of or to what replaced it.
+/// Counts the links from one current memory that passes `filter` to another; a link of or to a
+/// superseded memory counts as one of or to its successor.
 ///
 /// # Errors
 ///
@@ -294,7 +294,7 @@ pub fn count_links(engine: &Engine, filter: &Filter) -> Result<usize, EngineErro
     Ok(links.collect::<BTreeSet<_>>().len())
 }
 
-/// The relations, without those that say the same again.
+/// Returns the relations without duplicates.
 fn each_once(relations: impl Iterator<Item = Relation>) -> Vec<Relation> {
     let mut seen = BTreeSet::new();
     let key = |one: &Relation| (one.from.clone(), one.relation.clone(), one.to.clone());

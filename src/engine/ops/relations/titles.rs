@@ -1,8 +1,8 @@
-//! Memories that have one title in one namespace: found whatever way they came in.
+//! Memories that have the same title in one namespace.
 //!
-//! Where a title names a memory ([`DuplicatePolicy::SameTitle`](crate::lifecycle::DuplicatePolicy)),
-//! storing keeps it to one; a merge, an import or an editor may bring a second one. Of several, the
-//! one that was changed last counts. Nothing is written here; `conflicts` settles such pairs.
+//! With [`DuplicatePolicy::SameTitle`](crate::lifecycle::DuplicatePolicy) a title identifies one memory,
+//! and storing keeps it unique; a merge, an import or an editor may bring a second one. Of several, the
+//! one that was changed last counts. Nothing is written here; `conflicts` resolves such pairs.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
@@ -20,8 +20,8 @@ use crate::engine::texts::stem_of;
 use crate::index::Snapshot;
 use crate::model::{Filter, Memory, Visibility};
 
-/// The current memories of which several of one user have one title in one namespace, in groups
-/// of at least two; in each, the one that was changed last comes first.
+/// Returns the current memories that share a user, title and namespace, in groups of at least two; in
+/// each group, the last changed comes first.
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ fn same_titles_now(engine: &Engine) -> Result<Vec<Vec<Contender>>, EngineError> 
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    // What lives is asked anew: a view stands, and lives end.
+    // Which ones are live is queried anew: the cached files may have expired.
     let filter = Filter {
         stems: Some(files.iter().map(|name| stem_of(name)).collect()),
         ..Filter::default()
@@ -57,7 +57,7 @@ fn same_titles_now(engine: &Engine) -> Result<Vec<Vec<Contender>>, EngineError> 
     Ok(groups)
 }
 
-/// Sorts `items` so that the memory that was changed last comes first.
+/// Sorts `items` so that the memory changed last comes first.
 pub(in crate::engine) fn changed_last_first<T>(
     engine: &Engine,
     items: &mut [T],
@@ -70,7 +70,7 @@ pub(in crate::engine) fn changed_last_first<T>(
     });
 }
 
-/// The groups of [`same_titles`] as pairs: the one that counts, and another one.
+/// Returns the groups of [`same_titles`] as pairs: the one that counts, and another one.
 pub(in crate::engine) fn title_pairs(engine: &Engine) -> Result<Vec<Conflict>, EngineError> {
     let groups = same_titles(engine)?.into_iter();
     let pairs = groups.flat_map(|group| {
@@ -84,7 +84,7 @@ pub(in crate::engine) fn title_pairs(engine: &Engine) -> Result<Vec<Conflict>, E
     Ok(pairs.collect())
 }
 
-/// The files whose titles other files have, too.
+/// Returns the files whose titles other files have, too.
 pub(in crate::engine) fn with_shared_titles(
     live: &LiveStore,
     snapshot: &Arc<dyn Snapshot>,

@@ -9,25 +9,26 @@ use crate::model::Filter;
 use rayon::prelude::*;
 use regex::bytes::{Regex, RegexBuilder};
 
-/// One line that matches.
+/// One line that matches the pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrepLine {
-    /// The file's path below the memory directory.
+    /// Path of the file below the memory directory.
     pub name: String,
-    /// Counted from 1.
+    /// Line number, from 1.
     pub number: usize,
-    /// Without its line end.
+    /// Text without its line end.
     pub text: Vec<u8>,
-    /// Where the first match lies in the text.
+    /// Byte range of the first match in the text.
     pub matched: (usize, usize),
 }
 
-/// Maximum size of a pattern.
+/// Maximum size of a pattern in bytes.
 const MAX_PATTERN_BYTES: usize = 1024;
 
+/// Maximum size of a compiled pattern in bytes.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
 
-/// Number of files read together; the answer streams from one such group to the next.
+/// Number of files that are read in parallel; the results stream group by group.
 const GROUP: usize = 256;
 
 /// Calls `each` with every line of every memory file (frontmatter too) that matches
@@ -63,7 +64,7 @@ pub fn grep(
     Ok(())
 }
 
-/// The names of the files to read, sorted.
+/// Returns the names of the files to read, sorted.
 fn grep_candidates(
     engine: &Engine,
     pattern: &str,
@@ -123,7 +124,7 @@ fn shortened(pattern: &str) -> String {
     pattern.chars().take(59).chain(['…']).collect()
 }
 
-/// Alternatives of texts, one of which must stand in a line that matches; `None` if
+/// Returns texts of which each matching line contains at least one, as alternatives; `None` if
 /// the pattern requires none.
 fn required_literals(pattern: &str, ignore_case: bool) -> Option<Vec<Vec<String>>> {
     let hir = regex_syntax::ParserBuilder::new()
@@ -138,7 +139,7 @@ fn required_literals(pattern: &str, ignore_case: bool) -> Option<Vec<Vec<String>
     if texts.iter().any(|text| text.chars().count() < 3) {
         return None;
     }
-    // The index knows no case.
+    // The index ignores case.
     texts
         .iter_mut()
         .for_each(|text| text.make_ascii_lowercase());

@@ -1,4 +1,4 @@
-//! From a question to memories: search, recall, grep, what is alike or related.
+//! Retrieval of memories: search, recall, grep, similar and related ones.
 
 pub(in crate::engine) mod grep;
 pub(in crate::engine) mod recall;

@@ -1,4 +1,4 @@
-//! Reads memories by what they are called.
+//! Reads memories by their names.
 
 use crate::engine::error::EngineError;
 use crate::engine::live::names;
@@ -7,7 +7,7 @@ use crate::engine::parts::Engine;
 use crate::engine::texts::parse;
 use crate::model::Memory;
 
-/// Reads the memories called `ids`, in that order, with one entry for each.
+/// Reads the memories called `ids`, in that order, with one result for each.
 pub fn recall(engine: &Engine, ids: &[String]) -> Vec<Recalled> {
     let read = |id: &String| match recall_one(engine, id) {
         Ok((memory, name)) => Recalled::Found { memory, name },
@@ -19,11 +19,11 @@ pub fn recall(engine: &Engine, ids: &[String]) -> Vec<Recalled> {
     ids.iter().map(read).collect()
 }
 
-/// Reads the memory called `id`; its file's name comes with it.
+/// Reads the memory called `id`; returns it with its file's name.
 ///
 /// # Errors
 ///
-/// Fails if no memory or several are called so, or if the file cannot be read.
+/// Fails if no memory or several have the name, or if the file cannot be read.
 pub fn recall_one(engine: &Engine, id: &str) -> Result<(Box<Memory>, String), EngineError> {
     let (name, version) = names::read(&engine.live, id)?;
     let memory = parse(&version.entry, &version.bytes);

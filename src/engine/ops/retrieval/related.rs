@@ -1,6 +1,6 @@
-//! Words that have to do with a text, told from the memories that are there.
+//! Words related to a text, derived from the memories of the store.
 //!
-//! What a language model would be asked for, counted: words that stand in many of the memories that a
+//! Frequency counts replace a language model: words that occur in many of the memories that a
 //! text finds and in few others, and topics in use that fit a memory. Nothing is written.
 
 use std::collections::{BTreeMap, HashSet};
@@ -15,18 +15,19 @@ use crate::model::{Filter, Memory};
 use crate::ranking::Method;
 use crate::words::{Analyzer, Part, is_stop_word};
 
-/// Number of best hits that are read, and of memories that resemble another.
+/// Number of best hits that are read.
 const READ: usize = 20;
 
+/// Number of memories that resemble another.
 const LIKE: usize = 8;
 
-/// Maximum number of words that are weighed against the whole store.
+/// Maximum number of words that are weighted against the whole store.
 const WEIGHED: usize = 40;
 
-/// Minimum number of characters of a word that is counted: shorter words say little.
+/// Minimum number of characters of a counted word.
 const LEAST: usize = 3;
 
-/// Words that stand in the memories that `text` finds and not in it, best first.
+/// Returns words that occur in the memories that `text` finds and not in it, best first.
 ///
 /// # Errors
 ///
@@ -46,7 +47,7 @@ pub fn related_words(
     for hit in &hits {
         words.add(&mut analyzer, &hit.memory);
     }
-    // What stands in one alone tells of that one.
+    // A word of one memory alone is specific to that one.
     let least = hits.len().min(2);
     words
         .0
@@ -54,7 +55,7 @@ pub fn related_words(
     weighed(engine, words, limit)
 }
 
-/// Topics in use that fit `memory` and are none of its own, best first; where there are none,
+/// Returns topics in use that fit `memory` and are none of its own, best first; if there are none,
 /// the words of its text that few others have.
 ///
 /// # Errors
@@ -95,7 +96,7 @@ pub fn fitting_topics(
     weighed(engine, words, limit)
 }
 
-/// The words that are in many of what was counted and in few of all memories, best first.
+/// Returns the words that are frequent among the counted memories and rare in the store, best first.
 fn weighed(engine: &Engine, words: Words, limit: usize) -> Result<Vec<String>, EngineError> {
     let mut counted: Vec<(String, usize)> = words.0.into_values().collect();
     counted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -122,7 +123,7 @@ fn weighed(engine: &Engine, words: Words, limit: usize) -> Result<Vec<String>, E
         .collect())
 }
 
-/// Words by their terms, each as it was first seen and in how many memories it stands.
+/// Counted words by their terms: the form that was seen first, and the number of memories.
 #[derive(Default)]
 struct Words(BTreeMap<String, (String, usize)>);
 

@@ -1,4 +1,4 @@
-//! Finds memories and proves each against the disk.
+//! Searches memories and checks each hit against its file.
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -18,19 +18,19 @@ use crate::model::{Filter, Memory};
 use crate::ranking::Parts;
 use crate::words::Analyzer;
 
-/// A memory found, as it is on disk at this moment.
+/// A memory found, as it is on disk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// Its content as far as it is searched: the first MiB.
+    /// The memory, with its content as far as it is searched: the first MiB.
     pub memory: Shared,
-    /// The file's path below the memory directory.
+    /// Path of the file below the memory directory.
     pub name: String,
-    /// Higher is better. Keyword counts are whole numbers; other scores compare within one
-    /// answer only.
+    /// Score; higher is better. Keyword counts are whole numbers; other scores compare within one
+    /// result only.
     pub score: f64,
-    /// The keywords that matched, in lower case, in the order asked, without doubles.
+    /// Keywords that matched, in lower case, in the order of the query, without duplicates.
     pub matched: Vec<String>,
-    /// What the score of a ranked text is made of.
+    /// Components of the score of a ranked text.
     pub parts: Option<Parts>,
 }
 
@@ -45,28 +45,29 @@ impl Hit {
         }
     }
 
-    /// `date`, `context` or `meaning`, if that alone found it: it holds no word of what was asked.
+    /// Returns `date`, `context` or `meaning` if that alone found it: it holds no word of the query.
     pub fn found_only_by(&self) -> Option<&'static str> {
         self.parts.and_then(|parts| parts.found_by.mark())
     }
 }
 
-/// The memories that a search found.
+/// Memories that a search found.
 pub type SearchResults = index::SearchResults<Hit>;
 
-/// How many files there are, and how many of them are searched in which way.
+/// Numbers of files by the way in which they are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Files with a memory's name: the sum of the others.
+    /// Number of files with a memory's name: the sum of the others.
     pub files: usize,
+    /// Number of files that are in the index.
     pub indexed: usize,
-    /// Searched all the same, from memory.
+    /// Number of files that are searched from memory until they are indexed.
     pub waiting: usize,
-    /// No memories that could be read; `status` says why.
+    /// Number of files that cannot be read as memories; `status` lists the reasons.
     pub unreadable: usize,
 }
 
-/// Maximum time for which a search begins anew because its hits change while it runs.
+/// Maximum time for which a search is repeated because its hits change while it runs.
 const PATIENCE: Duration = Duration::from_millis(150);
 
 /// The same while a hit is missing or empty, between two of its texts.
@@ -75,17 +76,17 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// Minimum number of tries before a search gives up: on a busy machine one try may take long.
 const MIN_TRIES: usize = 5;
 
-/// The results of one try, as far as the files are as they were found.
+/// Results of one try.
 struct Attempt {
     results: SearchResults,
-    /// The hits whose files are not.
+    /// Names of hits whose files have changed.
     stale: Vec<String>,
-    /// Those of them that still are hits, by their present texts: where they belong.
+    /// Changed files that still match, with their positions in the results.
     changed: Vec<(usize, Hit)>,
 }
 
 impl Attempt {
-    /// The results with the hits that changed too fast to be found by what they hold now.
+    /// Returns the results with the changed hits at their positions.
     fn with_changed(mut self) -> SearchResults {
         for (place, hit) in self.changed {
             let place = place.min(self.results.hits.len());
@@ -104,11 +105,11 @@ pub fn count(engine: &Engine, filter: Filter) -> Result<usize, EngineError> {
     Ok(search(engine, &Query::everything(filter, 0))?.total)
 }
 
-/// Searches; every hit exists and has the text it is returned with.
+/// Searches; every hit exists and has the text that is returned.
 ///
 /// # Errors
 ///
-/// Fails if nothing is asked for, or if the directory cannot be read.
+/// Fails if the query is empty, or if the directory cannot be read.
 pub fn search(engine: &Engine, query: &Query) -> Result<SearchResults, EngineError> {
     let query = resolved(engine, query)?;
     let started = Instant::now();
@@ -131,14 +132,14 @@ pub fn search(engine: &Engine, query: &Query) -> Result<SearchResults, EngineErr
             return Ok(attempt.with_changed());
         }
         stale = attempt.stale;
-        // Where its last good text found a file, the new one is on its way.
+        // While a file is searched by its last good text, its new one is expected soon.
         if tries > 1 || engine.live.freshness().holds_one_of(&stale) {
             current_snapshot::pause(&engine.live);
         }
     }
 }
 
-/// How many files there are, as of the last search.
+/// Returns the numbers of files, as of the last search.
 pub fn counts(engine: &Engine) -> Counts {
     let freshness = engine.live.freshness();
     let unreadable = freshness.unreadable();
@@ -152,7 +153,7 @@ pub fn counts(engine: &Engine) -> Counts {
     }
 }
 
-/// The query as an index takes it. A text without words is looked for as keywords: an emoji is no word,
+/// Returns the query as an index takes it. A text without words, such as an emoji, becomes keywords
 /// and is found as it stands.
 fn resolved<'a>(engine: &Engine, query: &'a Query) -> Result<Cow<'a, Query>, EngineError> {
     let invalid = |what: &str| Err(EngineError::Invalid(what.to_owned()));
@@ -208,7 +209,7 @@ fn search_in(
             results.hits.push(Hit::of(hit, memory));
             continue;
         }
-        // Previews need no more; the hash is that of the whole file all the same.
+        // Previews need no more; the hash is of the whole file all the same.
         let read = reader.read(&hit.name, MAX_INDEXED_BYTES as u64);
         let is_as_found = matches!(&read, Ok(version) if version.hash == hit.indexed.hash);
         if !is_as_found {
@@ -242,7 +243,7 @@ fn search_in(
     })
 }
 
-/// Whether one text by itself answers `query`.
+/// Whether one text by itself matches `query`.
 fn is_hit(
     engine: &Engine,
     query: &Query,

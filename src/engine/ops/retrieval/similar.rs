@@ -1,4 +1,4 @@
-//! Which memories say nearly the same.
+//! Memories similar to another.
 
 use crate::engine::error::EngineError;
 use crate::engine::live::{current_snapshot, rows, usage};
@@ -11,22 +11,24 @@ use crate::model::{Filter, Memory};
 use crate::ranking;
 use crate::ranking::Method;
 
-/// By what two memories were compared. The two are different measures: no number of one means
-/// anything in the other.
+/// Measure by which two memories were compared. Values of different measures are not
+/// comparable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Likeness {
-    /// The cosine of their vectors: high for the same in other words.
+    /// Cosine of their vectors: high for the same meaning in other words.
     Meaning,
-    /// The share of their runs of three words: high only for nearly the same words.
+    /// Share of common runs of three words: high only for nearly the same words.
     Shingles,
 }
 
-/// A memory that is like another.
+/// A memory similar to another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Similar {
+    /// The memory found.
     pub hit: Hit,
-    /// At most 1.
+    /// Similarity, at most 1.
     pub similarity: f32,
+    /// Measure of the similarity.
     pub by: Likeness,
 }
 
@@ -36,9 +38,9 @@ const COMPARED: usize = 50;
 /// Maximum number of words of a text that are looked up in others.
 const LOOKED_FOR: usize = 60;
 
-/// The memories that are most like `memory`, which need not be in the store, best first:
-/// compared by their meaning where there is a model, and by word shingles where there is none
-/// or where no memory has a vector. Itself is left out, by its stem.
+/// Returns the memories most similar to `memory`, which need not be in the store, best first:
+/// compared by meaning where there is a model, and by word shingles where there is none
+/// or where no memory has a vector. `memory` itself is left out, by its stem.
 ///
 /// # Errors
 ///
@@ -59,7 +61,7 @@ pub fn similar(
     similar_by_shingles(engine, memory, filter, limit)
 }
 
-/// The vectors of the memory's own passage, piece by piece; `None` without a model.
+/// Returns the vectors of the memory's own passage, piece by piece; `None` without a model.
 fn embed_memory(engine: &Engine, memory: &Memory) -> Option<Vec<Embedded>> {
     let embedder = models::answering(
         &engine.meaning,
@@ -125,7 +127,7 @@ fn similar_by_shingles(
     Ok(similar)
 }
 
-/// The memories that share most words with `memory`, compared by their shingles, best first.
+/// Returns the memories that share most words with `memory`, compared by their shingles, best first.
 pub(in crate::engine) fn sharing_words(
     engine: &Engine,
     memory: &Memory,

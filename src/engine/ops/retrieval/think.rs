@@ -1,9 +1,9 @@
-//! Keeps many copies of one text from filling an answer.
+//! Keeps many copies of one text from filling a result.
 //!
-//! Whoever may write can write one text a thousand times, each a little different, and nothing else
-//! would be found. Promises: where that did not happen, an answer is what [`search`](search::search) gives,
-//! to the byte; where it did, the two best of the copies stay where they are, and the others follow
-//! all that is no copy. Nothing is left out of the store for it, and nothing out of the count.
+//! A writer can store one text a thousand times with small changes and so hide everything
+//! else. Promises: without such a flood, the result is that of [`search`](search::search),
+//! to the byte; with one, the two best copies stay where they are, and the others follow
+//! all that is no copy. Nothing is removed from the store, or from the count.
 
 use crate::engine::error::EngineError;
 use crate::engine::ops::retrieval::search;
@@ -12,28 +12,28 @@ use crate::engine::parts::Engine;
 use crate::index::{Query, QueryKind};
 use crate::ranking::{ShingleFilter, ShingleSet};
 
-/// From this share of common runs of words on, two texts are copies of one.
+/// Minimum share of common shingles of two texts that are copies of one.
 const COPIES: f32 = 0.6;
 
-/// Maximum number of near copies of one text in an answer, where there are [`FLOOD`] of them.
+/// Maximum number of near copies of one text among the first hits, where there are [`FLOOD`] of them.
 const SHOWN: usize = 2;
 
-/// Number of near copies from which they are limited. Fewer are usual: a form that is filled in
+/// Number of near copies from which they are limited. Fewer are usual, such as a form that is filled in
 /// each week.
 const FLOOD: usize = 20;
 
-/// Minimum number of hits that the second search asks for, where the first one may hold a flood.
+/// Minimum number of hits of the second search, where the first one may hold a flood.
 const FIRST_LOOK: usize = 100;
 
 /// Factor by which the number of hits grows from one search to the next.
 const STEP: usize = 8;
 
-/// Maximum number of hits that are looked at, as each is read from its file. Where all of them are
-/// copies, the answer ends with copies.
+/// Maximum number of hits that are examined, as each is read from its file. If all of them are
+/// copies, the result ends with copies.
 const LAST_LOOK: usize = 6_400;
 
-/// As [`search`], for whoever reads only the best: a flood of copies does not keep
-/// other memories out of the answer.
+/// As [`search`], for callers that read only the best hits: a flood of copies does not push
+/// other memories out of the result.
 ///
 /// # Errors
 ///
@@ -68,11 +68,11 @@ pub fn think(engine: &Engine, query: &Query) -> Result<SearchResults, EngineErro
     }
 }
 
-/// Which hits are copies of one text.
+/// Groups of hits that are copies of one text.
 struct Groups<'a> {
-    /// The text of each group, by its best hit, and how many there are of it.
+    /// Text of each group, from its best hit, and number of its hits.
     groups: Vec<(&'a ShingleSet, usize)>,
-    /// Of each hit, whether it is to stand behind the others if its group is a flood.
+    /// For each hit, whether it belongs behind the others, as a copy of a flood.
     behind: Vec<bool>,
 }
 
@@ -102,13 +102,13 @@ impl<'a> Groups<'a> {
         Groups { groups, behind }
     }
 
-    /// Whether there are at least `count` copies of one text.
+    /// Whether one text has at least `count` copies.
     fn largest_is(&self, count: usize) -> bool {
         self.groups.iter().any(|(_, copies)| *copies >= count)
     }
 }
 
-/// The hits in their order, those that are to stand behind after all others.
+/// Returns the hits in their order, with those marked in `behind` after all others.
 fn spread(hits: Vec<Hit>, behind: &[bool]) -> Vec<Hit> {
     let (mut first, mut later) = (Vec::new(), Vec::new());
     for (hit, is_behind) in hits.into_iter().zip(behind) {

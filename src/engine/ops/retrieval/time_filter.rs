@@ -1,4 +1,4 @@
-//! Which memories tell of a time that a text asks for.
+//! Filter by a time that a text asks for.
 
 use chrono::{DateTime, Local, NaiveDate, TimeDelta, Utc};
 
@@ -9,18 +9,18 @@ use crate::engine::texts::stem_of;
 use crate::model::{Filter, Stem, Timestamp, is_possible_time, start_of_day};
 use crate::ranking::AskedTime;
 
-/// Holds the day on which something happened that was written down later.
+/// Metadata key with the day of an event that was written down later.
 const EVENT_DATE: &str = "metadata.event_date";
 
-/// Which way an amount of time points that says neither "ago" nor "in".
+/// Direction of an amount of time without "ago" or "in".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Toward {
     Past,
     Future,
 }
 
-/// The moment that a person or an agent wrote, seen from `now` in this machine's time zone; `None` for
-/// what is none, or lies in no possible year. The one reader of all interfaces: its forms are in the
+/// Reads the moment that a person or an agent wrote, seen from `now` in this machine's time zone; `None`
+/// if it is none, or its year is impossible. All interfaces use this reader: its forms are in the
 /// table of `docs/RETRIEVAL.md`.
 pub fn read_moment(text: &str, now: DateTime<Utc>, toward: Toward) -> Option<DateTime<Utc>> {
     let word = text.trim().to_lowercase();
@@ -37,7 +37,7 @@ pub fn read_moment(text: &str, now: DateTime<Utc>, toward: Toward) -> Option<Dat
         _ => from_now(&word, now, toward),
     };
     let coming = || crate::ranking::coming_time(&word, &now.with_timezone(&Local));
-    // Where ends are asked for, `8 May` is the next one; elsewhere the last, unless only a future can be meant.
+    // For ends, `8 May` is the next one; otherwise the last, unless only a future one is possible.
     let is_ahead = toward == Toward::Future
         || ["next ", "tomorrow "]
             .iter()
@@ -50,29 +50,29 @@ pub fn read_moment(text: &str, now: DateTime<Utc>, toward: Toward) -> Option<Dat
         .filter(|at| is_possible_time(*at))
 }
 
-/// Forms of an end, as the errors name them.
+/// Forms of an end, as listed in error messages.
 pub const END_FORMS: &str = "a date (2099-01-31), a time (2099-01-31T09:00:00Z), tomorrow evening, next friday, \
                              next week, end of month, or an amount such as 12h, 30d, 2w";
 
-/// Why a text is no end of a memory.
+/// Reason why a text is no end of a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BadEnd {
     Unreadable,
-    /// It is over: the memory would be found no more.
+    /// The time is over: the memory would not be found any more.
     Past(DateTime<Utc>),
 }
 
-/// The end of a memory as a person or an agent wrote it; what is in ISO 8601 stays as it is written. `begin`
-/// is the time of the memory where that is stated, `now` elsewhere: what is noted of a former time may end
+/// Reads the end of a memory as a person or an agent wrote it; ISO 8601 is kept as it is written. `begin`
+/// is the memory's time if stated, else `now`: a memory of a former time may end
 /// in the past.
 ///
 /// # Errors
 ///
-/// Fails if it is no time, and if it is over.
+/// Fails if it is no time, or if it is over.
 pub fn read_end(text: &str, now: DateTime<Utc>, begin: DateTime<Utc>) -> Result<Timestamp, BadEnd> {
     let read = || read_moment(text, now, Toward::Future).map(Timestamp::from_utc);
     let end = Timestamp::parse(text).or_else(read).or_else(|| {
-        // Said as what is past, in place of not at all.
+        // A past time gives a better error than an unreadable one.
         read_moment(text, now, Toward::Past).map(Timestamp::from_utc)
     });
     match end {
@@ -82,7 +82,7 @@ pub fn read_end(text: &str, now: DateTime<Utc>, begin: DateTime<Utc>) -> Result<
     }
 }
 
-/// `3d`, `2 weeks ago`, `in an hour`, `two days from now`.
+/// Reads `3d`, `2 weeks ago`, `in an hour`, `two days from now`.
 fn from_now(word: &str, now: DateTime<Utc>, toward: Toward) -> Option<DateTime<Utc>> {
     let ahead = word
         .strip_prefix("in ")
@@ -99,7 +99,7 @@ fn from_now(word: &str, now: DateTime<Utc>, toward: Toward) -> Option<DateTime<U
     }
 }
 
-/// The first moment of `last week`, `this morning`, `8 May 2026`: of a text that names a time and
+/// Returns the first moment of `last week`, `this morning`, `8 May 2026`: of a text that names a time and
 /// nothing else.
 fn begin_of(text: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let asked = crate::ranking::asked_time(text, &now.with_timezone(&Local))?;
@@ -129,12 +129,12 @@ fn amount(text: &str) -> Option<TimeDelta> {
     TimeDelta::try_seconds(count * seconds)
 }
 
-/// The time that `text` asks for by words such as `last week`, in this machine's time zone.
+/// Returns the time that `text` asks for by words such as `last week`, in this machine's time zone.
 pub fn asked_time(engine: &Engine, text: &str) -> Option<AskedTime> {
     crate::ranking::asked_time(text, &engine.live.clock.now().with_timezone(&Local))
 }
 
-/// The memories that pass `filter` and are of a time: by their timestamps, or by the
+/// Returns the memories that pass `filter` and are of a time: by their timestamps, or by the
 /// `event_date` in their metadata.
 ///
 /// # Errors
