@@ -1,9 +1,9 @@
-//! Gives notes that people wrote by hand the names and keys of memories.
+//! Turns notes written by hand into memories, with the names and keys of memories.
 //!
-//! Promises: a note keeps its folder, its time, its text and the keys it has; the name it had becomes
-//! its title where it has none. Links of other notes, and of other memories, to it follow. Nothing is
-//! replaced unseen. A run that was cut short is finished by the next one: the names that notes are to
-//! get are in their frontmatter before a link or a file changes.
+//! Promises: a note keeps its folder, its time, its text and its keys; its old name becomes
+//! its title where it has none. Links to it from other notes and memories are updated. Nothing is
+//! overwritten unseen. An interrupted run is finished by the next one: the new names of notes
+//! are written into their frontmatter before a link or a file name changes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -23,39 +23,44 @@ use crate::format;
 use crate::format::NoteLink;
 use crate::model::{Change, Handle, Link, Memory, Patch, Problem, Stem};
 
-/// Who counts as the writer of notes that name none.
+/// Author of notes that name none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteAuthor {
+    /// Agent of the notes.
     pub agent: String,
+    /// User of the notes.
     pub user: String,
 }
 
-/// One note and what it becomes.
+/// A note and its new name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdoptedNote {
-    /// The path of its file, below the folder of memories.
+    /// Path of its file, below the folder of memories.
     pub name: String,
+    /// New path, below the folder of memories.
     pub new_name: String,
+    /// Stem of the memory.
     pub stem: Stem,
 }
 
-/// What was adopted, or would be.
+/// Result of an adoption or of its dry run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Adopted {
+    /// Adopted notes.
     pub notes: Vec<AdoptedNote>,
-    /// Other files in which links follow.
+    /// Other files whose links were updated.
     pub linking: Vec<String>,
-    /// Files that stay as they are, with the reason.
+    /// Files that were not adopted, with the reasons.
     pub left: Vec<(String, String)>,
 }
 
-/// Maximum number of times a note is read again because somebody else changes it.
+/// Maximum number of times a note is read again because another process changes it.
 const MAX_TRIES: usize = 8;
 
 const CHANGES: &str = "somebody else changes it at this moment";
 
-/// Adopts the notes with these names, or all that lack what a memory has; with `dry_run` only
-/// says what would happen, with handles that are drawn anew later.
+/// Adopts the notes with these names, or all that lack a part of a memory; with `dry_run` only
+/// returns what would happen, with handles that are drawn anew later.
 ///
 /// # Errors
 ///
@@ -79,7 +84,7 @@ pub fn adopt_notes(
     };
     let (mut adopted, texts) = to_adopt(engine, ids, writer)?;
     let mut changed = BTreeSet::new();
-    // Links name a note as it is called now.
+    // Links use the present name of a note.
     let renames = Renames::of(&live_names(engine)?, &adopted.notes);
     for (name, version, bytes) in texts {
         if put::put(&engine.writer, &name, &version, &bytes, "adopt")?.is_none() {
@@ -137,7 +142,7 @@ fn adoption_mark(engine: &Engine) -> PathBuf {
     engine.live.state().join("adoption.lock")
 }
 
-/// Whether an adoption was ended before it had done all.
+/// Returns a finding if an adoption was interrupted.
 pub(in crate::engine) fn unfinished_adoption(engine: &Engine) -> Option<Finding> {
     let mark = adoption_mark(engine);
     let is_left = mark.exists() && !is_held(&mark);
@@ -152,7 +157,7 @@ fn live_names(engine: &Engine) -> Result<Vec<String>, EngineError> {
     Ok(entries.map(|entry| entry.name).collect())
 }
 
-/// The notes to adopt, and their files as they are and are to be.
+/// Returns the notes to adopt, with the present version and the new bytes of their files.
 #[expect(
     clippy::type_complexity,
     reason = "each part is named where it is used"
@@ -207,7 +212,7 @@ fn to_adopt(
     Ok((adopted, texts))
 }
 
-/// What a note is to be called: by its time, and by the handle that it was given before.
+/// Returns the new stem of a note: from its time and the handle that it has, if it is free.
 fn stem_for(engine: &Engine, memory: &Memory, taken: &mut BTreeSet<Handle>) -> Stem {
     if memory.stem.is_canonical() {
         return memory.stem.clone();
@@ -220,7 +225,7 @@ fn stem_for(engine: &Engine, memory: &Memory, taken: &mut BTreeSet<Handle>) -> S
     Stem::new(memory.timestamp.utc(), handle)
 }
 
-/// Has the links in all live files follow the notes that get other names.
+/// Updates the links in all live files to the new names of the notes.
 fn relink(
     engine: &Engine,
     mut adopted: Adopted,
@@ -247,7 +252,7 @@ fn relink(
                 (false, false) => {
                     put::put(&engine.writer, &name, &version, &bytes, "adopt")?.is_some()
                 }
-                // What this run wrote is no version to keep.
+                // The version that this run wrote needs no copy.
                 (false, true) => {
                     let at = (Place::Files, name.as_str());
                     engine.writer.replace(at, &version, &bytes)? == Replaced::Done
@@ -266,16 +271,16 @@ fn relink(
     Ok(adopted)
 }
 
-/// A run of `adopt`, held as a lock whose file stays where the run is ended by force.
+/// A run of `adopt`, held as a lock whose file stays if the run is killed.
 struct AdoptionRun {
     mark: PathBuf,
     lock: Lock,
-    /// Whether the run does all that an unfinished one was to do.
+    /// Whether the run covers all notes of an unfinished one.
     is_all: bool,
 }
 
 impl AdoptionRun {
-    /// The first line of what the file says; the ids that were asked for follow.
+    /// First line of the lock's file; the ids that were asked for follow.
     const HEAD: &str = "adopt";
 
     fn begin(mark: &Path, ids: &[String]) -> Result<AdoptionRun, EngineError> {
@@ -291,7 +296,7 @@ impl AdoptionRun {
             Some(left) if !is_all => left,
             _ => [&[Self::HEAD.to_owned()], ids].concat().join("\n"),
         };
-        // It is for `status` alone.
+        // Only `status` reads it.
         let _ = Lock::say(mark, &text);
         Ok(AdoptionRun {
             mark: mark.to_owned(),
@@ -302,13 +307,13 @@ impl AdoptionRun {
 
     fn end(self) {
         if self.is_all {
-            // What stays is told by `status`, and the next run removes it.
+            // `status` reports a file that stays, and the next run removes it.
             let _ = self.lock.remove(&self.mark);
         }
     }
 }
 
-/// Whether a file has not all that a memory has. A copy of another memory is to be settled by hand.
+/// Whether a file lacks a part of a memory. A copy of another memory is left to the user.
 fn lacks_something(memory: &Memory) -> bool {
     let is_copy =
         |problem: &Problem| matches!(problem, Problem::ConflictCopyOf(_) | Problem::Empty);
@@ -328,16 +333,16 @@ fn folder_of(name: &str) -> &str {
     name.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Which links mean a note that gets another name.
+/// Links that refer to renamed notes.
 struct Renames {
-    /// The new stems, by the names of files.
+    /// New stems, by file names.
     new_stems: HashMap<String, String>,
-    /// The files that may be meant by the end of a path, in small letters.
+    /// Files by the ends of their paths, in lower case.
     by_end: HashMap<String, Vec<String>>,
 }
 
 impl Renames {
-    /// Of the notes `adopted` among all files, which are called `names`.
+    /// Collects the new names of the notes `adopted`; `names` are all files.
     fn of(names: &[String], adopted: &[AdoptedNote]) -> Renames {
         let mut by_end: HashMap<String, Vec<String>> = HashMap::new();
         for name in names {
@@ -356,7 +361,7 @@ impl Renames {
         }
     }
 
-    /// The same, of these notes alone.
+    /// Keeps the new names of these notes only.
     fn only(mut self, adopted: &[AdoptedNote]) -> Renames {
         let names: BTreeSet<&str> = adopted.iter().map(|note| note.name.as_str()).collect();
         self.new_stems
@@ -364,7 +369,7 @@ impl Renames {
         self
     }
 
-    /// What `[[link]]` in the file `from` is to say instead.
+    /// Returns the new target of `[[link]]` in the file `from`.
     fn of_mention(&self, link: &str, from: &str) -> Option<String> {
         let link = link.strip_prefix("files/").unwrap_or(link);
         let meant = self.by_end.get(&without_ending(link).to_lowercase())?;
@@ -372,7 +377,7 @@ impl Renames {
         self.new_stems.get(nearest(&meant, link, from)?).cloned()
     }
 
-    /// What a link by name in a key is to say instead: one that may mean several files stays.
+    /// Returns the new target of a link by name in a key; `None` for one that may mean several files.
     fn of_name(&self, link: &str) -> Option<String> {
         let link = link.strip_prefix("files/").unwrap_or(link);
         let path = without_ending(link).to_lowercase();
@@ -385,14 +390,14 @@ impl Renames {
         self.new_stems.get(only).cloned()
     }
 
-    /// What a link by a path, in the file `name`, is to say instead.
+    /// Returns the new target of a link by path in the file `name`.
     fn of_path(&self, name: &str, path: &str) -> Option<String> {
         let new = self.new_stems.get(&format::path_from(name, path))?;
         let folder = path.rfind('/').map_or("", |slash| &path[..=slash]);
         Some(format!("{folder}{new}.md"))
     }
 
-    /// The bytes of `memory`, the file `name`, with links that follow.
+    /// Returns the bytes of `memory`, the file `name`, with updated links.
     fn relinked(&self, name: &str, memory: &Memory, bytes: &[u8]) -> Result<Vec<u8>, EngineError> {
         let Ok(text) = std::str::from_utf8(bytes) else {
             return Ok(bytes.to_vec());

@@ -1,8 +1,8 @@
-//! Stores many memories at once: one lock for each title's shard, one sync of each folder, one line
+//! Stores many memories at once: one lock per shard of titles, one sync per folder, one line
 //! in the journal.
 //!
-//! What is decided about each is what `remember` decides. Only writing waits, so that the store is
-//! looked at once, until all are decided, or until one needs to see what another one of them became.
+//! Each memory is decided on as in `remember`. Only the writes are delayed until all are decided, so that
+//! the store is listed once, or until a memory depends on the result of an earlier one.
 
 use std::collections::HashSet;
 
@@ -16,15 +16,15 @@ use crate::files::{FilesError, Lock, Place, Replaced, Version};
 use crate::lifecycle::{Decision, DuplicatePolicy, WritePolicy};
 use crate::model::{NewMemory, Stem};
 
-/// What became of each memory of a batch; `None` while it waits to be written.
+/// Result for each memory of a batch; `None` while it waits to be written.
 type Outcome = Option<Result<Stem, EngineError>>;
 
-/// What waits to be written, each with its place among the memories that were given.
+/// Memories that wait to be written, each with its position in the input.
 #[derive(Default)]
 struct Batch {
     new: Vec<(usize, NewFile)>,
     renewed: Vec<(usize, Renewed)>,
-    /// By user, namespace and title: whoever has one of these has to see the file.
+    /// Users, namespaces and titles of the batch: a memory with the same ones needs the written file.
     titles: HashSet<[String; 3]>,
 }
 
@@ -42,13 +42,13 @@ struct Renewed {
 }
 
 /// Stores `memories`, in this order, each as [`remember_as`] does with
-/// [`DuplicatePolicy::SameTitle`], and returns what became of each. None of them may supersede
-/// another memory, and none is looked at for what it contradicts. When this returns, what was
-/// stored survives the end of the process and of the power.
+/// [`DuplicatePolicy::SameTitle`], and returns the results in that order. None of them may supersede
+/// another memory, and none is checked for contradictions. When this returns, the stored
+/// memories are synced to the disk.
 ///
 /// # Errors
 ///
-/// Fails if nothing can be written at all; what concerns one memory is said in its place.
+/// Fails if nothing can be written at all; an error of one memory is in its result.
 pub fn remember_many(
     engine: &Engine,
     memories: Vec<NewMemory>,
@@ -79,7 +79,7 @@ pub fn remember_many(
         .collect())
 }
 
-/// Decides about one memory; `Ok(None)` where it waits in the batch now.
+/// Decides on one memory; `Ok(None)` if it was added to the batch.
 fn add_to_batch(
     engine: &Engine,
     place: usize,
@@ -138,7 +138,7 @@ fn add_to_batch(
 
 fn write_batch(engine: &Engine, batch: Batch, policy: &WritePolicy, done: &mut [Outcome]) {
     add_batch(engine, batch.new, done);
-    // First the earlier texts: should this process end in between, a text is there twice, and
+    // First the earlier texts: if this process ends in between, a text exists twice, and
     // none is lost.
     let mut renewed = keep_earlier_of(engine, batch.renewed, done);
     let file = |(_, Renewed { renewal, .. }): &mut (usize, Renewed)| {
@@ -157,7 +157,7 @@ fn write_batch(engine: &Engine, batch: Batch, policy: &WritePolicy, done: &mut [
             Ok(Replaced::KeptOther) => Err(EngineError::KeptOther {
                 id: stem.short().to_owned(),
             }),
-            // Somebody was faster: once more, by itself.
+            // Another process was faster: repeated by itself.
             Ok(Replaced::Stale) => {
                 duplicates::renew(engine, &stem, new, policy).map(|done| done.stem)
             }
@@ -188,7 +188,7 @@ fn add_batch(engine: &Engine, new: Vec<(usize, NewFile)>, done: &mut [Outcome]) 
     }
 }
 
-/// Puts the texts that are to be replaced into the archive; returns what may be replaced now.
+/// Puts the texts that are to be replaced into the archive; returns the memories whose texts were kept.
 fn keep_earlier_of(
     engine: &Engine,
     renewed: Vec<(usize, Renewed)>,

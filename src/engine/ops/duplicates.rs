@@ -611,7 +611,7 @@ fn as_earlier(old: &Memory) -> Vec<(String, MetaValue)> {
     metadata
 }
 
-/// The namespace that `new` counts as.
+/// Returns the namespace that `new` counts as.
 fn namespace(new: &NewMemory) -> String {
     new.namespace.clone().unwrap_or_else(|| "global".to_owned())
 }

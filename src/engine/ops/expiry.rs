@@ -1,6 +1,6 @@
-//! Memories whose life has ended go to the archive, from which they can be restored.
+//! Moves expired memories to the archive, from which they can be restored.
 //!
-//! The leader looks every half hour. Memories that ended a day ago are moved, unless a journal
+//! The leader checks every half hour. Memories that expired a day ago are moved, unless a journal
 //! cannot be read or they would be many at once.
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -16,32 +16,32 @@ use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
 use crate::model::{Filter, Visibility};
 
-/// Minimum time since the end of a memory before it is archived unasked: journals of other machines,
-/// which may say that it was used, come within an hour while both are on.
+/// Minimum time since the expiry of a memory before it is archived automatically: journals of other
+/// machines, which may record a use of it, come within an hour while both are on.
 const GRACE: TimeDelta = TimeDelta::days(1);
 
-/// Number of memories up to which all that ended are archived unasked. More of them are left, if they
-/// are more than one in [`SHARE`]: a clock may be wrong, or a setting have come from elsewhere.
+/// Number of expired memories that are always archived automatically. More of them are left if they are
+/// more than one in [`SHARE`] of all: a clock may be wrong, or a setting have come from elsewhere.
 const MOST: usize = 20;
 
-/// See [`MOST`].
+/// Share of expired memories, as one in this number; see [`MOST`].
 const SHARE: usize = 5;
 
-/// Why, in the journal.
+/// Reason in the journal.
 const EXPIRED: &str = "expired";
 
-/// Moves every memory whose life has ended to the archive; with `dry_run` only says which.
-/// One that cannot be moved stays where it is and does not stop the others.
+/// Moves every expired memory to the archive; with `dry_run` only returns them.
+/// A memory that cannot be moved stays and does not stop the others.
 ///
 /// # Errors
 ///
-/// Fails if the store cannot be searched, or not be written.
+/// Fails if the store cannot be searched or written.
 pub fn expire(engine: &Engine, dry_run: bool) -> Result<Archived, EngineError> {
     expire_until(engine, engine.live.clock.now(), None, dry_run)
 }
 
-/// As [`expire`] for whoever asks nobody: leaves those whose end another machine may
-/// have put off, and moves nothing if it would be much at once.
+/// As [`expire`], for automatic runs: leaves memories whose end another machine may have put off, and
+/// moves nothing if they are too many at once.
 ///
 /// # Errors
 ///
@@ -60,7 +60,7 @@ fn expire_until(
     if !dry_run {
         engine.writer.check_writable()?;
     }
-    // Who does not know all uses does not know what has ended.
+    // Without all uses the expiry is unknown.
     usage::check_uses(&engine.live)?;
     let filter = Filter {
         visibility: Visibility::Expired,
@@ -68,7 +68,7 @@ fn expire_until(
     };
     let mut names = rows::names_where(&engine.live, &filter)?;
     names.sort_unstable();
-    // What was written a moment ago is left where it is, whatever end it states.
+    // A memory that was just written stays, whatever end it states.
     let written_until = of.map(|_| until);
     let has_expired = |name: &str| self::has_expired(engine, name, until, written_until);
     names.retain(|name| has_expired(name));
@@ -78,7 +78,7 @@ fn expire_until(
     {
         return Err(EngineError::TooManyExpired(names.len()));
     }
-    // The file decides, and a use of a moment ago.
+    // The file decides, with the latest uses.
     Ok(forget::archive_all(
         engine,
         names,

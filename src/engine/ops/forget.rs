@@ -1,8 +1,8 @@
-//! Forgetting, which never loses: memories move to `archive/` and back.
+//! Forgets memories without loss: they move to `archive/` and back.
 //!
 //! A rename between `files/` and `archive/` that replaces nothing, with both folders synced, the
-//! new name first. Before a memory goes that replaced others and was replaced itself, the live one
-//! that replaced it takes over its `supersedes` (`relations/succession`).
+//! new name first. If a memory superseded others and was superseded itself, the live one that
+//! superseded it first takes over its `supersedes` (`relations/succession`).
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,39 +25,41 @@ use crate::secrets;
 /// A memory that was moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
+    /// Stem of the memory.
     pub stem: Stem,
-    /// Its path below `files/` and `archive/`.
+    /// Path below `files/` and `archive/`.
     pub name: String,
 }
 
-/// What became of memories that were to be archived.
+/// Result of archiving several memories.
 #[derive(Debug, Default)]
 pub struct Archived {
-    /// Those that were moved, or would be, in the order of their names.
+    /// Memories that were moved, or would be, in the order of their names.
     pub moved: Vec<Moved>,
-    /// Those that could not be, with the reason.
+    /// Names of memories that could not be moved, with the errors.
     pub failed: Vec<(String, EngineError)>,
 }
 
 /// A memory in the archive.
 #[derive(Debug)]
 pub struct Forgotten {
+    /// The memory, as read from the archive.
     pub memory: Memory,
-    /// Its path below `archive/`.
+    /// Path below `archive/`.
     pub name: String,
-    /// The last record of its going, if a journal has one.
+    /// Last record of its archiving, if a journal has one.
     pub record: Option<Record>,
-    /// When it was forgotten: by that record, else when its file was last moved or changed here.
+    /// Time of its archiving: of that record, else of the last move or change of its file here.
     pub at: DateTime<Utc>,
-    /// That, or when its file was last moved or changed here, whichever is later: a record may tell
-    /// of an earlier going. What cannot be taken back asks this one.
+    /// Time of its archiving or of the last move or change of its file here, whichever is later: the
+    /// record may be of an earlier archiving. Irreversible operations use this time.
     pub settled: DateTime<Utc>,
-    /// Of its file.
+    /// Size of its file in bytes.
     pub bytes: u64,
 }
 
-/// What is done to memories that may take them to the archive, as a record says it. Any other one,
-/// such as that it was written, does not say when it went.
+/// Operations in records that may archive memories. Records of others, such as of a write, give no
+/// time of an archiving.
 const ARCHIVES: [&str; 7] = [
     "forget",
     "compact",
@@ -68,10 +70,11 @@ const ARCHIVES: [&str; 7] = [
     "undo",
 ];
 
-/// Of these, what puts a new memory in the place of several.
+/// Operations that replace several memories by a new one.
 const MERGES: [&str; 2] = ["compact", "consolidate"];
 
 impl Moved {
+    /// Returns the memory in the file `name`.
     pub(in crate::engine) fn of(name: String) -> Moved {
         Moved {
             stem: stem_of(&name),
@@ -80,7 +83,7 @@ impl Moved {
     }
 }
 
-/// Moves the memory called `id` to the archive; `restore` brings the same bytes back.
+/// Moves the memory called `id` to the archive; [`restore`] brings the same bytes back.
 ///
 /// # Errors
 ///
@@ -89,7 +92,7 @@ pub fn forget(engine: &Engine, id: &str) -> Result<Moved, EngineError> {
     forget_because(engine, id, None)
 }
 
-/// As [`forget`], with a reason for whoever asks later.
+/// As [`forget`], with a reason that the journal records.
 ///
 /// # Errors
 ///
@@ -97,7 +100,7 @@ pub fn forget(engine: &Engine, id: &str) -> Result<Moved, EngineError> {
 pub fn forget_because(engine: &Engine, id: &str, why: Option<&str>) -> Result<Moved, EngineError> {
     engine.writer.check_writable()?;
     let (_, name) = names::resolve(&engine.live, id)?;
-    // A credential would keep the whole journal from being committed.
+    // A credential in it would keep the whole journal from being committed.
     let why = why.map(secrets::redact);
     relocate(
         engine,
@@ -108,12 +111,12 @@ pub fn forget_because(engine: &Engine, id: &str, why: Option<&str>) -> Result<Mo
     )
 }
 
-/// Moves every memory that passes `filter` to the archive; with `dry_run` only says which. One
-/// that cannot be moved stays where it is and does not stop the others.
+/// Moves every memory that passes `filter` to the archive; with `dry_run` only returns them. A
+/// memory that cannot be moved stays and does not stop the others.
 ///
 /// # Errors
 ///
-/// Fails if the store cannot be searched, or not be written.
+/// Fails if the store cannot be searched or written.
 pub fn forget_all(
     engine: &Engine,
     filter: &Filter,
@@ -123,7 +126,7 @@ pub fn forget_all(
     if !dry_run {
         engine.writer.check_writable()?;
     }
-    // Every hit of a search was read from its file, and is as the filter wants it.
+    // Every hit of a search was read from its file, and passes the filter.
     let query = Query::everything(filter.clone(), usize::MAX);
     let hits = search::search(engine, &query)?.hits.into_iter();
     let mut names: Vec<String> = hits.map(|hit| hit.name).collect();
@@ -134,8 +137,8 @@ pub fn forget_all(
     }))
 }
 
-/// Moves the memories in these files to the archive, but for those that are not to be moved
-/// any more when it is their turn.
+/// Moves the memories in these files to the archive, except those for which `is_meant` is false
+/// when it is their turn.
 pub(in crate::engine) fn archive_all(
     engine: &Engine,
     names: Vec<String>,
@@ -163,11 +166,11 @@ pub(in crate::engine) fn archive_all(
     archived
 }
 
-/// The forgotten memories, newest first, as far as they can be read.
+/// Returns the forgotten memories that can be read, newest first.
 ///
 /// # Errors
 ///
-/// Fails if the archive cannot be listed, or a journal not be read.
+/// Fails if the archive cannot be listed or a journal cannot be read.
 pub fn archived(engine: &Engine) -> Result<Vec<Forgotten>, EngineError> {
     let reader = engine.live.store.reader(Place::Archive);
     let entries = engine.live.store.list(Place::Archive)?.entries.into_iter();
@@ -178,7 +181,7 @@ pub fn archived(engine: &Engine) -> Result<Vec<Forgotten>, EngineError> {
     Ok(forgotten)
 }
 
-/// By stems, the records of how memories went to the archive the last time.
+/// Returns the record of the last archiving of each stem.
 fn went(engine: &Engine) -> Result<HashMap<String, Record>, EngineError> {
     let mut went: HashMap<String, Record> = HashMap::new();
     for record in usage::records_since(&engine.live, None)? {
@@ -195,16 +198,16 @@ fn went(engine: &Engine) -> Result<HashMap<String, Record>, EngineError> {
     Ok(went)
 }
 
-/// The forgotten memory called `id`, with its file's name below `archive/`.
+/// Returns the forgotten memory called `id`, with its file's name below `archive/`.
 ///
 /// # Errors
 ///
-/// Fails if there is none, or if more than one is called so.
+/// Fails if there is none, or if several have the name.
 pub fn resolve_forgotten(engine: &Engine, id: &str) -> Result<(Stem, String), EngineError> {
     names::resolve_archived(&engine.live, id)
 }
 
-/// The forgotten memory called `id`, with what is known of its going.
+/// Returns the forgotten memory called `id`, with the record of its archiving.
 ///
 /// # Errors
 ///
@@ -214,7 +217,7 @@ pub fn forgotten(engine: &Engine, id: &str) -> Result<Forgotten, EngineError> {
     one.pop().expect("there is one for each id")
 }
 
-/// As [`forgotten`], of each of `ids` in their order.
+/// As [`forgotten`], for each of `ids` in their order.
 ///
 /// # Errors
 ///
@@ -238,8 +241,8 @@ pub fn forgotten_each(
     Ok(ids.iter().map(one).collect())
 }
 
-/// The live memory that a forgotten one was merged into: the summary that a compaction or a
-/// consolidation made of it, or what became of that. `None` if it went in another way.
+/// Returns the live memory that a forgotten one was merged into: the summary made of it by a compaction
+/// or a consolidation, or its successor. `None` if it was archived for another reason.
 ///
 /// # Errors
 ///
@@ -278,7 +281,7 @@ pub fn merged_into(engine: &Engine, forgotten: &Forgotten) -> Result<Option<Stem
     Ok(None)
 }
 
-/// Brings the forgotten memory called `id` back.
+/// Moves the forgotten memory called `id` back.
 ///
 /// # Errors
 ///
@@ -311,7 +314,7 @@ fn relocate(
     Ok(Moved::of(name))
 }
 
-/// The memory in a file of the archive, with the record of how it went.
+/// Reads the memory in a file of the archive, with the record of its archiving.
 fn forgotten_in(
     reader: &dyn Reader,
     entry: &Entry,
@@ -332,7 +335,7 @@ fn forgotten_in(
     })
 }
 
-/// Whether a memory says that it was made of the memory `stem`.
+/// Whether a memory has a link that it was made from the memory `stem`.
 fn is_made_of(memory: &Memory, stem: &Stem) -> bool {
     let mut links = memory.links.iter();
     links.any(|link| link.relation == DERIVED_FROM && is_called(stem, &link.to))

@@ -1,10 +1,10 @@
-//! Brings foreign memories in, and own ones out.
+//! Imports memories of other programs, and exports own ones.
 //!
-//! One foreign memory at a time: its old id or path becomes `metadata.source_id`, so that a second
-//! import adds nothing. One that cannot be read does not stop the others. A source names memories
-//! by its own ids and may name a relation before its ends, so relations wait until all memories are
-//! there (`relations/relating`). `.memdir/import-at-work` lies there until then: the import after
-//! one that was killed sets all of them. docs/IMPORT.md has the sources field by field.
+//! Memories are imported one at a time: the old id or path becomes `metadata.source_id`, so that a second
+//! import adds nothing. One that cannot be read does not stop the others. A source has its own ids
+//! and may list a relation before its memories, so relations wait until all memories are
+//! there (`relations/relating`). `.memdir/import-at-work` exists until then: after an interrupted
+//! import, the next one sets all of them. docs/IMPORT.md has the sources field by field.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -31,24 +31,25 @@ use crate::model::{
 };
 use crate::{lifecycle, secrets};
 
-/// How to import.
+/// Options of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Import {
-    /// Only say what would happen.
+    /// Whether to only return what would happen.
     pub dry_run: bool,
 }
 
-/// What became of one thing of a source.
+/// Result for one item of a source.
 #[derive(Debug)]
 pub enum Imported {
+    /// It was imported.
     Added {
         source_id: Option<String>,
         stem: Option<Stem>,
-        /// The credentials in it.
+        /// Credentials found in it.
         screened: Screened,
-        /// What it had that no memory has a place for.
+        /// Kinds of content that no memory has a field for.
         not_carried: Vec<&'static str>,
-        /// One that came in before it, at this import, with the very same text.
+        /// A memory of this import with the same text.
         same_text: Option<Stem>,
     },
     /// It was imported before.
@@ -56,28 +57,29 @@ pub enum Imported {
         source_id: Option<String>,
         stem: Option<Stem>,
     },
-    /// It is not brought over, on purpose.
+    /// It is left out by design.
     LeftOut {
         source_id: Option<String>,
         what: &'static str,
     },
+    /// It could not be imported.
     Failed {
         source: String,
         reason: String,
-        /// What kept the store from taking it, where nothing of the memory did. It may name folders
-        /// of this machine, and so may the reason.
+        /// Error of the store, if it is not one of the memory. It may name folders of this
+        /// machine, and so may the reason.
         fault: Option<EngineError>,
     },
 }
 
-/// What an import came to, besides the memories.
+/// Totals of an import, besides the memories.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
-    /// Relations between the memories that are links now, or will be.
+    /// Number of relations between the memories that are links now, or will be.
     pub linked: usize,
-    /// New memories whose life is over by now.
+    /// Number of new memories that have expired already.
     pub expired: usize,
-    /// What could not be carried over, by words for its sorts, and how much of it.
+    /// Number of things that could not be carried over, by kind.
     pub not_carried: BTreeMap<&'static str, usize>,
 }
 
@@ -89,38 +91,38 @@ impl Report {
     }
 }
 
-/// A hash of the text and time, for what had no name or no time.
+/// Metadata key with a hash of text and time, for memories without an id or a time.
 const SOURCE_HASH: &str = "source_hash";
 
-/// Of memories that say nothing, none is made.
+/// Kind of a memory without text, which is not imported.
 const NO_TEXT: &str = "memories without text";
 
-/// Number of uses that are written together.
+/// Number of uses that are written at once.
 const MOST_USES: usize = 1024;
 
-/// What is known while an import goes on.
+/// State of a running import.
 #[derive(Default)]
 struct Progress {
     known: ImportIndex,
     relating: Relating,
     uses: Vec<(DateTime<Utc>, Stem)>,
-    /// When memories were changed where they come from, by their files.
+    /// Times of the last changes in the source, by file.
     updated: Vec<(String, DateTime<Utc>)>,
-    /// The files of memories that live no more where they come from.
+    /// Files of memories that are no longer live in the source.
     ended: Vec<(String, EndReason)>,
-    /// What the memories of the source are here.
+    /// Stems of the source's memories in this store.
     stems: BTreeSet<Stem>,
-    /// How often clients began to work with the source.
+    /// Number of sessions with the source.
     sessions: usize,
-    /// The first memory of each text that came in, by namespace.
+    /// First imported memory of each text, by namespace.
     texts: HashMap<(Option<String>, u128), Stem>,
     report: Report,
-    /// Below `files/`: those with files that came in, which are to be synced.
+    /// Folders below `files/` with new files, which are to be synced.
     folders: BTreeSet<String>,
 }
 
-/// Imports `items` one by one, then sets the relations between them; calls `each` with what
-/// became of each. Importing the same again changes nothing. One that fails does not stop the
+/// Imports `items` one by one, then sets the relations between them; calls `each` with the result
+/// of each. Importing the same again changes nothing. A failure does not stop the
 /// others.
 ///
 /// # Errors
@@ -136,9 +138,9 @@ pub fn import(
         return import_all(engine, items, options, false, each);
     }
     engine.writer.check_writable()?;
-    // Two imports of one thing at once must not each add it.
+    // Two imports of the same source at once would add each memory twice.
     let _lock = Lock::take(&engine.live.state().join("import.lock"), "another import")?;
-    // One that was killed may have left memories without their relations.
+    // An interrupted one may have left memories without their relations.
     let at_work = CrashMarker::begin(&engine.live.state().join("import-at-work"))?;
     let report = import_all(engine, items, options, at_work.was_interrupted, each);
     if report.is_err() {
@@ -192,7 +194,7 @@ fn import_all(
                 .count_past_uses(&std::mem::take(&mut progress.uses));
         }
     }
-    // Once, and before anything is said to be imported.
+    // Once, and before the import is reported as done.
     for folder in &progress.folders {
         engine.writer.sync_folder(Place::Files, folder)?;
     }
@@ -211,7 +213,7 @@ fn import_all(
     let related = relating::relate_imported(engine, relating, relate_all, &|source_id| {
         known.only(source_id)
     })?;
-    // After the relations, which are no change of what the source says.
+    // After the relations, which do not count as a change in the source.
     for (name, at) in updated {
         engine
             .writer
@@ -231,7 +233,7 @@ fn import_all(
     Ok(report)
 }
 
-/// Archives what lives no more where it comes from, unless a memory that is there replaces it.
+/// Archives memories that are no longer live in the source, unless another one supersedes them here.
 fn end_imported(engine: &Engine, ended: Vec<(String, EndReason)>) -> Result<(), EngineError> {
     let mut by_reason: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, ended) in ended {
@@ -261,7 +263,7 @@ fn end_imported(engine: &Engine, ended: Vec<(String, EndReason)>) -> Result<(), 
     Ok(())
 }
 
-/// What was imported before, the forgotten ones included: importing again does not bring
+/// Returns the memories that were imported before, with forgotten ones: importing again does not bring
 /// them back.
 fn known(engine: &Engine) -> Result<ImportIndex, EngineError> {
     let mut known = ImportIndex::default();
@@ -309,7 +311,7 @@ fn import_one(
         ended,
         not_carried,
     } = foreign;
-    // The name of an entity says something by itself.
+    // The name of an entity is content by itself.
     let is_named = memory.kind == Some(Kind::Entity) && memory.title.is_some();
     if memory.content.trim().is_empty() && !is_named {
         progress.report.lacks(NO_TEXT, 1);
@@ -328,7 +330,7 @@ fn import_one(
             });
         }
     }
-    // A handle or a name and a time tell what it is, or else its text.
+    // A handle, or an id and a time, identify it, else its text.
     let has_own_name = source_id.is_some() && memory.timestamp.is_some();
     let hash = (!has_own_name && memory.handle.is_none()).then(|| source_hash(&memory));
     let key = source_id.clone().or_else(|| hash.clone());
@@ -364,7 +366,7 @@ fn import_one(
     };
     let mut found = Screened::default();
     if !options.dry_run {
-        // What a foreign memory supersedes may come later, or not at all: it is kept as written.
+        // The memories that it supersedes may come later, or not at all: the names are kept as written.
         match new::write_new_by(&engine.writer, &memory, "import", Writer::add_unsynced) {
             Ok((stem, screened)) => {
                 found = screened;
@@ -394,7 +396,7 @@ fn import_one(
         progress.texts.entry(text).or_insert_with(|| stem.clone());
         progress.known.took(stem, key.as_deref(), &memory);
         if let Some(at) = last_used {
-            // Lines that say the same are one: each use has a moment of its own.
+            // Equal lines are united: each use needs a time of its own.
             let each = (0..=earlier_uses).rev().map(|number| {
                 let before = TimeDelta::seconds(i64::try_from(number).unwrap_or(0));
                 (at.utc() - before, stem.clone())
@@ -422,7 +424,7 @@ fn import_one(
     }
 }
 
-/// Whether the life of a memory that comes in is over already.
+/// Whether an imported memory has expired already.
 fn has_ended(engine: &Engine, memory: &NewMemory, last_used: Option<&Timestamp>) -> bool {
     let now = engine.live.clock.now();
     let stated = Stated {
@@ -442,7 +444,7 @@ fn has_ended(engine: &Engine, memory: &NewMemory, last_used: Option<&Timestamp>)
 }
 
 /// Calls `each` with every memory that passes `filter`, oldest first, and its file's name;
-/// one whole memory is held at a time.
+/// holds one whole memory at a time. Returns their number.
 ///
 /// # Errors
 ///
@@ -469,7 +471,7 @@ pub fn export(
     })?;
     let mut count = 0;
     for hit in found.hits.into_iter().rev() {
-        // Gone since it was listed: then it is not exported.
+        // Gone since it was listed: not exported.
         if let Ok(version) = reader.read(&hit.name, u64::MAX) {
             each(parse(&version.entry, &version.bytes), hit.name);
             count += 1;
@@ -486,25 +488,25 @@ fn source_hash(memory: &NewMemory) -> String {
     )
 }
 
-/// What is in the store already, as an importer asks for it.
+/// Index of the memories in the store, for finding those imported before.
 #[derive(Default)]
 struct ImportIndex {
-    /// Each with its live file, if it has one.
+    /// Live file of each stem, if it has one.
     stems: HashMap<Stem, Option<String>>,
-    /// `None` where several have it.
+    /// Stem of each handle; `None` where several have it.
     by_handle: HashMap<Handle, Option<Stem>>,
     by_source: HashMap<String, Vec<ImportedSource>>,
 }
 
-/// A memory that has a source id, or a hash in its place.
+/// A memory with a source id, or a hash in its place.
 struct ImportedSource {
     stem: Stem,
-    /// Its live file; `None` if it was forgotten.
+    /// Live file; `None` if it was forgotten.
     name: Option<String>,
     at: Option<String>,
-    /// Of the text as it is. Texts of a whole store would not fit into memory.
+    /// Hash of the text. Texts of a whole store would not fit into memory.
     digest: u128,
-    /// As it was noted when it came in.
+    /// Hash that was recorded at its import.
     hash: Option<String>,
 }
 
@@ -513,7 +515,7 @@ fn digest(text: &str) -> u128 {
 }
 
 impl ImportIndex {
-    /// Notes what is in the store, live or not.
+    /// Adds a memory of the store, live or not.
     fn there(&mut self, stem: Stem, name: Option<String>) {
         if let Some(handle) = stem.handle() {
             let known = self.by_handle.entry(handle);
@@ -539,14 +541,14 @@ impl ImportIndex {
         }
     }
 
-    /// Notes what was just written.
+    /// Adds a memory that was just written.
     fn took(&mut self, stem: &Stem, key: Option<&str>, memory: &NewMemory) {
         self.there(stem.clone(), None);
         if let Some(id) = key {
             let seen = ImportedSource {
                 stem: stem.clone(),
                 name: None,
-                // Of what one source calls by one name and time, as a copied note, each text counts.
+                // Of memories with one id and time in a source, such as a copied note, each text counts.
                 at: None,
                 digest: digest(&memory.content),
                 hash: None,
@@ -555,8 +557,8 @@ impl ImportIndex {
         }
     }
 
-    /// The memory that `memory` became before, and its live file. Two sources may use one id for
-    /// different things: it is the same one only if its time or its text is the same, too.
+    /// Returns the memory that `memory` became before, and its live file. Two sources may use one id for
+    /// different memories: it is the same only if its time or its text is the same, too.
     fn find(&self, memory: &NewMemory, source_id: Option<&str>) -> Option<(Stem, Option<String>)> {
         let own = memory.handle.zip(memory.timestamp.as_ref());
         let own = own.map(|(handle, at)| Stem::new(at.utc(), handle));
@@ -568,7 +570,7 @@ impl ImportIndex {
         let at = memory.timestamp.as_ref().map(|at| at.as_str());
         let seen = self.by_source.get(source_id?)?;
         let (text, hash) = (digest(&memory.content), source_hash(memory));
-        // What was redacted when it came in, or later.
+        // A text that was redacted at its import, or later.
         let redacted = digest(&secrets::redact(&memory.content));
         seen.iter()
             .find(|seen| {
@@ -580,7 +582,7 @@ impl ImportIndex {
             .map(|seen| (seen.stem.clone(), seen.name.clone()))
     }
 
-    /// The one memory of former runs that is called so where it comes from, or here.
+    /// Returns the one memory of former runs with this id, in its source or here.
     fn only(&self, source_id: &str) -> Option<End> {
         let (stem, name) = match self.by_source.get(source_id).map(Vec::as_slice) {
             Some([seen]) => (seen.stem.clone(), seen.name.clone()),

@@ -1,34 +1,37 @@
-//! What became of a memory that was to be written.
+//! Result of writing a memory.
 
 use crate::engine::ops::hints::Contradicted;
 use crate::engine::write::screen::Screened;
 use crate::lifecycle::Suggestion;
 use crate::model::Stem;
 
-/// A memory that is safely on disk.
+/// A memory that is synced to the disk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remembered {
+    /// Stem of the memory.
     pub stem: Stem,
+    /// Kind of the result.
     pub became: WriteOutcome,
-    /// The memories that are now marked as superseded by it.
+    /// Memories that are now marked as superseded by it.
     pub superseded: Vec<Stem>,
-    /// Those that are nearly the same; it is linked with them.
+    /// Memories that are nearly the same, and that it is linked with.
     pub near: Vec<Suggestion>,
-    /// Those that it is linked with because they share its topics.
+    /// Memories that it is linked with because they share its topics.
     pub related: Vec<Stem>,
-    /// One that has the very same text, and stays beside it.
+    /// Another memory with the same text.
     pub same_text: Option<Stem>,
-    /// Those that it may contradict.
+    /// Memories that it may contradict.
     pub contradicted: Vec<Contradicted>,
-    /// The fields that one which was there got from it; none for one that was added.
+    /// Fields of an existing memory that were changed; empty for a new one.
     pub changed: Vec<&'static str>,
-    /// Whether one that was there lives longer than what was to be stored, and goes on so.
+    /// Whether an existing memory expires later than the given one, and keeps its expiry.
     pub lives_on: bool,
-    /// The credentials in it.
+    /// Credentials found in it.
     pub screened: Screened,
 }
 
 impl Remembered {
+    /// Returns a result without further details.
     pub(in crate::engine) fn of(stem: Stem, became: WriteOutcome) -> Remembered {
         Remembered {
             stem,
@@ -44,24 +47,24 @@ impl Remembered {
         }
     }
 
-    /// Whether it had been written before, by a call with the same idempotency key.
+    /// Whether it was written before, by a call with the same idempotency key.
     pub fn existed(&self) -> bool {
         self.became == WriteOutcome::Repeated
     }
 }
 
-/// How a memory came to be there.
+/// Kind of the result of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteOutcome {
     /// It was written.
     Added,
-    /// It had been written before, by a call with the same idempotency key.
+    /// It was written before, by a call with the same idempotency key.
     Repeated,
-    /// It was there and says the very same; what was stated beside the text is in `changed`.
+    /// A memory with the same text existed; fields that it got are in `changed`.
     Known,
-    /// It was there, and has this text now.
+    /// It existed, and has this text now.
     Updated {
-        /// What it said before, in the archive; `None` if it said the same.
+        /// Stem of its earlier text in the archive; `None` if the text is the same.
         earlier: Option<Stem>,
     },
 }

@@ -1,4 +1,4 @@
-//! What the user decides about credentials that were found: allow them, or take them out.
+//! Decisions of the user about credentials that were found: allow or redact them.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,12 @@ use crate::files::{FilesError, Place, Replaced, Version};
 use crate::model::Stem;
 use crate::{format, secrets};
 
-/// A memory whose credentials were allowed or taken out.
+/// A memory whose credentials were allowed or redacted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settled {
+    /// Stem of the memory.
     pub stem: Stem,
-    /// What this was about; empty if there was nothing to do.
+    /// Credentials that were allowed or redacted; empty if there were none.
     pub found: Vec<FoundSecret>,
 }
 
@@ -26,7 +27,7 @@ pub struct Settled {
 ///
 /// # Errors
 ///
-/// Fails if there is no such memory, or its frontmatter has no end.
+/// Fails if there is no such memory, or its frontmatter is not closed.
 pub fn allow_secrets(engine: &Engine, id: &str) -> Result<Settled, EngineError> {
     settle_secrets(engine, id, "allow", |_, version| {
         let bytes = &version.bytes;
@@ -46,8 +47,8 @@ pub fn allow_secrets(engine: &Engine, id: &str) -> Result<Settled, EngineError> 
     })
 }
 
-/// Replaces the credentials in the memory called `id`, live or forgotten, also those that it
-/// was meant to hold.
+/// Replaces the credentials in the memory called `id`, live or forgotten, also those that were
+/// allowed.
 ///
 /// # Errors
 ///
@@ -105,7 +106,7 @@ fn settle_secrets(
     })
 }
 
-/// The memory called `id`, wherever it lies.
+/// Reads the memory called `id`, live or forgotten.
 fn read_anywhere(engine: &Engine, id: &str) -> Result<(Place, String, Version), EngineError> {
     match names::read(&engine.live, id) {
         Err(EngineError::NotFound(_)) => {

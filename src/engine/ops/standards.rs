@@ -1,7 +1,7 @@
-//! The standards of namespaces: memories that hold for everything in one.
+//! Standards of namespaces: memories that apply to everything in a namespace.
 //!
-//! A memory says in its own metadata which namespace it is the standard of, so that it travels with
-//! its file; of several that say so the newest counts.
+//! A memory names in its own metadata the namespace that it is the standard of, so that this is stored
+//! in its file; of several for one namespace the newest counts.
 
 use crate::engine::error::EngineError;
 use crate::engine::live::{current_snapshot, names, rows, usage};
@@ -11,11 +11,11 @@ use crate::model::{
     Change, Memory, MetaValue, Patch, Stem, is_same_namespace, normalized_namespace,
 };
 
-/// The metadata key that names the namespace.
+/// Metadata key that holds the namespace.
 const STANDARD_OF: &str = "standard_of";
 
-/// The standards that hold in `namespace`, the most general first: of `global`, of those it lies
-/// in, and its own; with the namespace that each is of.
+/// Returns the standards that apply in `namespace`, the most general first: of `global`, of the parent
+/// namespaces, and its own; each with its namespace.
 ///
 /// # Errors
 ///
@@ -42,7 +42,7 @@ pub fn standards_in(
     Ok(all)
 }
 
-/// Every standard with the namespace it is of, by that.
+/// Returns all standards with their namespaces, sorted by namespace.
 ///
 /// # Errors
 ///
@@ -55,7 +55,7 @@ pub fn standards(engine: &Engine) -> Result<Vec<(String, Memory)>, EngineError> 
         .into_iter()
         .filter_map(|(_, name)| {
             let memory = rows::read_memory(&engine.live, &name)?;
-            // What no longer lives holds no longer.
+            // An expired memory does not apply.
             if usage::state_of(&engine.live, &memory)
                 .0
                 .is_expired(engine.live.clock.now())
@@ -75,7 +75,7 @@ pub fn standards(engine: &Engine) -> Result<Vec<(String, Memory)>, EngineError> 
     Ok(found)
 }
 
-/// Makes the memory called `id` the standard of `namespace`, in place of any other.
+/// Makes the memory called `id` the standard of `namespace`, in place of all others.
 ///
 /// # Errors
 ///
@@ -95,12 +95,12 @@ pub fn set_standard(engine: &Engine, namespace: &str, id: &str) -> Result<Stem, 
             ..Change::default()
         })
     })?;
-    // The new one is there before the others cease to be.
+    // The new one is set before the others are cleared.
     clear_but(engine, namespace, Some(&stem))?;
     Ok(edited.memory.stem)
 }
 
-/// Leaves `namespace` without a standard; the memories stay. Returned are those that were it.
+/// Removes the standards of `namespace` and returns them; the memories stay.
 ///
 /// # Errors
 ///

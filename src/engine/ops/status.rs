@@ -1,4 +1,4 @@
-//! What state the store is in.
+//! State of the store.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -22,39 +22,45 @@ use crate::model::{Filter, Layout, Problem, Visibility};
 /// The state of a store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
+    /// Folder of the store.
     pub root: PathBuf,
-    /// Where the index lies.
+    /// Folder of the index.
     pub state: PathBuf,
+    /// Whether the store is read-only.
     pub read_only: bool,
-    /// Memory files on disk.
+    /// Number of memory files on disk.
     pub files: usize,
-    /// Of these, in the index as they are.
+    /// Number of files that are in the index in their present version.
     pub indexed: usize,
-    /// Found by searches, but not in the index yet.
+    /// Number of files that searches find, but that are not in the index yet.
     pub waiting: usize,
-    /// Files that cannot be read as text at all.
+    /// Number of files that cannot be read as text.
     pub unreadable: usize,
+    /// Number of archived memories.
     pub archived: usize,
+    /// Total size of the live files in bytes.
     pub bytes: u64,
+    /// Size of the folder of the index in bytes.
     pub index_bytes: u64,
-    /// The process that writes the index at this moment, if any.
+    /// Process that writes the index now, if any.
     pub writer: Option<String>,
-    /// The process that follows the changes and indexes them, if one is running.
+    /// Process that watches for changes and indexes them, if one is running.
     pub leader: Option<Leader>,
+    /// Languages of the search.
     pub languages: Vec<&'static str>,
-    /// Pairs of memories that contradict each other.
+    /// Number of pairs of memories that contradict each other.
     pub conflicts: usize,
-    /// Memories that are hardly believed.
+    /// Number of memories with a low confidence.
     pub flagged: usize,
-    /// In which folder new memories are put.
+    /// Layout of the folders for new memories.
     pub layout: Layout,
-    /// Files that lie in no folder below `files/`.
+    /// Number of files that are directly in `files/`.
     pub in_no_folder: usize,
-    /// By file.
+    /// Findings, sorted by file.
     pub findings: Vec<Finding>,
 }
 
-/// Looks at the store as it is now.
+/// Returns the state of the store as it is now.
 ///
 /// # Errors
 ///
@@ -130,23 +136,23 @@ fn status_now(engine: &Engine) -> Result<Status, EngineError> {
     })
 }
 
-/// Has findings name files as they are shown.
+/// Replaces the paths of findings by those shown to users.
 pub(in crate::engine) fn show(engine: &Engine, findings: &mut [Finding]) {
     for finding in findings {
         finding.file = engine.live.directory.shown(&finding.file).into_owned();
     }
 }
 
-/// What is wrong with a file, as its text, its size and the clock say.
+/// Returns the problems of a file, from its text, its size and the clock.
 pub(in crate::engine) fn problems(engine: &Engine, version: &Version) -> Vec<Problem> {
     let memory = parse(&version.entry, &version.bytes);
     let mut problems = memory.problems;
-    // A note that somebody wrote by hand: its name says that it has none of the rest, either.
+    // A note written by hand: its foreign name implies that it lacks the keys, too.
     if problems.contains(&Problem::ForeignName) {
         let is_of_memories =
             |problem: &Problem| matches!(problem, Problem::NoFrontmatter | Problem::MissingKey(_));
         problems.retain(|problem| !is_of_memories(problem));
-        // Where all notes are somebody's, so are their names.
+        // In a folder of notes, their names are no problem.
         problems
             .retain(|problem| *problem != Problem::ForeignName || engine.live.notes().is_none());
     }
@@ -163,7 +169,7 @@ pub(in crate::engine) fn problems(engine: &Engine, version: &Version) -> Vec<Pro
     problems
 }
 
-/// What is dated so late lies in the future whatever the zone of the clock that wrote it.
+/// Returns the earliest time that is in the future in every time zone of the clock that wrote it.
 fn future(engine: &Engine) -> DateTime<Utc> {
     engine.live.clock.now() + Duration::hours(24)
 }
@@ -177,7 +183,7 @@ fn in_the_future(engine: &Engine, snapshot: &dyn Snapshot) -> Result<Vec<String>
     rows::names_of(&engine.live, snapshot, &filter)
 }
 
-/// The store's folders that are links, and are not followed.
+/// Returns the store's folders that are links, and are not followed.
 pub(in crate::engine) fn linked_folders(engine: &Engine) -> Vec<Finding> {
     let links = engine.live.directory.refused_links().into_iter();
     links
@@ -204,8 +210,8 @@ fn writer(engine: &Engine) -> Option<String> {
     crate::files::is_held(&path).then(|| said().unwrap_or_default())
 }
 
-/// The names in a sorted listing that are not told apart by their stems, or not by their handles:
-/// each with what another one shares with it.
+/// Returns the names in a sorted listing that share their stem or their handle with another one, each
+/// with the problem.
 pub(in crate::engine) fn twins<'a>(names: &[&'a str]) -> Vec<(&'a str, Problem)> {
     let mut by_stem: HashMap<&str, &str> = HashMap::new();
     let mut by_handle: HashMap<&str, &str> = HashMap::new();

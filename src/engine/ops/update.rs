@@ -12,7 +12,7 @@ use crate::format::FormatError;
 use crate::journal::TIER;
 use crate::model::{Change, Kind, Memory, MetaValue, Patch, Stem, Tier, Timestamp, misfit};
 
-/// The change that marks a memory as superseded by `stem`.
+/// Returns the change that marks a memory as superseded by `stem`.
 pub(in crate::engine) fn superseded_by(stem: &Stem) -> Change {
     Change {
         superseded_by: Patch::Set(stem.as_str().to_owned()),
@@ -24,13 +24,13 @@ pub(in crate::engine) fn superseded_by(stem: &Stem) -> Change {
 ///
 /// # Errors
 ///
-/// Fails if there is no such memory, if a value breaks the format's limits, or if somebody
-/// else changes the file in this moment: then both texts are kept.
+/// Fails if there is no such memory, if a value breaks the format's limits, or if another
+/// process changes the file at the same moment: then both texts are kept.
 pub fn update(engine: &Engine, id: &str, change: &Change) -> Result<Edited, EngineError> {
     update_as(engine, "update", id, change)
 }
 
-/// Lets the memory called `id` live without end, whatever it stated.
+/// Removes the end of the memory called `id`, whatever it stated.
 ///
 /// # Errors
 ///
@@ -44,7 +44,7 @@ pub fn promote(engine: &Engine, id: &str) -> Result<Edited, EngineError> {
     update_as(engine, "promote", id, &change)
 }
 
-/// As [`update`], with what it is done for.
+/// As [`update`], with the name of the operation for the records.
 pub(in crate::engine) fn update_as(
     engine: &Engine,
     tool: &str,
@@ -55,8 +55,8 @@ pub(in crate::engine) fn update_as(
     update_with(engine, tool, id, |_| Ok(change.clone()))
 }
 
-/// As [`update`], where the topics `added` come behind those that the memory has, and
-/// the topics `removed` go, however they are capitalised. One that is there, or is not, is no
+/// As [`update`], with the topics `added` appended to those that the memory has, and
+/// the topics `removed` taken out, compared without case. A topic that exists, or does not, is no
 /// error.
 ///
 /// # Errors
@@ -90,7 +90,7 @@ pub fn update_topics(
     })
 }
 
-/// The change with the stems of the memories that it names by id.
+/// Returns the change with the ids of `supersedes` replaced by stems.
 fn with_stems(engine: &Engine, change: &Change) -> Result<Change, EngineError> {
     let mut change = change.clone();
     if let Patch::Set(ids) = &mut change.supersedes {
@@ -101,8 +101,8 @@ fn with_stems(engine: &Engine, change: &Change) -> Result<Change, EngineError> {
     Ok(change)
 }
 
-/// As [`update_as`], with a change that follows from the memory as it is: asked for
-/// again if somebody else was faster.
+/// As [`update_as`], with a change computed from the memory: `change` is called
+/// again if the file changed meanwhile.
 pub(in crate::engine) fn update_with(
     engine: &Engine,
     tool: &str,
@@ -112,8 +112,8 @@ pub(in crate::engine) fn update_with(
     update_read(engine, tool, id, || names::read(&engine.live, id), change)
 }
 
-/// As [`update_with`], for who knows where the memory lies: `read` says its file's
-/// name, and reads it.
+/// As [`update_with`], for a caller that knows the memory's file: `read` returns its name and
+/// version.
 pub(in crate::engine) fn update_read(
     engine: &Engine,
     tool: &str,
@@ -134,9 +134,9 @@ pub(in crate::engine) fn update_read(
     })
 }
 
-/// A change that states another tier than the memory is of, with the end that follows from that
-/// as of now, unless it states one; and the word for the record of it. By its age the memory might
-/// be over at once; raised, it keeps an end that is later.
+/// Adds to a change of the tier the end that follows from the new tier as of now, unless it states one;
+/// returns it with the operation for its record. Counted from its age the memory might be expired at
+/// once; if the tier is raised, a later end is kept.
 pub(in crate::engine) fn with_end_of_tier<'a>(
     engine: &Engine,
     memory: &Memory,
@@ -165,7 +165,7 @@ pub(in crate::engine) fn with_end_of_tier<'a>(
     (change, TIER)
 }
 
-/// The text of a memory for an editor: its file's name and bytes.
+/// Returns the text of a memory for an editor: its file's name and version.
 ///
 /// # Errors
 ///
@@ -209,7 +209,7 @@ pub fn save_text(
     })
 }
 
-/// Which of two tiers lives longer; a memory of no tier lives as long as the longest.
+/// Returns the rank of a tier by lifetime; a memory of no tier lives as long as one of the highest.
 pub fn tier_rank(tier: Tier) -> u8 {
     match tier {
         Tier::Short => 0,
@@ -218,7 +218,7 @@ pub fn tier_rank(tier: Tier) -> u8 {
     }
 }
 
-/// The bytes of `memory` with `change` made. What has no frontmatter gets one, if anything changes.
+/// Returns the bytes of `memory` after `change`. A text without frontmatter gets one, if anything changes.
 pub(in crate::engine) fn edited(
     memory: &Memory,
     bytes: &[u8],
@@ -232,7 +232,7 @@ pub(in crate::engine) fn edited(
     })
 }
 
-/// Whether what a change sets goes together with its kind; what a file holds already is its own.
+/// Checks that the values of a change fit the memory's kind; values that the file holds already pass.
 pub(in crate::engine) fn check_change(memory: &Memory, change: &Change) -> Result<(), EngineError> {
     if change.kind.is_keep() && change.metadata.is_keep() {
         return Ok(());
@@ -249,7 +249,7 @@ pub(in crate::engine) fn check_change(memory: &Memory, change: &Change) -> Resul
     }
 }
 
-/// Whether the metadata is what memories of its kind hold.
+/// Checks that the metadata is valid for the kind.
 pub(in crate::engine) fn check_details(
     kind: Option<Kind>,
     metadata: &[(String, MetaValue)],

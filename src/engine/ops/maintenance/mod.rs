@@ -1,4 +1,4 @@
-//! Plans of maintenance: what would be done, doing it, and taking it back.
+//! Plans of maintenance: proposing, performing and reverting them.
 
 pub(in crate::engine) mod perform;
 pub(in crate::engine) mod propose;

@@ -1,4 +1,4 @@
-//! Performs plans, and takes them back.
+//! Performs plans, and reverts them.
 
 use std::io;
 
@@ -16,30 +16,33 @@ use crate::journal::{RESTORE, UNDO_DECAY};
 use crate::lifecycle::MaintenanceKind;
 use crate::model::{Stem, Timestamp};
 
-/// What a plan has done.
+/// Result of performing a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Performed {
-    /// What takes it back: `undo` and this.
+    /// Id of the plan, by which `undo` reverts it.
     pub id: String,
-    /// The memories that it made.
+    /// Memories that it created.
     pub created: Vec<Stem>,
+    /// Memories that it changed.
     pub edited: Vec<Stem>,
+    /// Memories that it archived.
     pub archived: Vec<Stem>,
-    /// The credentials in what it made.
+    /// Credentials found in the created memories.
     pub screened: Vec<Screened>,
 }
 
-/// What became of a plan that was to be taken back.
+/// Result of reverting a plan.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TakenBack {
+    /// Id of the plan.
     pub id: String,
-    /// The memories that are back from the archive.
+    /// Memories that were restored from the archive.
     pub restored: Vec<Stem>,
-    /// Those that say again what they said.
+    /// Memories whose earlier text was restored.
     pub edited: Vec<Stem>,
-    /// Those that were made by the plan, and are gone.
+    /// Memories that the plan had created, and that were removed.
     pub removed: Vec<Stem>,
-    /// What stayed as it is, because somebody changed it since: only of a plan that was interrupted.
+    /// Files that stay because somebody changed them since; only of an interrupted plan.
     pub kept: Vec<String>,
 }
 
@@ -52,12 +55,12 @@ fn lock_plans(engine: &Engine) -> Result<Lock, EngineError> {
     Ok(Lock::take(&path, "another plan of maintenance")?)
 }
 
-/// Performs a plan, or nothing of it; `None` if there is nothing to do.
+/// Performs a plan completely or not at all; `None` if there is nothing to do.
 ///
 /// # Errors
 ///
-/// Fails if a memory is no longer as it was when the plan was made, or if any step fails; then
-/// what was done by then is taken back.
+/// Fails if a memory has changed since the plan was made, or if any step fails; then the steps
+/// done so far are reverted.
 pub fn perform_plan(
     engine: &Engine,
     proposed: &Proposed,
@@ -76,7 +79,7 @@ pub fn perform_plan(
     written(engine, records.write(&mut record), &record.id)?;
     let _together = engine.writer.collect_records();
     if let Err(error) = do_steps(engine, &record) {
-        // What cannot be taken back now is taken back by whoever comes next.
+        // Steps that cannot be reverted now are reverted by the next process.
         if take_back_steps(engine, &record, true)?.kept.is_empty() {
             written(engine, records.remove(&record.id), &record.id)?;
         }
@@ -101,7 +104,7 @@ pub fn perform_plan(
     }))
 }
 
-/// The plans that were performed or begun on this machine, newest first.
+/// Returns the plans that were performed or begun on this machine, newest first.
 ///
 /// # Errors
 ///
@@ -110,12 +113,12 @@ pub fn plans(engine: &Engine) -> Result<Vec<Recorded>, EngineError> {
     written(engine, plan_records(engine).all(), "plans")
 }
 
-/// Takes back what the plan called `id` has done: memories come back from the archive, say what
-/// they said, and those that it made are gone. With `dry_run` only says what would be done.
+/// Reverts the plan called `id`: archived memories are restored, changed ones get their earlier text,
+/// and created ones are removed. With `dry_run` only returns what would be done.
 ///
 /// # Errors
 ///
-/// Fails if there is no such plan, if it was taken back, or if what it did was changed since;
+/// Fails if there is no such plan, if it was reverted already, or if its results were changed since;
 /// then nothing is done.
 pub fn take_back(engine: &Engine, id: &str, dry_run: bool) -> Result<TakenBack, EngineError> {
     if !dry_run {
@@ -147,7 +150,7 @@ pub fn take_back(engine: &Engine, id: &str, dry_run: bool) -> Result<TakenBack, 
     if dry_run {
         return Ok(would_take_back(engine, &record));
     }
-    // Whoever is interrupted in it goes on with it.
+    // If it is interrupted, the next process continues it.
     record.state = PlanState::Begun;
     written(engine, records.write(&mut record), id)?;
     let _together = engine.writer.collect_records();
@@ -159,12 +162,12 @@ pub fn take_back(engine: &Engine, id: &str, dry_run: bool) -> Result<TakenBack, 
     Ok(taken)
 }
 
-/// Takes back the plans that were begun and not ended, by a process that is gone; does nothing
-/// while somebody performs one.
+/// Reverts the plans that were begun and not finished by a process that is gone; does nothing
+/// while a plan is being performed.
 ///
 /// # Errors
 ///
-/// Fails if one cannot be taken back.
+/// Fails if one cannot be reverted.
 pub fn recover_plans(engine: &Engine) -> Result<Vec<TakenBack>, EngineError> {
     if engine.live.is_read_only() || !engine.live.state().join("plans").is_dir() {
         return Ok(Vec::new());
@@ -176,7 +179,7 @@ pub fn recover_plans(engine: &Engine) -> Result<Vec<TakenBack>, EngineError> {
     take_back_begun(engine)
 }
 
-/// As [`recover_plans`], for whoever holds the lock.
+/// As [`recover_plans`], for a caller that holds the lock.
 fn take_back_begun(engine: &Engine) -> Result<Vec<TakenBack>, EngineError> {
     let records = plan_records(engine);
     let begun = written(engine, records.all(), "plans")?.into_iter();
@@ -195,6 +198,7 @@ fn take_back_begun(engine: &Engine) -> Result<Vec<TakenBack>, EngineError> {
     Ok(taken)
 }
 
+/// Converts an error of the record of `what`.
 pub(in crate::engine) fn written<T>(
     _engine: &Engine,
     done: io::Result<T>,
@@ -205,7 +209,7 @@ pub(in crate::engine) fn written<T>(
     })
 }
 
-/// Looks whether a plan could be performed now.
+/// Checks whether a plan could be performed now.
 ///
 /// # Errors
 ///
@@ -215,11 +219,11 @@ pub fn check_plan(engine: &Engine, proposed: &Proposed) -> Result<(), EngineErro
     steps(engine, proposed).map(drop)
 }
 
-/// The steps of a plan, each on the text that it was made for.
+/// Returns the steps of a plan, each on the text that it was made for.
 fn steps(engine: &Engine, proposed: &Proposed) -> Result<(Vec<Step>, Vec<Screened>), EngineError> {
     let mut steps = Vec::new();
     let mut screened = Vec::new();
-    // What is made is there before anything goes away.
+    // New memories are written before others are archived.
     for new in proposed
         .plan
         .proposals
@@ -309,8 +313,8 @@ fn do_steps(engine: &Engine, record: &Recorded) -> Result<(), EngineError> {
     sync_names(engine, record, [Place::Archive, Place::Files])
 }
 
-/// Makes the new places of what was moved survive a power cut: the new names first, then that
-/// the old ones are gone.
+/// Syncs the folders of moved files, so that the moves survive a power cut: the new names first, then
+/// the removal of the old ones.
 fn sync_names(
     engine: &Engine,
     record: &Recorded,
@@ -340,7 +344,7 @@ fn sync_names(
     Ok(())
 }
 
-/// Puts the text `to` in place of `from`; does nothing where it stands.
+/// Replaces the text `from` by `to`; does nothing if it is `to` already.
 fn swap_text(engine: &Engine, name: &str, from: &str, to: &str) -> Result<(), EngineError> {
     let seen = engine
         .live
@@ -359,7 +363,7 @@ fn swap_text(engine: &Engine, name: &str, from: &str, to: &str) -> Result<(), En
     }
 }
 
-/// The files that are not as the steps have left them, nor as they were before.
+/// Returns the files that are neither as the steps have left them, nor as they were before.
 fn changed_since(engine: &Engine, record: &Recorded) -> Vec<String> {
     let steps = record.steps.iter();
     let changed = steps.filter(|step| {
@@ -408,8 +412,8 @@ fn would_take_back(_engine: &Engine, record: &Recorded) -> TakenBack {
     taken
 }
 
-/// Takes back what was done of the steps, the last one first: what went away is there before
-/// what stands for it goes. With `leniently` what was changed since stays as it is.
+/// Reverts the performed steps, the last one first: archived memories are restored before their
+/// summary is removed. With `leniently`, files that were changed since stay as they are.
 fn take_back_steps(
     engine: &Engine,
     record: &Recorded,
@@ -429,7 +433,7 @@ fn take_back_steps(
         let name = step.name();
         let stem = stem_of(name);
         if matches!(step, Step::Create { .. }) && !taken.kept.is_empty() {
-            // It stands for what is not there again.
+            // It is the summary of a memory that could not be restored.
             taken.kept.push(name.to_owned());
             continue;
         }
@@ -464,7 +468,7 @@ fn sync_back(engine: &Engine, record: &Recorded) -> Result<(), EngineError> {
     sync_names(engine, record, [Place::Files, Place::Archive])
 }
 
-/// False if there was nothing to take back.
+/// Reverts one step; false if there was nothing to revert.
 fn take_back_step(engine: &Engine, step: &Step, leniently: bool) -> Result<bool, EngineError> {
     let read = |place, name: &str| match engine.live.store.reader(place).read(name, u64::MAX) {
         Err(FilesError::Missing { .. }) => Ok(None),
@@ -483,7 +487,7 @@ fn take_back_step(engine: &Engine, step: &Step, leniently: bool) -> Result<bool,
             if read(Place::Files, name)?.is_some() {
                 return Ok(false); // Somebody brought it back otherwise.
             }
-            // Whatever it says by now, its place is among the others.
+            // Even if its text has changed, it belongs among the live memories.
             if !leniently && format!("{:032x}", version.hash) != *hash {
                 return Err(changed_meanwhile(name));
             }
@@ -518,7 +522,7 @@ fn take_back_step(engine: &Engine, step: &Step, leniently: bool) -> Result<bool,
                 return Ok(false);
             };
             if version.hash != digest(text.as_bytes()) {
-                // Somebody has made it their own.
+                // Somebody has changed it.
                 return match leniently {
                     true => Ok(false),
                     false => Err(changed_meanwhile(name)),
@@ -541,7 +545,7 @@ fn tell(engine: &Engine, record: &Recorded, did: impl Fn(&Step) -> &'static str)
     }
 }
 
-/// Nobody takes back what was done years ago.
+/// Removes the records of plans older than [`RECORDS_KEPT`].
 fn remove_old_records(engine: &Engine) {
     let records = plan_records(engine);
     let before = engine.live.clock.now() - RECORDS_KEPT;

@@ -1,9 +1,9 @@
-//! Maintenance: what `lifecycle` proposes for the memories of this store, performed whole or not at
-//! all, and taken back.
+//! Maintenance: proposals of `lifecycle` for the memories of this store, performed completely or not at
+//! all, and revertible.
 //!
-//! A plan is made from the files as they are; whoever performs it does so only if they still are.
-//! Before the first step a record of all steps lies on disk: a plan that was interrupted is taken
-//! back by whoever comes next, and one that was performed can be taken back later, without git, too.
+//! A plan is made from the files as they are, and performed only if they have not changed.
+//! Before the first step a record of all steps is written: an interrupted plan is reverted
+//! by the next process, and a performed one can be reverted later, without git, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,9 +25,10 @@ use crate::lifecycle::{
 use crate::model::{Filter, Handle, Kind, Memory, Stem, Timestamp, Visibility};
 use crate::{format, lifecycle};
 
-/// Memories as maintenance sees them, with their files.
+/// Memories as input of maintenance, with their files.
 struct Gathered {
     seen: Vec<MaintainedMemory>,
+    /// Files of the memories.
     pub(in crate::engine) files: BTreeMap<Stem, File>,
     damaged: usize,
 }
@@ -46,14 +47,14 @@ impl Gathered {
     }
 }
 
-/// Maximum number of others that an observation is compared with.
+/// Maximum number of memories that an observation is compared with.
 const COMPARED: usize = 20;
 
-/// The key by which a memory that rests on observations is known.
+/// Metadata key of a memory that was made from observations.
 const OBSERVATIONS: &str = "metadata.observations";
 
-/// Proposes summaries in place of old episodic memories that pass `filter`, and knowledge in
-/// place of repeated observations.
+/// Proposes summaries of old episodic memories that pass `filter`, and knowledge from
+/// repeated observations.
 ///
 /// # Errors
 ///
@@ -81,11 +82,11 @@ pub fn plan_compaction(
     )
 }
 
-/// Proposes one memory in place of those called `ids`.
+/// Proposes one memory that replaces those called `ids`.
 ///
 /// # Errors
 ///
-/// Fails if one is not there, or if they are fewer than two or too many.
+/// Fails if one does not exist, or if they are fewer than two or too many.
 pub fn plan_consolidation(
     engine: &Engine,
     ids: &[String],
@@ -127,7 +128,7 @@ pub fn plan_consolidation(
     )
 }
 
-/// Proposes one memory in place of those that pass `filter` and have a first topic in common.
+/// Proposes one memory for each group of those that pass `filter` and share their first topic.
 ///
 /// # Errors
 ///
@@ -145,11 +146,11 @@ pub fn plan_grouping(
     )
 }
 
-/// Proposes to archive what passes `filter` and is of no use any more.
+/// Proposes to archive memories that pass `filter` and are not useful any more.
 ///
 /// # Errors
 ///
-/// Fails if the store cannot be searched, or if a journal, which says what is used, cannot be
+/// Fails if the store cannot be searched, or if a journal, which records the uses, cannot be
 /// read.
 pub fn plan_cleanup(
     engine: &Engine,
@@ -160,7 +161,7 @@ pub fn plan_cleanup(
     let gathered = gather(
         engine,
         &Filter {
-            // What was superseded is looked for, too.
+            // Superseded memories are included.
             visibility: Visibility::Everything,
             ..filter.clone()
         },
@@ -172,7 +173,7 @@ pub fn plan_cleanup(
     )
 }
 
-/// Looks back at what passes `filter`: proposals, and the memories that nobody has used.
+/// Reviews the memories that pass `filter`: returns proposals, and the memories that were never used.
 ///
 /// # Errors
 ///
@@ -191,8 +192,8 @@ pub fn plan_reflection(
     Ok((possible(engine, proposed)?, stale))
 }
 
-/// Proposes to state the confidence that the memories that pass `filter` have as of now, where it
-/// is another than they state.
+/// Proposes to write the present confidence into the memories that pass `filter`, where it
+/// differs from the one that they state.
 ///
 /// # Errors
 ///
@@ -204,7 +205,7 @@ pub fn plan_decay(engine: &Engine, filter: &Filter) -> Result<Proposed, EngineEr
     possible(engine, gathered.propose(MaintenanceKind::Decay, proposals))
 }
 
-/// The plan without what cannot be done, and with what sources had replaced.
+/// Returns the plan without impossible proposals, and with the memories that its sources supersede.
 fn possible(engine: &Engine, mut proposed: Proposed) -> Result<Proposed, EngineError> {
     let marks = current_snapshot::with_snapshot(&engine.live, |snapshot| {
         Ok(snapshot.holders("superseded_by")?)
@@ -217,7 +218,7 @@ fn possible(engine: &Engine, mut proposed: Proposed) -> Result<Proposed, EngineE
                 let mut sources = proposal.archive.iter();
                 sources.any(|stem| is_called(stem, newer))
             };
-            // Only the older one says so; it would count again without its source.
+            // Only the older one states it; it would be current again without its source.
             for (_, older) in marks.iter().filter(|(newer, _)| is_source(newer)) {
                 let older = stem_of(older);
                 let is_known = new.supersedes.iter().any(|stem| is_called(&older, stem));
@@ -265,7 +266,7 @@ fn gather(engine: &Engine, filter: &Filter) -> Result<Gathered, EngineError> {
                 continue; // Gone since it was found.
             };
             let memory = parse(&version.entry, &version.bytes);
-            // What cannot be read whole is not touched, and of two of one stem neither.
+            // Files that cannot be parsed whole are left alone, and so is the second of two of one stem.
             if !memory.problems.is_empty() || gathered.files.contains_key(&memory.stem) {
                 gathered.damaged += 1;
                 continue;
@@ -288,8 +289,8 @@ fn gather(engine: &Engine, filter: &Filter) -> Result<Gathered, EngineError> {
     Ok(gathered)
 }
 
-/// Which of the memories are like each other, by their places; those that knowledge was made of
-/// are left out.
+/// Returns the pairs of similar memories, by position; without those that knowledge was already made
+/// of.
 fn like_pairs(
     engine: &Engine,
     seen: &[MaintainedMemory],
@@ -347,8 +348,8 @@ fn like_pairs(
     Ok(pairs)
 }
 
-/// The memories that knowledge rests on, or rested on before somebody forgot it or took it back,
-/// by what it calls them.
+/// Returns the ids of the memories that knowledge was made of, also of knowledge that was forgotten
+/// or reverted since.
 fn observed(engine: &Engine) -> Result<BTreeSet<String>, EngineError> {
     let holders = current_snapshot::with_snapshot(&engine.live, |snapshot| {
         Ok(snapshot.holders(OBSERVATIONS)?)

@@ -1,4 +1,4 @@
-//! A plan with the texts that it was made from.
+//! A plan with the files that it was made from.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,23 @@ use chrono::TimeDelta;
 use crate::lifecycle::MaintenancePlan;
 use crate::model::{Memory, NewMemory, Stem};
 
-/// A plan, and the files it was made from.
+/// A plan, and the files that it was made from.
 #[derive(Debug, Clone)]
 pub struct Proposed {
+    /// Plan of maintenance.
     pub plan: MaintenancePlan,
-    /// What cannot be done: because of what it was proposed, and why not.
+    /// Proposals that are impossible: their motive, and the reason against them.
     pub left_out: Vec<(String, String)>,
-    /// How many memories were left alone because something is wrong with their files.
+    /// Number of memories that were left out because of problems in their files.
     pub damaged: usize,
+    /// Files of the memories.
     pub(in crate::engine) files: BTreeMap<Stem, File>,
 }
 
 impl Proposed {
-    /// Has `write` say in other words what new memories stand for: it is given the new memory and
-    /// its sources, earliest first. Where it fails, the sentences that were taken from the sources
-    /// stay; returned are the failures.
+    /// Rewrites the content of new summaries with `write`, which gets the new memory and
+    /// its sources, earliest first. Where it fails, the sentences taken from the sources
+    /// stay; returns the errors.
     pub fn write_summaries<E>(
         &mut self,
         write: impl Fn(&NewMemory, &[&Memory]) -> Result<String, E>,
@@ -44,7 +46,7 @@ impl Proposed {
         failures
     }
 
-    /// The memories that what is made of them says something of: they must be as they were.
+    /// Returns the memories that new memories are derived from: they must be unchanged.
     pub(in crate::engine) fn sources(&self) -> impl Iterator<Item = &Stem> {
         let new = self
             .plan
@@ -58,19 +60,22 @@ impl Proposed {
         })
     }
 
-    /// The memory that a step is about, as it was read.
+    /// Returns the memory of a step, as it was read.
     pub fn memory(&self, stem: &Stem) -> Option<&Memory> {
         self.files.get(stem).map(|file| &file.memory)
     }
 }
 
-/// A memory's file as it was read.
+/// File of a memory, as it was read.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct File {
+    /// Path below `files/`.
     pub(in crate::engine) name: String,
+    /// Hash of its bytes.
     pub(in crate::engine) hash: u128,
+    /// The parsed memory.
     pub(in crate::engine) memory: Memory,
 }
 
-/// How long ago what maintenance did may lie for its record to be kept.
+/// Time for which the record of a plan is kept.
 pub(in crate::engine) const RECORDS_KEPT: TimeDelta = TimeDelta::days(365);

@@ -1,4 +1,4 @@
-//! What a purge takes out of the records of plans.
+//! Removes purged memories from the records of plans.
 
 use std::path::Path;
 
@@ -9,9 +9,9 @@ use crate::engine::texts::stem_of;
 use crate::files;
 use crate::model::Stem;
 
-/// Removes every record of a plan that did anything to one of the memories: it holds texts of
-/// theirs. Without it the plan cannot be taken back; a log line says so. One that was
-/// interrupted is taken back before.
+/// Removes every record of a plan with a step on one of the memories, as it holds their texts.
+/// Such a plan cannot be reverted any more, which is logged. An interrupted plan is reverted
+/// first.
 pub(in crate::engine) fn forget_in_plans(engine: &Engine, stems: &[Stem]) {
     if let Err(error) = perform::recover_plans(engine) {
         tracing::warn!("an interrupted plan was not taken back: {error}");
@@ -38,7 +38,7 @@ pub(in crate::engine) fn forget_in_plans(engine: &Engine, stems: &[Stem]) {
     }
 }
 
-/// Whether a record has a step of one of the memories; one that cannot be read, whether it names one.
+/// Whether a record has a step of one of the memories; if it cannot be parsed, whether it contains a stem.
 fn tells_of(path: &Path, stems: &[Stem]) -> bool {
     let Ok(text) = files::read_derived(path) else {
         return false; // Gone meanwhile.

@@ -1,9 +1,9 @@
-//! The record of a plan: what each step did, so that it can be taken back.
+//! Record of a plan: its steps, so that it can be reverted.
 //!
-//! It lies with what is this machine's, `.memdir/plans/plan-<8 hex>.json`, and is written before the
-//! first step. It holds whatever the store would not hold after the plan is taken back. A record
-//! that came along with a copy of the store, or that somebody put there, is none: each says in which
-//! folder it was written, by what nobody else can know, and names memories only.
+//! It is stored locally, in `.memdir/plans/plan-<8 hex>.json`, and written before the
+//! first step. It holds all data that the store would lose if the plan were reverted. A record
+//! that came with a copy of the store, or that somebody put there, is ignored: each holds an identity of
+//! its folder that nobody else can guess, and names memories only.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,13 +16,15 @@ use crate::format::is_memory_name;
 use crate::model::{Handle, Memory};
 use crate::{files, format};
 
-/// What became of a plan.
+/// State of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PlanState {
-    /// Not all of it was done: it is taken back by whoever comes next.
+    /// Not all steps were done: the next process reverts it.
     Begun,
+    /// All steps were done.
     Done,
+    /// All steps were reverted.
     #[serde(rename = "taken back")]
     TakenBack,
 }
@@ -31,18 +33,21 @@ pub enum PlanState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
     version: u32,
-    /// `plan-` and 8 hexadecimal digits.
+    /// Id: `plan-` and 8 hexadecimal digits.
     pub id: String,
+    /// Time at which it was performed.
     pub at: DateTime<Utc>,
-    /// The word of its operation.
+    /// Name of its operation.
     pub operation: String,
+    /// State of the plan.
     pub state: PlanState,
-    /// The folder of records that it was written in, told from any copy of it.
+    /// Identity of the folder of records, which differs in any copy of it.
     place: String,
+    /// Steps, in order.
     pub(in crate::engine) steps: Vec<Step>,
 }
 
-/// What was done to one file, by its path below the folder of memories.
+/// A change of one file, by its path below the folder of memories.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "lowercase")]
 pub(in crate::engine) enum Step {
@@ -55,7 +60,7 @@ pub(in crate::engine) enum Step {
         before: String,
         after: String,
     },
-    /// By the hash of its bytes, in hexadecimal digits.
+    /// With the hash of its bytes, in hexadecimal digits.
     Archive {
         name: String,
         hash: String,
@@ -63,6 +68,7 @@ pub(in crate::engine) enum Step {
 }
 
 impl Step {
+    /// Returns the path of the file, below the folder of memories.
     pub fn name(&self) -> &str {
         match self {
             Step::Create { name, .. } | Step::Edit { name, .. } | Step::Archive { name, .. } => {
@@ -72,12 +78,13 @@ impl Step {
     }
 }
 
-/// What the ids of plans begin with.
+/// Prefix of the ids of plans.
 const PREFIX: &str = "plan-";
 
 const VERSION: u32 = 1;
 
 impl Recorded {
+    /// Returns a new record of a plan that is begun, with a random id.
     pub(in crate::engine) fn new(operation: &str, at: DateTime<Utc>, steps: Vec<Step>) -> Recorded {
         Recorded {
             version: VERSION,
@@ -90,7 +97,7 @@ impl Recorded {
         }
     }
 
-    /// The memories that it had made, if it was taken back.
+    /// Returns the memories that it had created, if it was reverted.
     pub(in crate::engine) fn taken_back(&self) -> Vec<Memory> {
         if self.state != PlanState::TakenBack {
             return Vec::new();
@@ -104,7 +111,7 @@ impl Recorded {
         made.collect()
     }
 
-    /// How many memories it made, changed, and moved to the archive.
+    /// Returns the numbers of memories that it created, changed and archived.
     pub fn counts(&self) -> [usize; 3] {
         let count = |is_it: fn(&&Step) -> bool| self.steps.iter().filter(is_it).count();
         [
@@ -123,7 +130,7 @@ impl Records {
         self.0.join(format!("{id}.json"))
     }
 
-    /// Writes a record; it is on disk when this returns.
+    /// Writes a record; it is synced when this returns.
     pub fn write(&self, record: &mut Recorded) -> io::Result<()> {
         files::create_private_folder(&self.0)?;
         record.place = files::place_of(&self.0)?;
@@ -131,11 +138,12 @@ impl Records {
         files::write_synced(&self.path(&record.id), &text)
     }
 
+    /// Removes the record of a plan.
     pub fn remove(&self, id: &str) -> io::Result<()> {
         files::remove_derived(&self.path(id))
     }
 
-    /// All that can be read, newest first.
+    /// Returns all readable records, newest first.
     pub fn all(&self) -> io::Result<Vec<Recorded>> {
         let names = match files::names_in(&self.0) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -152,7 +160,7 @@ impl Records {
         Ok(records)
     }
 
-    /// The record of a plan; `None` if there is none, or one of a later version.
+    /// Returns the record of a plan; `None` if there is none, or it is no valid record of this folder.
     pub fn read(&self, id: &str) -> io::Result<Option<Recorded>> {
         if !is_plan(id) {
             return Ok(None);
@@ -172,7 +180,7 @@ impl Records {
     }
 }
 
-/// Whether a name is that of a memory below the folder of memories.
+/// Whether a name is a path of a memory below the folder of memories.
 fn is_plain(name: &str) -> bool {
     let mut parts = name.split('/');
     let file = parts.next_back().unwrap_or_default();

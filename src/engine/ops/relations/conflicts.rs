@@ -51,7 +51,7 @@ pub struct Unmarked {
     pub aside: Option<Stem>,
 }
 
-/// The pairs of live memories that contradict each other, each once.
+/// Returns the pairs of live memories that contradict each other, each once.
 ///
 /// # Errors
 ///
