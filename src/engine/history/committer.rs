@@ -1,4 +1,4 @@
-//! The thread that commits, beside the background loop: what it does may take long.
+//! Thread that commits, beside the background loop, as a commit may take long.
 
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, mpsc};
@@ -13,12 +13,12 @@ use crate::engine::history::warn_once::WarnOnce;
 use crate::engine::history::{History, tidy};
 use crate::engine::live::usage;
 
-/// Everything that can wake it.
+/// Event that wakes the thread.
 #[derive(Debug)]
 enum Event {
     /// Files changed.
     Changed,
-    /// This process leads, or does no more.
+    /// Whether this process leads.
     Lead(bool),
     Stop,
 }
@@ -39,14 +39,14 @@ const MAX_UNTIDY: Duration = Duration::from_secs(5 * 60);
 /// Longest pause before a failed commit is tried again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// The thread, running until it is dropped.
+/// Handle of the thread, which runs until it is dropped.
 pub(in crate::engine) struct Committer {
     events: mpsc::Sender<Event>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Committer {
-    /// Starts the thread; it commits nothing before it is told that this process leads.
+    /// Starts the thread; it commits nothing before [`Committer::lead`] tells that this process leads.
     pub fn start(history: &Arc<History>) -> std::io::Result<Committer> {
         let (events, inbox) = mpsc::channel();
         let work = Work::new(Arc::clone(history), Exchanger::start(history)?);
@@ -59,12 +59,12 @@ impl Committer {
         })
     }
 
-    /// Says that files changed.
+    /// Notifies it that files changed.
     pub fn changed(&self) {
         let _ = self.events.send(Event::Changed); // Nobody listens at the end.
     }
 
-    /// Says whether this process leads.
+    /// Notifies it whether this process leads.
     pub fn lead(&self, leads: bool) {
         let _ = self.events.send(Event::Lead(leads));
     }
@@ -73,7 +73,7 @@ impl Committer {
 impl Drop for Committer {
     fn drop(&mut self) {
         let _ = self.events.send(Event::Stop);
-        // What waits is committed by the next process; nobody waits for it here.
+        // Pending changes are committed by the next process; no caller waits for the thread.
         drop(self.thread.take());
     }
 }
@@ -82,15 +82,15 @@ struct Work {
     history: Arc<History>,
     exchanger: Exchanger,
     leads: bool,
-    /// When the first and the last change came that were not committed yet.
+    /// Times of the first and the last change that were not committed yet.
     changed: Option<(Instant, Instant)>,
-    /// When the first and the last commit were made since it was tidied.
+    /// Times of the first and the last commit since the last tidying.
     committed: Option<(Instant, Instant)>,
-    /// When the journals are looked at, if nothing else is committed.
+    /// Time at which the journals are compared, if nothing else is committed.
     journals_at: Instant,
     /// Number of failures in a row.
     failures: u32,
-    /// Of what stands in the way.
+    /// Warnings about obstacles.
     warn_once: WarnOnce,
 }
 
@@ -120,7 +120,7 @@ impl Work {
                 Ok(Event::Lead(leads)) => {
                     self.leads = leads;
                     if leads {
-                        // What the last leader left undone is this one's.
+                        // Work that the last leader left undone.
                         self.history.live.note_all_pending();
                         self.note_change(now);
                     }

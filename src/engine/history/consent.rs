@@ -1,15 +1,15 @@
-//! Asks the user's consent for this store's repository: for its remote, and for its settings.
+//! Checks the user's consent for this store's repository: for its remote, and for its settings.
 //!
-//! The store's folder and its repository may have been written by anybody. The only ways from here
-//! to a repository and to the network lead through this file.
+//! The store's folder and its repository may have been written by anybody. All access to a
+//! repository and to the network goes through this file.
 //!
-//! Neither the store nor its repository says what memdir may do with it. `config` uses a store that
+//! Neither the store nor its repository grants memdir any right. `config` uses a store that
 //! it found above the working folder only if the user's record (`trust`) holds this folder.
-//! `Repository::find` first reads the repository's configuration without obeying it
-//! (`git/settings`) and refuses one that would have a file elsewhere read; a remote is reached only
+//! `Repository::find` first reads the repository's configuration without applying it
+//! (`git/settings`) and refuses one that includes files elsewhere; a remote is contacted only
 //! if the record or the environment names its address. The git program never gets the store's
-//! repository: it works in an empty one of our own with the same objects (`git/network/quarantine`),
-//! and settings that the record holds are given to it beside that.
+//! repository: it works in an empty one with the same objects (`git/network/quarantine`),
+//! and gets the settings that the record holds separately.
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
@@ -19,7 +19,7 @@ use crate::git::{
 };
 use crate::trust::{Record, RemoteConsent};
 
-/// The repository that this store belongs to; `None` if it lies in none.
+/// Returns the repository that this store belongs to; `None` if it is in none.
 ///
 /// # Errors
 ///
@@ -31,7 +31,7 @@ pub fn repository(history: &History) -> Result<Option<Repository>, GitError> {
     Repository::find(history.live.root(), &history.consent.honoured())
 }
 
-/// Records what version 0.1 kept in the repository of a store that the user's settings name:
+/// Records the data that version 0.1 kept in the repository of a store that the user's settings name:
 /// its remote, and its settings for reaching it.
 fn record_setup_of_0_1(history: &History) -> Result<(), GitError> {
     let settings = foreign_settings(history.live.root())?;
@@ -53,7 +53,7 @@ fn record_setup_of_0_1(history: &History) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Returns the network for `remote`, or why the user's consent is missing.
+/// Returns the network for `remote`, or the reason why the user's consent is missing.
 pub(in crate::engine) fn network_for(
     history: &History,
     remote: &Remote,
@@ -75,8 +75,8 @@ pub(in crate::engine) fn network(history: &History, allow_local: bool) -> Networ
     })
 }
 
-/// Whether the user agreed to `remote`, by the record or the environment; if so, whether it may
-/// be on this machine.
+/// Returns whether `remote` may be on this machine, if the user agreed to it by the record or the
+/// environment; else `None`.
 fn agreed_to(history: &History, remote: &Remote) -> Option<bool> {
     if let Some(agreed) = history.consent.remote()
         && agreed == remote.consent(agreed.allow_local)
@@ -87,22 +87,22 @@ fn agreed_to(history: &History, remote: &Remote) -> Option<bool> {
     let is_named = remote.push_address.is_none()
         && match named {
             None => false,
-            // The variable that only switches it on means the store that was named.
+            // The variable that only switches the remote on refers to the store that was named.
             Some("") => history.consent.is_named(),
             Some(named) => is_same_remote(history, named, remote.address.for_git()),
         };
     if is_named {
         return Some(false);
     }
-    // Where no record can be written, the store's own word has to do as it did before.
+    // Where no record can be written, the store's own note counts, as before.
     (history.consent.may_take_over()).then_some(remote.is_noted_as_local)
 }
 
-/// Notes that the user gave the store the remote at `address`.
+/// Records that the user gave the store the remote at `address`.
 ///
 /// # Errors
 ///
-/// Fails if that cannot be noted.
+/// Fails if it cannot be recorded.
 pub(in crate::engine) fn agree_to(
     history: &History,
     address: &Address,
@@ -130,8 +130,8 @@ pub fn unfollowed_settings(history: &History) -> Result<Vec<GitSetting>, GitErro
     Ok(settings)
 }
 
-/// The remote that the user agreed to where the repository names none: somebody removed it, or
-/// the repository itself.
+/// Returns a note about the remote that the user agreed to, if the repository names none any more:
+/// somebody removed it, or the repository itself.
 pub fn forgotten_remote(history: &History) -> Option<String> {
     let agreed = history.consent.remote()?;
     let address = without_credentials(&agreed.address);
@@ -145,6 +145,7 @@ pub fn forgotten_remote(history: &History) -> Option<String> {
     ))
 }
 
+/// Whether two addresses mean the same remote.
 pub(in crate::engine) fn is_same_remote(history: &History, one: &str, other: &str) -> bool {
     let parsed = |text: &str| Address::parse_in(history.live.root(), text, true).ok();
     match (parsed(one), parsed(other)) {
@@ -153,7 +154,7 @@ pub(in crate::engine) fn is_same_remote(history: &History, one: &str, other: &st
     }
 }
 
-/// The note about the remote that the options name, where `repository` does not follow them.
+/// Returns a note about the remote that the options name, if `repository` does not follow them.
 pub(in crate::engine) fn unfollowed_remote(
     history: &History,
     repository: &Repository,
@@ -172,18 +173,21 @@ pub(in crate::engine) fn unfollowed_remote(
     }
 }
 
-/// The remote of a store, as it was written down.
+/// The remote of a store, as configured.
 pub(in crate::engine) struct Remote {
+    /// Address to fetch from.
     pub address: Address,
-    /// Where commits go, if that is elsewhere.
+    /// Address to push to, if it differs.
     pub push_address: Option<Address>,
-    /// Whether the repository says that it may be on this machine. No consent: version 0.1 noted it
-    /// there.
+    /// Whether the repository states that it may be on this machine. This is no consent: version 0.1
+    /// stored it there.
     pub is_noted_as_local: bool,
+    /// Branch of the memories.
     pub(in crate::engine) branch: String,
 }
 
 impl Remote {
+    /// Reads the remote of a repository; `None` if it has none.
     pub fn of(repository: &Repository) -> Result<Option<Remote>, EngineError> {
         let Some(name) = repository.get("remote") else {
             return Ok(None);
@@ -192,7 +196,7 @@ impl Remote {
             return Ok(None);
         };
         let parsed = |what: &str, address: &str| {
-            // Whether it may be on this machine is a matter of consent, not of form.
+            // Whether it may be on this machine is checked with the consent.
             Address::parse_in(&repository.work_folder(), address, true)
                 .map_err(|error| EngineError::Invalid(format!("{what}: {error}")))
         };
@@ -207,7 +211,7 @@ impl Remote {
         }))
     }
 
-    /// The consent to this remote, as the user's record holds it.
+    /// Returns the consent to this remote, as the user's record stores it.
     pub fn consent(&self, allow_local: bool) -> RemoteConsent {
         let push_address = self.push_address.as_ref();
         RemoteConsent {
@@ -217,7 +221,7 @@ impl Remote {
         }
     }
 
-    /// Gets the remote's branch; its newest commit, `None` if there is no such branch.
+    /// Fetches the remote's branch; returns its newest commit, `None` if there is no such branch.
     pub fn fetch(
         &self,
         network: &Network,
@@ -229,12 +233,12 @@ impl Remote {
         Ok(tip.as_deref().and_then(Id::parse))
     }
 
-    /// The reference to the newest commit of the remote's branch.
+    /// Returns the reference to the newest commit of the remote's branch.
     pub(in crate::engine) fn tip_ref(&self) -> String {
         format!("refs/memdir/remote/{}", self.branch)
     }
 
-    /// The reference to the last of its commits that is part of the history here.
+    /// Returns the reference to the last of its commits that is part of the history here.
     pub fn seen_ref(&self) -> String {
         format!("refs/memdir/seen/{}", self.branch)
     }

@@ -1,4 +1,4 @@
-//! Marks of a process that works in the repository, and the commit that it saw last.
+//! Locks and marks of a process that works in the repository, and the commit that it saw last.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,13 @@ use crate::files::{CrashMarker, Lock};
 use crate::git;
 use crate::git::{Id, Repository};
 
-/// The right to work in the repository, as one of all processes on the store; waits two seconds for
-/// it.
+/// Takes the lock of the repository, which excludes all other processes on the store; waits two seconds
+/// for it.
 pub(in crate::engine) fn lock_repository(history: &History) -> Result<Lock, EngineError> {
     Ok(Lock::take(&lock_path(history), "the repository")?)
 }
 
-/// As [`lock_repository`]; `None` while somebody else has it.
+/// As [`lock_repository`]; `None` while another process holds it.
 pub(in crate::engine) fn try_lock_repository(
     history: &History,
 ) -> Result<Option<Lock>, EngineError> {
@@ -26,8 +26,8 @@ fn lock_path(history: &History) -> PathBuf {
     history.live.state().join("sync.lock")
 }
 
-/// Begins to write to the repository, cleared of locks that killed processes left; `None` while
-/// somebody else seems to be at work. The caller holds the store's lock for it.
+/// Begins to write to the repository, after removing locks that killed processes left; `None` while
+/// another process seems to be at work. The caller holds the store's lock.
 pub(in crate::engine) fn begin_git_work(
     history: &History,
     repository: &Repository,
@@ -47,7 +47,7 @@ pub(in crate::engine) fn begin_git_work(
     Ok(None)
 }
 
-/// The commit that a server made or saw last.
+/// Returns the commit that a server made or saw last.
 pub(in crate::engine) fn committed_to(history: &History) -> std::sync::MutexGuard<'_, Option<Id>> {
     locked(&history.committed_to)
 }

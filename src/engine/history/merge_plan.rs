@@ -6,23 +6,23 @@ use crate::engine::error::EngineError;
 use crate::format::Tombstone;
 use crate::git::{GitError, Id, NewText, PathChange};
 
-/// The changes of the local side that make it hold what both sides say.
+/// Changes of the local side that make it hold the merged state.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::engine) struct MergePlan {
-    /// In the order of their paths.
+    /// Steps, in the order of their paths.
     pub steps: Vec<MergeStep>,
-    /// Stems of memories that both sides changed in ways that exclude each other.
+    /// Stems of memories that both sides changed in conflicting ways.
     pub conflicts: Vec<String>,
-    /// Files of purged memories that the other side holds: they are to be in no commit of both.
+    /// Files of purged memories that the other side holds: no merged commit may hold them.
     pub buried: Vec<String>,
-    /// Files that go because their memory was purged.
+    /// Files that are removed because their memory was purged.
     pub purged: BTreeSet<String>,
-    /// Later versions of memories that were put aside: instead of what else is planned for them.
+    /// Later versions of memories that were put aside; they replace other steps for the same path.
     pub(in crate::engine) moved_on: Vec<MergeStep>,
 }
 
 impl MergePlan {
-    /// The texts to commit for the steps: all but those of this plan stand in some commit.
+    /// Returns the source of the texts to commit: all but those of this plan are in some commit.
     pub fn text_of(&self) -> impl FnMut(&str, Id) -> Result<NewText, GitError> + '_ {
         let steps = self.steps.iter();
         let texts = steps.filter_map(|step| Some((step.path.as_str(), step.text.as_ref()?)));
@@ -34,21 +34,21 @@ impl MergePlan {
     }
 }
 
-/// One file of the local side.
+/// A step on one file of the local side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine) struct MergeStep {
-    /// Below the store's folder.
+    /// Path below the store's folder.
     pub path: String,
-    /// The text that the local side holds there.
+    /// Present text of the local side.
     pub before: Option<Id>,
-    /// The text that it shall hold.
+    /// New text.
     pub after: Option<Id>,
-    /// The text of `after`, where no commit holds it yet.
+    /// Content of `after`, if no commit holds it yet.
     pub text: Option<Vec<u8>>,
 }
 
 impl MergeStep {
-    /// A text that some commit, or file, holds.
+    /// Returns a step to a text that some commit or file holds.
     pub fn taken(path: &str, before: Option<Id>, after: Option<Id>) -> MergeStep {
         MergeStep {
             path: path.to_owned(),
@@ -58,7 +58,7 @@ impl MergeStep {
         }
     }
 
-    /// A text that is made here.
+    /// Returns a step to a new text.
     pub fn written(path: String, before: Option<Id>, text: Vec<u8>) -> MergeStep {
         MergeStep {
             path,
@@ -75,40 +75,40 @@ impl From<&PathChange> for MergeStep {
     }
 }
 
-/// The texts and times that a merge is planned with.
+/// Source of the texts and times that a merge is planned with.
 pub(in crate::engine) trait Sources {
-    /// The text of a file.
+    /// Returns the text of a file.
     fn text(&self, id: Id) -> Result<Vec<u8>, EngineError>;
-    /// The text of a file that both sides come from; `None` where nobody has it any more.
+    /// Returns the text of a common ancestor of a file; `None` if nobody has it any more.
     fn base_text(&self, id: Id) -> Result<Option<Vec<u8>>, EngineError> {
         self.text(id).map(Some)
     }
     /// Whether the local side holds a memory `stem`, live or forgotten.
     fn is_here(&self, stem: &str) -> Result<bool, EngineError>;
-    /// Where the live memory `stem` lies on the local side, and what it holds; on the other one where
+    /// Returns path and text of the live memory `stem` on the local side; on the other one if
     /// the local one has none.
     fn memory(&self, stem: &str) -> Result<Option<Lying>, EngineError>;
-    /// When the local side, or the other one, last changed a file of the memory `stem`; in seconds
+    /// Returns when the local side, or the other one, last changed a file of the memory `stem`; in seconds
     /// since 1970.
     fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError>;
-    /// The texts of both sides' tombstones for the memory `stem`.
+    /// Returns the texts of both sides' tombstones for the memory `stem`.
     fn tombstones(&self, stem: &str) -> Vec<Id>;
-    /// The tombstones of both sides for the memory `stem` as one.
+    /// Returns the united tombstone of both sides for the memory `stem`.
     fn tombstone(&self, stem: &str) -> Result<Option<Tombstone>, EngineError> {
         let stones = self.tombstones(stem).into_iter();
         let stones = stones.map(|id| Ok(Tombstone::read(&self.text(id)?)));
         let stones: Vec<Tombstone> = stones.collect::<Result<_, EngineError>>()?;
         Ok(stones.into_iter().reduce(Tombstone::and))
     }
-    /// Every text that the file at `path` of the local side, or of the other one, has had since it
+    /// Returns every text that the file at `path` of the local side, or of the other one, has had since it
     /// was added.
     fn texts(&self, path: &str, is_local: bool) -> Result<BTreeSet<Id>, EngineError>;
 }
 
-/// Where a file lies, and what it holds.
+/// Path and text of a file.
 pub(in crate::engine) type Lying = (String, Id);
 
-/// The file's name without its folders and its ending.
+/// Returns the file's name without its folders and its ending.
 pub(in crate::engine) fn stem_of_path(path: &str) -> &str {
     let file = path.rsplit('/').next().unwrap_or(path);
     file.strip_suffix(".md").unwrap_or(file)

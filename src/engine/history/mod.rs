@@ -1,8 +1,8 @@
-//! Git: every change of a memory becomes a commit, and goes to the other machines.
+//! Git: every change of a memory becomes a commit, and is sent to the other machines.
 //!
 //! Promises: writing a memory waits for none of it; only paths of the store are committed;
 //! nothing is forced, and what somebody else has staged, begun or not pushed stays as it is. A
-//! merge writes files as any edit does, so that the index sees it as such.
+//! merge writes files as any edit does, so that they are indexed as such.
 
 pub(in crate::engine) mod commits;
 pub(in crate::engine) mod committer;
@@ -34,21 +34,24 @@ use crate::engine::write::writer::Writer;
 use crate::git::Id;
 use crate::trust::Consent;
 
-/// The repository of one store, if it has one, and its remote.
+/// Repository of one store, if it has one, and its remote.
 pub struct History {
+    /// The store.
     pub(in crate::engine) live: Arc<LiveStore>,
+    /// Writer of the store's files.
     pub(in crate::engine) writer: Arc<Writer>,
-    /// The settings of commits; `None` if nothing is committed.
+    /// Settings of commits; `None` if nothing is committed.
     pub(in crate::engine) git: Option<GitOptions>,
+    /// The user's consent to the repository and its remote.
     pub(in crate::engine::history) consent: Consent,
-    /// The commit that a server made or saw last.
+    /// Commit that a server made or saw last.
     pub(in crate::engine::history) committed_to: Mutex<Option<Id>>,
-    /// Memories that are not committed because of what they hold, as the last commit found them.
+    /// Memories that the last commit held back.
     pub(in crate::engine::history) held: Mutex<BTreeSet<Quarantined>>,
 }
 
 impl History {
-    /// Opens no repository yet.
+    /// Creates the history; opens no repository yet.
     pub fn new(writer: Arc<Writer>, git: Option<GitOptions>, consent: Consent) -> History {
         History {
             live: Arc::clone(&writer.live),

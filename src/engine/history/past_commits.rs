@@ -1,4 +1,4 @@
-//! The commits of a store, read for those who look back.
+//! Reads past commits of a store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,14 +12,15 @@ use crate::git;
 use crate::git::{CommitInfo, Id, NamedCommit, Owner, Places, Repository, STORE_PARTS};
 use crate::model::Stem;
 
-/// The commits of a store that has some.
+/// Commits of a store that has some.
 pub(in crate::engine) struct PastCommits {
+    /// The store's repository.
     pub repository: Repository,
-    /// The newest.
+    /// Newest commit.
     pub head: Id,
 }
 
-/// The store's history.
+/// Returns the store's history.
 pub(in crate::engine) fn history(history: &History) -> Result<PastCommits, EngineError> {
     let none = |why: &str, hint| {
         let why = why.to_owned();
@@ -58,12 +59,12 @@ pub(in crate::engine) fn history(history: &History) -> Result<PastCommits, Engin
 }
 
 impl PastCommits {
-    /// Hands the commits that touched the store to `take`, newest first, until it says no.
+    /// Calls `take` with the commits that touched the store, newest first, until it returns false.
     pub fn each(
         &self,
         mut take: impl FnMut(CommitInfo) -> Result<bool, EngineError>,
     ) -> Result<(), EngineError> {
-        // Uses of memories change none.
+        // Uses of memories do not count as changes.
         let parts = STORE_PARTS.into_iter().filter(|part| *part != JOURNALS);
         let parts: Vec<&str> = parts.collect();
         for id in git::commit_ids(&self.repository, self.head)? {
@@ -74,7 +75,7 @@ impl PastCommits {
             if !parents.is_empty() {
                 is_touched = true;
                 for parent in parents {
-                    // What a merge took over as it was, happened elsewhere.
+                    // A commit that equals one parent only took over changes made elsewhere.
                     is_touched &= git::entries_at(&self.repository, parent, &parts)? != here;
                 }
             }
@@ -85,8 +86,8 @@ impl PastCommits {
         Ok(())
     }
 
-    /// As [`PastCommits::each`], of the commits that touched the memory `stem`; each with where its
-    /// file lay after it, and what it held.
+    /// As [`PastCommits::each`], of the commits that touched the memory `stem`; each with the paths and
+    /// texts of its files after the commit.
     pub fn each_of(
         &self,
         stem: &Stem,
@@ -114,7 +115,7 @@ impl PastCommits {
         Ok(git::places(&self.repository, &FOLDERS, is_it)?)
     }
 
-    /// The file names, without folders, that ever were there and that `id` could mean.
+    /// Returns the file names of all commits, without folders, that `id` could mean.
     pub(in crate::engine) fn names_like(&self, id: &str) -> Result<BTreeSet<String>, EngineError> {
         let id = id.rsplit('/').next().unwrap_or(id).as_bytes();
         let begins = |text: &[u8]| {
@@ -136,7 +137,7 @@ impl PastCommits {
         Ok(names)
     }
 
-    /// The commit that `revision` means.
+    /// Returns the commit that `revision` means.
     pub fn find(&self, revision: &Revision) -> Result<Id, EngineError> {
         let text = &revision.text;
         match git::resolve_revision(&self.repository, text, self.head)? {
@@ -161,7 +162,7 @@ impl PastCommits {
         Err(PastError::BeforeTheBeginning { asked, begin }.into())
     }
 
-    /// The text of the memory `stem` at `commit`; of two files of that name, the one at `path`.
+    /// Returns the text of the memory `stem` at `commit`; of several files, that at `path`.
     pub fn text_at(
         &self,
         stem: &Stem,
@@ -179,7 +180,7 @@ impl PastCommits {
         }
     }
 
-    /// The newest text of the memory `stem` that is not what it says `now`.
+    /// Returns the newest text of the memory `stem` that differs from `now`.
     pub(in crate::engine) fn last_other(
         &self,
         stem: &Stem,
@@ -201,7 +202,7 @@ impl PastCommits {
         path: Option<&str>,
         commit: Id,
     ) -> Result<Option<PastText>, EngineError> {
-        // A live file rather than a forgotten one.
+        // The last path: a live file before a forgotten one.
         let same = path.and_then(|path| places.get_key_value(path));
         let Some((file, text)) = same.or_else(|| places.last_key_value()) else {
             return Ok(None);
@@ -214,6 +215,7 @@ impl PastCommits {
     }
 }
 
+/// Returns the store's repository; `None` if commits are off or it is another owner's.
 pub(in crate::engine) fn own_repository(
     history: &History,
 ) -> Result<Option<Repository>, EngineError> {
@@ -224,26 +226,27 @@ pub(in crate::engine) fn own_repository(
     Ok(repository.filter(|repository| repository.owner() != Owner::Other))
 }
 
-/// The text of a memory at some moment.
+/// Text of a memory at some time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastText {
-    /// Its path below the store; `None` if it was not there.
+    /// Path below the store; `None` if it did not exist.
     pub file: Option<String>,
+    /// Content of the file.
     pub bytes: Vec<u8>,
-    /// The commit that holds it; `None`: the file, now.
+    /// Full id of the commit that holds it; `None`: the present file.
     pub commit: Option<String>,
 }
 
-/// A moment in the history, as somebody named it.
+/// A revision of the history, as written by the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
-    /// The name of a commit.
+    /// Name of a commit.
     pub text: String,
-    /// The moment that the text means if no commit is called so.
+    /// Time that the text means if no commit has that name.
     pub at: Option<DateTime<Utc>>,
 }
 
-/// When a commit was made.
+/// Returns the time of a commit.
 pub(in crate::engine) fn time_of(moment: &CommitInfo) -> DateTime<Utc> {
     DateTime::from_timestamp(moment.at, 0).unwrap_or_default()
 }

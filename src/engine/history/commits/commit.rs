@@ -1,4 +1,4 @@
-//! Commits what changed since the newest commit.
+//! Commits the changes since the newest commit.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -31,28 +31,28 @@ use crate::git::{Author, Id, NewText, Owner, RESUME, Repository, Staged, Trees};
 pub enum Committed {
     /// Everything was committed before.
     Nothing,
-    /// A commit was made; its id, and how many files it is about.
+    /// A commit was made: its short id, and the number of its files.
     Done { id: String, files: usize },
-    /// Another process is at it, or the user's own git: to be tried again.
+    /// Another process or the user's own git is at work: to be tried again.
     Busy,
-    /// This store is not committed.
+    /// Commits are off for this store.
     Off,
-    /// The reason why nothing is committed at present.
+    /// Reason why nothing is committed at present.
     Paused(String),
 }
 
-/// More files than this that people changed at once are one deed, such as a folder that was copied.
+/// Number of files changed by hand beyond which they count as one operation, such as a copied folder.
 const MAX_BY_HAND: usize = 8;
 
-/// A commit of more files names only some of the agents and users.
+/// Maximum number of files of a commit that are read for its agents and users.
 const READ_FOR_DOERS: usize = 32;
 
-/// Commits what changed, as far as this process knows; makes the repository for the first
-/// memory. Waits for nobody.
+/// Commits the changes known to this process; creates the repository for the first
+/// memory. Waits for no lock.
 ///
 /// # Errors
 ///
-/// Fails if files or repository cannot be read or written. What was to be committed waits for
+/// Fails if files or the repository cannot be read or written. The changes stay pending for
 /// the next attempt.
 pub fn commit(history: &History) -> Result<Committed, EngineError> {
     commit_pending(history, Why::Changed)
@@ -71,7 +71,7 @@ fn commit_pending(history: &History, why: Why<'_>) -> Result<Committed, EngineEr
     if let Err(EngineError::Git(error)) = &done
         && !error.is_busy
     {
-        // Where nothing is wrong, somebody's git was packing the same moment.
+        // If nothing is damaged, another git was packing at the same moment.
         let pending = match repair::repair_repository(history)? {
             true => &Pending::Everything,
             false => &pending,
@@ -84,8 +84,8 @@ fn commit_pending(history: &History, why: Why<'_>) -> Result<Committed, EngineEr
     done
 }
 
-/// As [`commit`], for a process that lives for one operation: where a server runs, that
-/// one commits.
+/// As [`commit`], for a process that runs one operation: if a server runs, the server
+/// commits.
 ///
 /// # Errors
 ///
@@ -106,7 +106,7 @@ pub fn commit_if_alone(history: &History) -> Result<Committed, EngineError> {
     Ok(done)
 }
 
-/// Commits whatever differs from the newest commit, whoever changed it.
+/// Commits all differences from the newest commit, whoever made them.
 ///
 /// # Errors
 ///
@@ -116,8 +116,8 @@ pub fn commit_everything(history: &History) -> Result<Committed, EngineError> {
     commit_pending(history, Why::Asked)
 }
 
-/// As [`commit_everything`], for a store that was just made: what lies in it was there
-/// before, and no `undo` without a target takes it away.
+/// As [`commit_everything`], for a store that was just made: the files that it found
+/// are marked, so that no `undo` without a target removes them.
 ///
 /// # Errors
 ///
@@ -136,7 +136,7 @@ pub fn commit_what_was_there(history: &History) -> Result<Committed, EngineError
     commit_everything(history)
 }
 
-/// As [`commit`], of `pending`, for a caller who holds the lock.
+/// As [`commit`], of `pending`, for a caller that holds the lock.
 pub(in crate::engine) fn commit_locked(
     history: &History,
     pending: &Pending,
@@ -167,7 +167,7 @@ pub(in crate::engine) fn commit_locked(
         return Ok(Committed::Off);
     }
     let head = repository.head()?;
-    // Who moved it may have left out what was committed here.
+    // The new branch may lack files that were committed here.
     let is_moved = known.is_some() && known != head;
     if is_moved && let Err(error) = dates::date_what_git_wrote(history) {
         tracing::info!("cannot date what git wrote: {error}");
@@ -185,7 +185,7 @@ pub(in crate::engine) fn commit_locked(
             "the history is damaged, and is to be had from the remote first".to_owned(),
         ));
     }
-    // Their commit would fail, and they would not know why.
+    // A commit of the user's git would fail otherwise.
     if git::is_git_committing(&repository) {
         return Ok(Committed::Busy);
     }
@@ -202,7 +202,7 @@ pub(in crate::engine) fn commit_locked(
     }
 }
 
-/// Whether there is nothing yet that could be committed.
+/// Whether the store has nothing to commit yet.
 fn is_blank(history: &History) -> Result<bool, EngineError> {
     let has_settings = reading::bytes_at(&history.live, SETTINGS)?.is_some();
     Ok(!has_settings && history.live.store.list(Place::Files)?.entries.is_empty())
@@ -289,15 +289,15 @@ fn commit_in(
     })
 }
 
-/// The differences to commit.
+/// Differences to commit.
 struct Waiting {
     differences: Vec<Difference>,
-    /// A merge that was not ended, which this commit goes on with.
+    /// Unfinished merge that this commit precedes.
     unfinished: Option<Unfinished>,
 }
 
-/// The differences from the commit `head`, whose files are `trees`, that may be committed; `None` if
-/// a file changed meanwhile.
+/// Returns the differences from the commit `head`, whose files are `trees`, that may be committed; `None`
+/// if a file changed meanwhile.
 fn waiting(
     history: &History,
     repository: &Repository,
@@ -324,7 +324,7 @@ fn waiting(
     }))
 }
 
-/// Whether a commit of `differences` is to be made: one of journals alone waits for its hour.
+/// Whether to commit `differences`: journals alone wait an hour.
 fn is_wanted(
     history: &History,
     repository: &Repository,
@@ -355,14 +355,14 @@ fn message_of(
     }
 }
 
-/// A commit to which no branch was moved yet.
+/// A commit to which the branch was not moved yet.
 struct NewCommit {
     id: Id,
-    /// The new entries of git's index.
+    /// New entries of git's index.
     staged: BTreeMap<String, Staged>,
 }
 
-/// Writes the commit of `differences` behind `head`; `None` if a file changed meanwhile.
+/// Writes the commit of `differences` on top of `head`; `None` if a file changed meanwhile.
 fn write_commit(
     history: &History,
     repository: &Repository,
@@ -426,7 +426,7 @@ fn write_commit(
     Ok(Some(NewCommit { id: commit, staged }))
 }
 
-/// The agents, users and tools behind the differences, as far as they are known.
+/// Returns the agents, users and tools of the differences, as far as they are known.
 fn attribution(
     history: &History,
     differences: &[Difference],
@@ -460,8 +460,8 @@ fn attribution(
     attribution
 }
 
-/// Puts together what was done together; what was done last comes last. What people changed is
-/// a deed for each file, unless it is so many that it was one, such as a folder copied in.
+/// Groups the changes by operation, in the order of their times. Each file changed by hand is
+/// an operation, unless they are so many that they count as one, such as a copied folder.
 fn in_deeds(
     history: &History,
     changes: Vec<MemoryChange>,
@@ -505,7 +505,7 @@ fn in_deeds(
         .iter_mut()
         .filter(|done| done.is_gone && !done.is_told)
     {
-        // The mark on the folder may be the program's, a little after it has changed a file.
+        // The folder's time may be of the program, shortly after it has changed a file.
         let before = done.at.saturating_sub(OWN_CHANGE);
         if told_at.iter().any(|at| (before..=done.at).contains(at)) {
             done.at = before;
@@ -520,7 +520,7 @@ fn in_deeds(
     deeds
 }
 
-/// When something was done to the file at `path`, as far as the system says, in nanoseconds since
+/// Returns when the file at `path` was changed, as far as the system records it, in nanoseconds since
 /// 1970.
 pub(in crate::engine) fn done_at(history: &History, path: &str) -> i64 {
     let Some((place, name)) = Place::of(path) else {
@@ -529,7 +529,7 @@ pub(in crate::engine) fn done_at(history: &History, path: &str) -> i64 {
     if let Some(Ok(entry)) = history.live.store.look_at(place, name) {
         return entry.changed;
     }
-    // What is gone left its mark on the folder.
+    // For a deleted file, the folder's time is the only trace.
     let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
     let folders = [(folder.to_owned(), 0)];
     let times = history.live.store.folder_times(place, &folders);

@@ -1,27 +1,30 @@
-//! Reads what a commit says of itself: the other direction of `message`.
+//! Parses commit messages: the counterpart of `message`.
 //!
-//! Commits of other programs and of people are read the same way; what they do not say is absent.
+//! Commits of other programs and of people are parsed the same way; missing parts are empty.
 
 use crate::git::Id;
 
-/// A commit's message, parsed.
+/// A parsed commit message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::engine) struct CommitMessage {
-    /// Its first line.
+    /// First line.
     pub subject: String,
+    /// Agents from the trailers.
     pub agents: Vec<String>,
+    /// Users from the trailers.
     pub users: Vec<String>,
-    /// With what it was made; none says that memdir did not make it.
+    /// Tools from the trailers; empty in commits that memdir did not make.
     pub tools: Vec<String>,
+    /// Commits, or changes in them, that this commit undoes.
     pub undoes: Vec<Undoes>,
-    /// What was done to each memory, and the memory's name, in the order of the message.
+    /// Change and name of each memory, in the order of the message.
     pub memories: Vec<(String, String)>,
-    /// Where it tells of several deeds: of each its lines, oldest first.
+    /// Lines of each operation, oldest first, if the message lists several.
     pub deeds: Vec<Vec<String>>,
 }
 
 impl CommitMessage {
-    /// The file, without folders, that a line of a deed is about.
+    /// Returns the file, without folders, that a line of an operation is about.
     pub fn file_in(line: &str) -> &str {
         let Some((_, name)) = line.split_once(" memory ") else {
             return line.split_once(' ').map_or(line, |(_, file)| file);
@@ -44,19 +47,20 @@ impl CommitMessage {
 /// A commit, or a change of one memory in it, that another commit undoes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine) struct Undoes {
+    /// Id of the undone commit.
     pub commit: Id,
-    /// The file name, without folders, of the one memory whose change is undone; `None`: all.
+    /// Name, without folders, of the file whose change is undone; `None`: all files.
     pub file: Option<String>,
 }
 
-/// The words of messages for what is done to a memory.
+/// Words of messages for changes of a memory.
 const DEEDS: [&str; 6] = ["Add", "Change", "Move", "Forget", "Restore", "Delete"];
 
-/// The key of the trailer that says what a commit undoes.
+/// Key of the trailer that names what a commit undoes.
 pub(in crate::engine) const UNDOES: &str = "Undoes";
 
 impl Undoes {
-    /// As it stands in the trailer.
+    /// Returns the text for the trailer.
     pub fn written(&self) -> String {
         match &self.file {
             None => self.commit.to_string(),
@@ -76,7 +80,7 @@ impl Undoes {
     }
 }
 
-/// Reads a commit's message.
+/// Parses a commit message.
 pub(in crate::engine) fn read(message: &str) -> CommitMessage {
     let message = message.trim();
     let mut said = CommitMessage {

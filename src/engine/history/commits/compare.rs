@@ -14,8 +14,8 @@ use crate::git::{Id, Repository, Stamped, Trees};
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 
-/// The changes of memories behind the files that differ: a file that is gone from one place and new in
-/// another was moved.
+/// Returns the changes of memories that the differences amount to: a file that is gone from one place and
+/// new in another was moved.
 pub(in crate::engine) fn memory_changes(differences: &[Difference]) -> Vec<MemoryChange> {
     let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let is_archived = |path: &str| path.starts_with("archive/");
@@ -66,20 +66,23 @@ pub(in crate::engine) fn memory_changes(differences: &[Difference]) -> Vec<Memor
     changes
 }
 
-/// The entry in the branch's log for a commit that was made on this machine.
+/// Reflog entry of a commit made on this machine.
 pub(in crate::engine) const COMMITTED: &str = "memdir: commit";
 
 /// A file that differs from the newest commit.
 pub(in crate::engine) struct Difference {
-    /// Below the store's folder.
+    /// Path below the store's folder.
     pub path: String,
+    /// Text in the newest commit; `None` if it has no such file.
     pub before: Option<Id>,
+    /// Text on disk; `None` if the file is gone.
     pub after: Option<Id>,
-    /// The file as it was read, where it is another one soon: this is what is committed.
+    /// The file as it was read, if it changes often: this version is committed.
     pub read: Option<Version>,
 }
 
 impl Difference {
+    /// Returns the difference of a file that was not read.
     pub fn of(path: String, before: Option<Id>, after: Option<Id>) -> Difference {
         Difference {
             path,
@@ -90,14 +93,14 @@ impl Difference {
     }
 }
 
-/// The reason for a commit.
+/// Trigger of a commit.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine) enum Why<'a> {
     /// A file changed.
     Changed,
     /// A caller asked for it.
     Asked,
-    /// More than the files tell.
+    /// An operation with its own subject and trailers.
     For(&'a Reason),
 }
 
@@ -107,6 +110,7 @@ pub(in crate::engine) fn is_ours(path: &str) -> bool {
     parts.next().is_some_and(is_memory_name) && parts.all(|folder| !folder.starts_with('.'))
 }
 
+/// Returns the stamp of a file for git's index.
 pub(in crate::engine) fn stamped(path: &str, entry: &Entry) -> Stamped {
     Stamped {
         path: path.to_owned(),
@@ -117,21 +121,22 @@ pub(in crate::engine) fn stamped(path: &str, entry: &Entry) -> Stamped {
     }
 }
 
-/// In nanoseconds: the program changes a file and ends its work in the folder within this.
+/// Maximum time in nanoseconds between the program's change of a file and of its folder.
 pub(in crate::engine) const OWN_CHANGE: i64 = 100_000_000;
 
 /// Changes that were made together.
 pub(in crate::engine) struct ChangeGroup {
-    /// In nanoseconds since 1970.
+    /// Time of the last of them in nanoseconds since 1970.
     pub(in crate::engine) at: i64,
-    /// A program changes of it.
+    /// Whether a program recorded them.
     pub(in crate::engine) is_told: bool,
-    /// One of them is a deletion.
+    /// Whether one of them is a deletion.
     pub(in crate::engine) is_gone: bool,
+    /// Changed files.
     pub(in crate::engine) files: Vec<MemoryChange>,
 }
 
-/// Compares single files.
+/// Compares single files with the newest commit.
 pub(in crate::engine) fn compare(
     history: &History,
     trees: &mut Trees<'_>,
@@ -159,7 +164,7 @@ pub(in crate::engine) fn compare(
     Ok(differences)
 }
 
-/// Compares every file, reading those only that git's index does not know.
+/// Compares every file, reading only those that git's index does not cover.
 pub(in crate::engine) fn compare_all(
     history: &History,
     repository: &Repository,
@@ -170,7 +175,7 @@ pub(in crate::engine) fn compare_all(
     for (place, folder) in [(Place::Files, "files"), (Place::Archive, "archive")] {
         let mut committed: HashMap<String, Id> = trees.files_below(folder)?.into_iter().collect();
         let mut listing = history.live.store.list(place)?;
-        // One that was killed may have left the only file that holds a text.
+        // A leftover of a killed process may be the only file that holds a text.
         if !history
             .live
             .store
@@ -194,7 +199,7 @@ pub(in crate::engine) fn compare_all(
         for (entry, after) in listing.entries.iter().zip(ids) {
             let path = place.path_of(&entry.name);
             let before = committed.remove(&path);
-            // One that cannot be read now is looked at another time.
+            // A file that cannot be read now is compared another time.
             if let Some(after) = after.filter(|after| before != Some(*after)) {
                 differences.push(Difference::of(path, before, Some(after)));
             }
@@ -215,8 +220,8 @@ pub(in crate::engine) fn compare_all(
     Ok(differences)
 }
 
-/// Takes out of `differences` what is only missing because this machine has no such file: it is
-/// not deleted, and other machines have it.
+/// Removes from `differences` files that are only missing because this machine cannot have them: they
+/// are not deleted, and other machines have them.
 pub(in crate::engine) fn pass_over_left_out(
     history: &History,
     repository: &Repository,
@@ -236,7 +241,7 @@ pub(in crate::engine) fn pass_over_left_out(
     failed.map_or(Ok(()), |error| Err(error.into()))
 }
 
-/// Whether the system finds a file of another spelling at `path`, one that no listing has.
+/// Whether the system finds a file of another case at `path` that no listing contains.
 pub(in crate::engine) fn is_case_twin(history: &History, path: &str) -> bool {
     Place::of(path).is_some_and(|(place, name)| {
         let is_found = matches!(history.live.store.look_at(place, name), Some(Ok(_)));
@@ -250,7 +255,7 @@ pub(in crate::engine) fn is_case_twin(history: &History, path: &str) -> bool {
     })
 }
 
-/// Compares what lies beside the memories.
+/// Compares the settings and tombstones.
 pub(in crate::engine) fn compare_settings(
     history: &History,
     repository: &Repository,
@@ -258,7 +263,7 @@ pub(in crate::engine) fn compare_settings(
     differences: &mut Vec<Difference>,
 ) -> Result<(), EngineError> {
     let purged = history.live.store.purged()?;
-    // A name that was held back came to no other machine.
+    // A name that was held back reached no other machine.
     let tombstones = purged
         .iter()
         .map(|stem| tombstone_of(stem))
@@ -273,7 +278,7 @@ pub(in crate::engine) fn compare_settings(
     Ok(())
 }
 
-/// Whether nothing but journals differs.
+/// Whether only journals differ.
 pub(in crate::engine) fn are_journals(differences: &[Difference]) -> bool {
     differences
         .iter()

@@ -1,11 +1,11 @@
-//! Gives notes that state no time the time of the commit that changed them last.
+//! Dates notes without a timestamp by the commit that changed them last.
 //!
 //! A checkout gives every file the time at which it was written here. For a memory that does not
-//! matter, as its name and its frontmatter say when it was made; for a note without either, the time
+//! matter, as its name and its frontmatter hold its time; for a note without either, the time
 //! of the file is all there is. So that a clone does not make such notes new, memdir gives a file
 //! that it took from a commit, brought back, or found as git wrote it, the time of the commit that
-//! its text is from. Where the file was older than that commit, as in a folder of notes that became a
-//! store, the journal of whoever committed it says how old. The text stays as it is.
+//! its text is from. If the file was older than that commit, as in a folder of notes that became a
+//! store, the journal of the committing machine records its time. The text stays as it is.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -23,8 +23,8 @@ use crate::git;
 use crate::git::{Id, LastChanges, Repository};
 use crate::journal::{DATE, RESTORE, Record};
 
-/// Dates the notes that git wrote since this was done last: a clone, a checkout or a pull that
-/// somebody made. Costs a look at the newest commit's id where there was none.
+/// Dates the notes that git wrote since the last call: by a clone, a checkout or a pull. Only reads
+/// the newest commit's id if there was none.
 pub(in crate::engine) fn date_what_git_wrote(history: &History) -> Result<(), EngineError> {
     if history.git.is_none() || history.live.indexes_alone() {
         return Ok(());
@@ -41,7 +41,7 @@ pub(in crate::engine) fn date_what_git_wrote(history: &History) -> Result<(), En
         return Ok(());
     }
     let dated = dated.and_then(|text| Id::parse(str::from_utf8(&text).ok()?));
-    // A commit may be gone by now, such as one that was made anew.
+    // The commit may be gone by now, for example after a rewrite.
     match dated.map(|dated| git::diff(&repository, Some(dated), head)) {
         Some(Ok(changes)) => {
             let names = changes.into_iter().filter_map(|change| {
@@ -62,7 +62,7 @@ pub(in crate::engine) fn date_what_git_wrote(history: &History) -> Result<(), En
     })
 }
 
-/// Dates those of the files `names` that are committed as they are.
+/// Dates those of the files `names` whose text is that of the newest commit.
 pub(in crate::engine) fn date_brought_back(
     history: &History,
     names: &BTreeSet<String>,
@@ -78,7 +78,7 @@ pub(in crate::engine) fn date_brought_back(
     date(history, &repository, committed, head)
 }
 
-/// Dates the notes that `steps` brought from `commit`.
+/// Dates the notes that `steps` took from `commit`.
 pub(in crate::engine) fn date_brought(
     history: &History,
     repository: &Repository,
@@ -91,7 +91,7 @@ pub(in crate::engine) fn date_brought(
     date(history, repository, taken.collect(), commit)
 }
 
-/// Dates the notes that stand in the files as in `commit`.
+/// Dates the notes whose text is that of `commit`.
 pub(in crate::engine) fn date_found(
     history: &History,
     repository: &Repository,
@@ -105,7 +105,7 @@ pub(in crate::engine) fn date_found(
     date(history, repository, names.collect(), commit)
 }
 
-/// Records how old the notes among `differences` are that state no time and that their commit would
+/// Records the times of notes among `differences` that state none and that their commit would
 /// make newer.
 pub(in crate::engine) fn record_dates(
     history: &History,
@@ -140,7 +140,7 @@ pub(in crate::engine) fn record_dates(
     Ok(history.live.journal.record(records)?)
 }
 
-/// When the texts of notes were written that were older than their commits, by the name of the note
+/// Returns the recorded times of notes that were older than their commits, by the name of the note
 /// and the id of the text.
 fn recorded_dates(history: &History) -> Result<HashMap<(String, String), i64>, EngineError> {
     let records = history.live.journal.records(&|record| record.did == DATE)?;
@@ -155,7 +155,7 @@ fn dated_text(record: &Record) -> (String, String) {
     (name, record.why.clone().unwrap_or_default())
 }
 
-/// Dates those of `names` that still are as in the commit `to`.
+/// Dates those of `names` whose text is still that of the commit `to`.
 fn date(
     history: &History,
     repository: &Repository,
@@ -184,8 +184,8 @@ fn date(
     Ok(())
 }
 
-/// Gives a note with the text `id` that states no time the time `at`, in nanoseconds since 1970, if
-/// its file has a later one.
+/// Sets the modification time of a note with the text `id` and no timestamp to `at`, in nanoseconds since
+/// 1970, if its file has a later one.
 pub(in crate::engine) fn date_file(
     history: &History,
     name: &str,
@@ -202,7 +202,7 @@ pub(in crate::engine) fn date_file(
     Ok(())
 }
 
-/// The note called `name` as it is, if its text is `id` and states no time.
+/// Returns the note called `name`, if its text is `id` and states no time.
 fn undated(history: &History, name: &str, id: Id) -> Result<Option<Version>, EngineError> {
     if stem_of(name).time().is_some() {
         return Ok(None);
@@ -215,16 +215,16 @@ fn undated(history: &History, name: &str, id: Id) -> Result<Option<Version>, Eng
     Ok(is_undated.then_some(version))
 }
 
-/// The file of derived things that names the commit up to which notes were dated.
+/// State file with the commit up to which notes were dated.
 const DATED: &str = "dated";
 
-/// Commits tell seconds: a file within that, in nanoseconds, is as old as its commit.
+/// Resolution of commit times, in nanoseconds: within it, a file is as old as its commit.
 const STEP: i64 = 1_000_000_000;
 
-/// A commit follows a change within that: what is older by more was there before.
+/// Maximum time between a change and its commit: an older file existed before.
 const COMMIT_WAITS: TimeDelta = TimeDelta::minutes(1);
 
-/// Whether a commit with this message gives memories texts that they had before.
+/// Whether a commit with this message restores earlier texts of memories.
 fn brings_back(message: &str) -> bool {
     let tools = commit_message::read(message).tools;
     // As `restore (claude-code)`, with the client.
@@ -232,7 +232,7 @@ fn brings_back(message: &str) -> bool {
     tools.any(|tool| tool == "undo" || tool == RESTORE)
 }
 
-/// Whether a file needs no time of its own: its name or its frontmatter states one.
+/// Whether the name or the frontmatter of a file states its time.
 fn states_its_time(version: &Version) -> bool {
     let nothing = DateTime::UNIX_EPOCH;
     let stem = stem_of(&version.entry.name);

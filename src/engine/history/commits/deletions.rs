@@ -1,8 +1,8 @@
-//! Notices that memories go in mass, before they are gone here, and before others are told.
+//! Detects mass deletions of memories, before they are applied here or sent to others.
 //!
-//! Memories are counted, live or forgotten, wherever their files lie: moving and forgetting take nothing
-//! away. A memory whose text lost nine tenths of it or more counts as gone, as does one that lies where
-//! no memory is looked for. Losses are counted from the *deletion baseline*, the last state that somebody
+//! Memories are counted, live or forgotten, in whatever folder their files are: moving and forgetting are
+//! no losses. A memory whose text lost nine tenths of it or more counts as deleted, as does one outside
+//! of the folders of memories. Losses are counted from the *deletion baseline*, the last state that somebody
 //! accepted or that was in step a day ago, so that many small losses count as a large one.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,24 +15,24 @@ use crate::format::content_start;
 use crate::git;
 use crate::git::{Id, PathChange, Repository};
 
-/// More deletions than this are too many if they are also more than a fifth of all memories: a
-/// person who tidies up by hand deletes no more.
+/// Number of deletions beyond which they are too many if they are also more than a fifth of all
+/// memories: a person who tidies up by hand deletes no more.
 const FEW: usize = 5;
 
-/// Losing all of so few is an accident as well: nobody who means it deletes instead of forgetting.
+/// Number of memories from which deleting all of them is too much.
 const SMALLEST: usize = 3;
 
 /// Number of seconds after which a state that nobody objected to becomes the baseline.
 const DAY: i64 = 24 * 60 * 60;
 
-/// The setting that notes the age of the deletion baseline.
+/// Setting with the time of the deletion baseline.
 const SINCE: &str = "yardstick-at";
 
-/// Where the commit is noted that the store was reset on, until others were told or all is back.
+/// Setting with the commit before a reset, until it was sent or undone.
 pub(in crate::engine) const RESET: &str = "reset-on";
 
-/// Why `plan`, carried out on `head`, takes too many memories away; a purge on another machine
-/// is a deletion like any other, as nobody here has said it.
+/// Returns the reason why `plan`, applied to `head`, deletes too many memories; a purge on another machine
+/// counts as a deletion, as nobody here has confirmed it.
 pub(in crate::engine) fn deleted_there(
     repository: &Repository,
     head: Option<Id>,
@@ -63,7 +63,7 @@ pub(in crate::engine) fn deleted_there(
     Ok(reason(all.len(), &lost))
 }
 
-/// Why the commits from `tip` to `head` are about too many deletions. What was purged is meant.
+/// Returns the reason why the commits from `tip` to `head` delete too many. Purges are not counted.
 pub(in crate::engine) fn deleted_here(
     repository: &Repository,
     tip: Id,
@@ -84,7 +84,7 @@ pub(in crate::engine) fn deleted_here(
     let mut lost = lost(&all, &after, &|id| Ok(Some(repository.text(id)?)))?;
     lost.deleted.retain(|stem| !purged.contains(stem));
     let gone = lost.deleted.len();
-    // Also of a few: whoever resets a store here has not said that others are to lose theirs.
+    // Also of a few: a reset here does not imply that others are to lose theirs.
     if gone > 0 && repository.get(RESET).is_some() {
         return Ok(Some(format!(
             "the store was reset: {gone} memories went; if other machines are to lose them, too, `memdir sync --accept-deletions`; if not, `memdir reset --from BACKUP` brings them back"
@@ -122,10 +122,10 @@ fn deletion_baseline(repository: &Repository) -> String {
     format!("refs/memdir/yardstick/{}", repository.branch())
 }
 
-/// Memories by their stems, with the texts that they have, or had.
+/// Memories by stem, with the texts that they have or had.
 pub(in crate::engine) type Memories = BTreeMap<String, BTreeSet<Id>>;
 
-/// The memories that the baseline has, and `others`.
+/// Returns the memories of the baseline and `others`.
 fn measured(repository: &Repository, others: Memories) -> Result<Memories, EngineError> {
     let mut all = others;
     if let Some(commit) = repository.reference(&deletion_baseline(repository))? {
@@ -136,23 +136,24 @@ fn measured(repository: &Repository, others: Memories) -> Result<Memories, Engin
     Ok(all)
 }
 
-/// Losses of memories.
+/// Lost memories.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Lost {
-    /// Stems of those that are gone.
+    /// Stems of the deleted memories.
     pub deleted: BTreeSet<String>,
     /// Number of further memories with a tenth of their text left, or less.
     pub emptied: usize,
 }
 
 impl Lost {
+    /// Returns the number of deleted and emptied memories.
     pub fn count(&self) -> usize {
         self.deleted.len() + self.emptied
     }
 }
 
-/// The losses from the memories `before` to those `after`. `text_of` is called only where it may
-/// matter: reading each text that changed costs more than the rest of a merge.
+/// Returns the losses from the memories `before` to those `after`. `text_of` is called only if it can
+/// matter: reading each changed text costs more than the rest of a merge.
 pub(in crate::engine) fn lost(
     before: &Memories,
     after: &Memories,
@@ -186,11 +187,11 @@ pub(in crate::engine) fn lost(
     Ok(lost)
 }
 
-/// Number of visible bytes of a file: without blanks and characters that nobody sees.
+/// Number of visible bytes of a file: without blanks and invisible characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Substance {
     whole: usize,
-    /// Below the frontmatter.
+    /// Visible bytes below the frontmatter.
     content: usize,
 }
 
@@ -216,14 +217,14 @@ impl Substance {
         }
     }
 
-    /// Whether this is a tenth of `before` at most.
+    /// Whether this is at most a tenth of `before`.
     fn is_rest_of(self, before: Substance) -> bool {
         let is_rest = |now: usize, before: usize| before > 0 && now * 10 <= before;
         is_rest(self.whole, before.whole) || is_rest(self.content, before.content)
     }
 }
 
-/// Blanks, control characters and what is drawn as nothing.
+/// Whether a character is a blank, a control character or invisible.
 fn is_unseen(c: char) -> bool {
     c.is_whitespace()
         || c.is_control()
@@ -236,14 +237,14 @@ fn is_unseen(c: char) -> bool {
         )
 }
 
-/// Whether `deleted` of `all` memories are too many to go without a word.
+/// Whether `deleted` of `all` memories are too many to go unconfirmed.
 pub(in crate::engine) fn are_too_many(all: usize, deleted: usize) -> bool {
     let is_fifth = deleted > FEW && deleted * 5 > all;
     let is_everything = deleted == all && all >= SMALLEST;
     is_fifth || is_everything
 }
 
-/// Says that what was `lost` of `all` memories is too much, if it is.
+/// Returns the reason why losing `lost` of `all` memories is too much, if it is.
 fn reason(all: usize, lost: &Lost) -> Option<String> {
     let deed = match lost.emptied {
         0 => "deleted".to_owned(),
@@ -259,7 +260,7 @@ fn reason(all: usize, lost: &Lost) -> Option<String> {
     })
 }
 
-/// All memories of a commit, live and forgotten, by their paths.
+/// Returns all memories of a commit, live and forgotten, by path.
 fn memories(repository: &Repository, commit: Id) -> Result<BTreeMap<String, Id>, EngineError> {
     let mut trees = git::trees(repository, Some(commit))?;
     let mut files = trees.files_below("files")?;
@@ -270,13 +271,13 @@ fn memories(repository: &Repository, commit: Id) -> Result<BTreeMap<String, Id>,
         .collect())
 }
 
-/// Whether a memory, live or forgotten, lies at `path`.
+/// Whether `path` is that of a memory, live or forgotten.
 pub(in crate::engine) fn is_memory(path: &str) -> bool {
     let is_there = path.starts_with("files/") || path.starts_with("archive/");
     is_there && is_ours(path)
 }
 
-/// The memories among `files`.
+/// Groups the memories among `files` by stem.
 fn by_stem(files: &BTreeMap<String, Id>) -> Memories {
     let mut memories = Memories::new();
     for (path, id) in files {

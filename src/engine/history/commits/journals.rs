@@ -1,14 +1,14 @@
-//! Commits the journals, where each machine notes its uses of memories.
+//! Commits the journals, in which each machine records its uses of memories.
 //!
-//! Promises: noting a use makes no commit of its own; two machines that wrote into one journal lose
-//! no line, and never contradict each other. They are no memories: deletions, purging, undoing and
-//! the log pass over them. What their lines mean is the business of others.
+//! Promises: recording a use makes no commit of its own; two machines that wrote into one journal lose
+//! no line, and never contradict each other. Journals are no memories: deletion checks, purges, undo and
+//! the log ignore them. Their lines are interpreted elsewhere.
 //!
 //! Journals go with every commit. Alone they are committed an hour after this machine's last commit
-//! at the earliest, or where somebody asks for it. A commit holds a file whole, so a journal of
+//! at the earliest, or on request. A commit holds a file whole, so a journal of
 //! more than 16 KiB waits until an eighth of it is new, or for an hour. Journals end at 256 KiB,
-//! and the uses in those that were left become one sum (`journal/sums`). Two versions are merged by
-//! lines, also with lines that are not committed yet; what is added while one is replaced is added
+//! and the uses in closed ones become one sum (`journal/sums`). Two versions are merged by
+//! lines, also with uncommitted lines; lines added while a journal is replaced are added
 //! to the new one (`files/journals`).
 
 use std::collections::{BTreeMap, HashSet};
@@ -24,26 +24,26 @@ use crate::files::{JOURNALS, is_journal, journal_lock};
 use crate::git;
 use crate::git::{Id, Repository, Trees};
 
-/// Time after the last commit made here until journals alone are committed: else each use
-/// would be one.
+/// Time after the last commit made here until journals alone are committed: otherwise each use
+/// would make a commit.
 pub(in crate::engine) const ALONE_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// An eighth of a journal must be new before it is committed together with something else: each commit
-/// holds a copy of the whole. So all copies of a journal together are a few times as large as its lines,
-/// and compressed smaller than they are.
+/// Share of a journal, as one in this number, that must be new before it is committed with other changes:
+/// each commit holds a full copy. So all copies of a journal are a few times as large as its lines,
+/// and smaller than them when compressed.
 const COMMITTED_SHARE: u64 = 8;
 
-/// In bytes; compressed it is as small as the other objects of a commit. A smaller journal is
-/// committed with whatever is.
+/// Size in bytes below which a journal goes with every commit; compressed it is as small as the
+/// other objects of a commit.
 const SMALL: u64 = 16 << 10;
 
-/// Has the next commit look at the journals, whose changes nobody tells.
+/// Makes the next commit compare the journals, whose changes are not recorded as pending.
 pub(in crate::engine) fn note_journals_pending(history: &History) {
     history.live.note_pending(JOURNALS);
 }
 
-/// Compares the journals with what was committed. Unless it `is_thorough`, one of as many bytes
-/// is taken for the same, as they grow, and one to which little was added since less than an hour
+/// Compares the journals with the newest commit. Unless `is_thorough`, a journal of the same size
+/// counts as unchanged, as journals only grow, and one with few new lines of less than an hour
 /// waits.
 pub(in crate::engine) fn compare_journals(
     history: &History,
@@ -52,8 +52,8 @@ pub(in crate::engine) fn compare_journals(
     is_thorough: bool,
     differences: &mut Vec<Difference>,
 ) -> Result<(), EngineError> {
-    // What is summed up is written to two files, and goes into one commit. Where the lock is not to
-    // be had, they come together in the next one.
+    // A sum is written to two files, and goes into one commit. If the lock is not
+    // free, they come together in the next one.
     let _lock = journal_lock(history.live.state()).ok();
     let Some(journals) = history.live.directory.journals()? else {
         return Ok(()); // No folder of ours; what was committed stays.
@@ -90,13 +90,13 @@ pub(in crate::engine) fn compare_journals(
     Ok(())
 }
 
-/// Whether a later commit is soon enough for a journal of which `size` bytes were committed as
+/// Whether a journal can wait for a later commit, if `size` bytes of it were committed as
 /// `before`.
 fn may_wait(history: &History, bytes: &[u8], before: Id, size: u64) -> bool {
     let all = bytes.len() as u64;
     let added = all.saturating_sub(size);
     let is_little = all > SMALL && added > 0 && added * COMMITTED_SHARE < all;
-    // Another text at the same place is no addition.
+    // A changed beginning is no addition.
     is_little
         && Id::of_text(&bytes[..size as usize]) == before
         && moment_of(&bytes[size as usize..]).is_some_and(|since| {
@@ -105,7 +105,7 @@ fn may_wait(history: &History, bytes: &[u8], before: Id, size: u64) -> bool {
         })
 }
 
-/// Whether journals that nothing else is to be committed with are.
+/// Whether journals are to be committed alone.
 pub(in crate::engine) fn are_journals_due(
     history: &History,
     repository: &Repository,
@@ -114,7 +114,7 @@ pub(in crate::engine) fn are_journals_due(
     Ok(is_due(last, history.live.clock.now().timestamp()))
 }
 
-/// The first moment that one of these lines of a journal names.
+/// Returns the first time in these lines of a journal.
 fn moment_of(lines: &[u8]) -> Option<DateTime<Utc>> {
     lines.split(|byte| *byte == b'\n').find_map(|line| {
         let line: serde_json::Value = serde_json::from_slice(line).ok()?;
@@ -122,18 +122,18 @@ fn moment_of(lines: &[u8]) -> Option<DateTime<Utc>> {
     })
 }
 
-/// Whether journals alone are committed `now`, where this machine made its `last` commit at another
-/// moment; both in seconds since 1970. One later than now says nothing.
+/// Whether journals alone are committed `now`, where `last` is the time of this machine's last commit;
+/// both in seconds since 1970. A time in the future is ignored.
 fn is_due(last: Option<i64>, now: i64) -> bool {
     let is_old = |at: i64| now - at >= ALONE_AFTER.as_secs() as i64;
     last.is_none_or(|at| is_old(at) || at > now)
 }
 
-/// The credentials in the lines that a journal has and `before`, an earlier text of it, has not.
+/// Returns the credentials in the lines of a journal that are not in `before`, its earlier text.
 pub(in crate::engine) fn credentials_since(before: &[u8], bytes: &[u8]) -> Vec<FoundSecret> {
     let pairs = before.iter().zip(bytes);
     let same = pairs.take_while(|(one, other)| one == other).count();
-    // From the beginning of the first line that is another one.
+    // From the start of the first line that differs.
     let start = memchr::memrchr(b'\n', &bytes[..same]).map_or(0, |at| at + 1);
     let passed = memchr::memchr_iter(b'\n', &bytes[..start]).count();
     let new: Vec<&[u8]> = bytes[start..].split(|byte| *byte == b'\n').collect();

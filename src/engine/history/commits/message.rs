@@ -1,4 +1,4 @@
-//! Writes the message of a commit.
+//! Writes commit messages.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
@@ -15,14 +15,16 @@ pub(in crate::engine) enum ChangeKind {
     Forget,
     Restore,
     Delete,
-    /// Something of the store that is no memory, such as its settings, is new or another.
+    /// Addition of a file of the store that is no memory, such as its settings.
     AddOther,
+    /// Change of such a file.
     ChangeOther,
-    /// Memories were used, and nothing else is to be changes.
+    /// Uses of memories, in a commit of journals only.
     Use,
 }
 
 impl ChangeKind {
+    /// Whether the change is of no memory.
     pub fn is_other(self) -> bool {
         matches!(
             self,
@@ -44,24 +46,28 @@ impl ChangeKind {
     }
 }
 
-/// One memory of a commit.
+/// A change of one memory in a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine) struct MemoryChange {
+    /// Kind of the change.
     pub kind: ChangeKind,
-    /// Its path below the store's folder.
+    /// Path below the store's folder.
     pub path: String,
 }
 
-/// The agents, users and tools behind a commit.
+/// Agents, users and tools of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::engine) struct Attribution {
+    /// Agents of the memories.
     pub agents: BTreeSet<String>,
+    /// Users of the memories.
     pub users: BTreeSet<String>,
+    /// Tools that made the changes.
     pub tools: BTreeSet<String>,
 }
 
 impl Attribution {
-    /// Adds whom a memory names.
+    /// Adds the agent and the user of a memory.
     pub fn add(&mut self, agent: String, user: String) {
         self.agents
             .extend(Some(agent).filter(|agent| !agent.is_empty()));
@@ -70,22 +76,23 @@ impl Attribution {
     }
 }
 
-/// The subject and trailers of a commit that is made for one operation.
+/// Subject and trailers of a commit that is made for one operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine) struct Reason {
+    /// First line of the message.
     pub subject: String,
-    /// More trailers, each with its key.
+    /// Additional trailers, each with its key.
     pub trailers: Vec<(&'static str, String)>,
 }
 
-/// A body with more lines helps nobody.
+/// Maximum number of lines of a body.
 const MAX_LINES: usize = 1000;
 
-/// As many names as a trailer is good for.
+/// Maximum number of trailers of one key.
 const MAX_DOERS: usize = 8;
 
-/// The message of a commit of `changes`, which is not empty: what was done together, by what was done,
-/// oldest first. Each has a paragraph, which is how `commit_message` tells them apart.
+/// Returns the message of a commit of `changes`, which is not empty: groups of changes by operation,
+/// oldest first. Each has a paragraph, by which `commit_message` separates them.
 pub(in crate::engine) fn message(
     changes: &[Vec<MemoryChange>],
     attribution: &Attribution,
@@ -158,7 +165,7 @@ fn subject(change: &MemoryChange) -> String {
     format!("{word} memory {} ({file})", one_line(stem.short()))
 }
 
-/// Such as `Add 3 memories, change 1`.
+/// Returns a summary such as `Add 3 memories, change 1`.
 fn counts(changes: &[&MemoryChange]) -> String {
     let mut counts: HashMap<ChangeKind, usize> = HashMap::new();
     changes
@@ -178,7 +185,7 @@ fn counts(changes: &[&MemoryChange]) -> String {
     text
 }
 
-/// Names are anybody's; a message is read by programs, too.
+/// Replaces control characters: names are foreign input, and programs parse messages.
 fn one_line(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { ' ' } else { c })

@@ -1,8 +1,8 @@
-//! Looks for credentials in commits that are about to leave the machine: what was committed before
-//! there was a remote, and what somebody committed with git.
+//! Finds credentials in commits before they are sent: commits made before there was a remote,
+//! and commits made with git.
 //!
-//! Promises: what was sent cannot be called back, so nothing is sent that is not known to be sound;
-//! what a memory's file allows today is allowed in its earlier texts.
+//! Promises: sent commits cannot be called back, so nothing is sent that was not checked;
+//! credentials that a memory's file allows today are allowed in its earlier texts.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use crate::git::{CommitInfo, Id, Repository};
 use crate::secrets::Policy;
 use crate::{format, git};
 
-/// The credentials in everything that was ever committed.
+/// Returns the credentials in all commits.
 pub(in crate::engine) fn leaks_in_history(
     history: &History,
     repository: &Repository,
@@ -26,7 +26,7 @@ pub(in crate::engine) fn leaks_in_history(
     let (Some(head), true) = (repository.head()?, history.writer.secrets != Policy::Off) else {
         return Ok(Vec::new());
     };
-    // Each text is looked at once; hardly any store has to be walked through for one.
+    // Each text is checked once; commits are walked only if one has a credential.
     let mut suspects = HashSet::new();
     repository.each_text(|id, bytes| {
         if !not_allowed(bytes).is_empty() {
@@ -50,8 +50,8 @@ pub(in crate::engine) fn leaks_in_history(
     Ok(leaks)
 }
 
-/// The first credential in commits that the remote does not have and that somebody else than
-/// this program made.
+/// Returns the first credential in commits that the remote does not have and that this program
+/// did not make.
 pub(in crate::engine) fn leak_to_send(
     history: &History,
     repository: &Repository,
@@ -65,7 +65,7 @@ pub(in crate::engine) fn leak_to_send(
     let mut leaks = Vec::new();
     for moment in git::commits(repository, head, tip)? {
         let moment = moment?;
-        // What a merge brings is looked at where it was made.
+        // Changes of a merge are checked in the merged commits.
         if moment.parents.len() < 2 && !screened.contains(&moment.id) {
             add_leaks(history, repository, &moment, &|_| true, &mut leaks)?;
         }
@@ -90,7 +90,7 @@ fn add_leaks(
             false => continue,
         };
         let found = match (is_journal(&change.path), change.before) {
-            // Its earlier lines were looked at with the commit that brought them.
+            // Its earlier lines were checked with the commit that added them.
             (true, Some(before)) => credentials_since(&repository.text(before)?, &text),
             (true, None) => credentials_since(b"", &text),
             _ => not_allowed_by(&text, &allowed_today(history, &change.path)?),
@@ -107,7 +107,7 @@ fn add_leaks(
     Ok(())
 }
 
-/// The credentials that the memory that lay at `path` may hold, as its file says now.
+/// Returns the credentials that the memory at `path` may hold, by its present file.
 fn allowed_today(history: &History, path: &str) -> Result<Vec<String>, EngineError> {
     let mut allowed = Vec::new();
     for place in [Place::Files, Place::Archive] {

@@ -1,9 +1,9 @@
-//! Holds back what must not be committed: a text in which git left its conflict markers, until
-//! somebody has resolved it; and where a store has a remote, a memory that holds a credential,
-//! until somebody has allowed it or taken it out, and a journal with new lines that hold one.
+//! Holds back texts that must not be committed: a text with git's conflict markers, until
+//! somebody has resolved it; and if the store has a remote, a memory with a credential,
+//! until somebody has allowed or redacted it, and a journal with new lines that hold one.
 //!
-//! Promises: the text that was looked at is the text that is committed; what was committed of such
-//! a memory before stays as it is. It is told by file, kind and line.
+//! Promises: the checked text is the committed text; earlier committed texts of such
+//! a memory stay. Held-back files are reported by file, kind and line.
 
 use std::collections::BTreeSet;
 
@@ -29,8 +29,8 @@ use crate::{format, git};
 
 const NO_NOTE: &str = "is no note";
 
-/// By what the memory at `path` is told from others: the file's name where it is an id, which is one
-/// memory wherever it lies; else the name below `files/` or `archive/`, as many folders may have an
+/// Returns the identity of the memory at `path`: the file's name if it is an id, which is one
+/// memory in every folder; else the name below `files/` or `archive/`, as many folders may have an
 /// `index.md`.
 fn memory_of(path: &str) -> &str {
     if is_journal(path) {
@@ -42,7 +42,7 @@ fn memory_of(path: &str) -> &str {
     }
 }
 
-/// The memories that are not committed because of what they hold, looked at now.
+/// Returns the memories that are held back, from a check of the present files.
 ///
 /// # Errors
 ///
@@ -72,12 +72,12 @@ pub fn held_back(history: &History) -> Result<Vec<Quarantined>, EngineError> {
     Ok(held)
 }
 
-/// Those that the last commit of this process held back.
+/// Returns the memories that the last commit of this process held back.
 pub fn last_held_back(history: &History) -> Vec<Quarantined> {
     held(history).iter().cloned().collect()
 }
 
-/// Why the newest text of the memory `stem` is not committed, as far as this process knows.
+/// Returns the reason why the newest text of the memory `stem` is not committed, as known to this process.
 pub(in crate::engine) fn held_of(history: &History, stem: &Stem) -> Option<Quarantined> {
     let held = self::held(history);
     held.iter().find(|one| stem_of(&one.file) == *stem).cloned()
@@ -87,7 +87,7 @@ fn held(history: &History) -> std::sync::MutexGuard<'_, BTreeSet<Quarantined>> {
     locked(&history.held)
 }
 
-/// Whether nothing in `bytes`, which the file at `path` held, holds a commit back.
+/// Whether `bytes`, a text of the file at `path`, may be committed.
 pub(in crate::engine) fn may_be_committed(
     history: &History,
     repository: &Repository,
@@ -104,7 +104,7 @@ fn holds_secrets_back(history: &History, repository: &Repository) -> bool {
     history.writer.secrets != Policy::Off && repository.get("remote").is_some()
 }
 
-/// Whether the file that differs, and was not read yet, may be committed as it is.
+/// Whether a differing file that was not read yet may be committed as it is.
 pub(in crate::engine) fn passes(
     history: &History,
     repository: &Repository,
@@ -115,7 +115,7 @@ pub(in crate::engine) fn passes(
     Ok(held.is_some_and(|held| held.is_empty()))
 }
 
-/// The reasons to hold back the file that differs; `None` if it changed meanwhile.
+/// Returns the reasons to hold back a differing file; `None` if it changed meanwhile.
 fn held_in(
     history: &History,
     repository: &Repository,
@@ -158,7 +158,7 @@ fn held_in(
     }
 }
 
-/// Says so of settings that cannot be read any more, and could be before.
+/// Holds back settings that cannot be parsed, if the committed ones can.
 fn broken(
     history: &History,
     repository: &Repository,
@@ -177,8 +177,8 @@ fn broken(
     }])
 }
 
-/// Takes out of `differences` what is not to be committed; they are all there are, or all of
-/// `names`. `Ok(false)` if a file changed meanwhile, so that nothing is known of it.
+/// Removes from `differences` the files that must not be committed; they are all differences, or all of
+/// `names`. `Ok(false)` if a file changed meanwhile, so that the result is void.
 pub(in crate::engine) fn hold_back(
     history: &History,
     repository: &Repository,
@@ -194,7 +194,7 @@ pub(in crate::engine) fn hold_back(
         now.extend(held);
     }
     let memories: BTreeSet<&str> = now.iter().map(|one| memory_of(&one.file)).collect();
-    // Where one was moved, its old place stays committed, too.
+    // If one was moved, its old path stays committed, too.
     differences.retain(|difference| !memories.contains(memory_of(&difference.path)));
     let mut known = self::held(history);
     let told: BTreeSet<String> = known.iter().map(|one| one.file.clone()).collect();
@@ -217,21 +217,21 @@ pub(in crate::engine) fn hold_back(
     Ok(true)
 }
 
-/// Whether the memory at `path` is held back, as far as this process knows.
+/// Whether the memory at `path` is held back, as known to this process.
 pub(in crate::engine) fn is_held(history: &History, path: &str) -> bool {
     held(history)
         .iter()
         .any(|one| memory_of(&one.file) == memory_of(path))
 }
 
-/// Holds back a path that other machines refuse: it would stop the exchange of all of them.
+/// Holds back a path that other machines refuse: it would stop all their exchanges.
 fn untaken(repository: &Repository, path: &str, bytes: usize) -> Option<Quarantined> {
     let kind = match repository.path_rejection(path, bytes as u64)? {
         PathRejection::Name => GIT_NAME,
         PathRejection::System => UNPORTABLE_PATH,
         PathRejection::Folder => MEMORY_LIKE_FOLDER,
         PathRejection::Depth => TOO_DEEP,
-        // Listings of notes hold none.
+        // Listings of notes contain none.
         PathRejection::NoNote => NO_NOTE,
         PathRejection::Size => TOO_LARGE,
     };
@@ -242,7 +242,7 @@ fn untaken(repository: &Repository, path: &str, bytes: usize) -> Option<Quaranti
     })
 }
 
-/// A name is in every commit that its file is in, and in messages.
+/// Holds back a name with a credential: it would be in every commit of the file, and in messages.
 fn named(path: &str) -> Option<Quarantined> {
     let found = not_allowed(path.as_bytes()).into_iter().next();
     found.map(|_| Quarantined {
@@ -252,7 +252,7 @@ fn named(path: &str) -> Option<Quarantined> {
     })
 }
 
-/// The reasons to hold back a journal: a path that no other machine takes, or credentials.
+/// Returns the reasons to hold back a journal: a path that other machines refuse, or credentials.
 fn in_journal(
     repository: &Repository,
     path: &str,

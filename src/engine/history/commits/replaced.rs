@@ -1,11 +1,11 @@
-//! Has the history hold texts that were replaced before a commit held them, such as what somebody
-//! wrote by hand just before a program changed the same memory.
+//! Commits texts that were replaced before any commit held them, such as an edit by hand
+//! just before a program changed the same memory.
 //!
-//! Promises: a text that is kept aside goes when a commit holds it, or where there is no history, when
-//! the archive does; one of a purged memory just goes. What must not be committed, such as a text with
-//! a credential, stays aside on this machine.
+//! Promises: a text that is kept aside is removed when a commit holds it, or without a history, when
+//! the archive does; one of a purged memory is removed at once. A text that must not be committed, such as
+//! one with a credential, stays aside on this machine.
 //!
-//! The next commit first commits such texts as are in no commit, each in the place of the one that
+//! The next commit first commits such texts, each in the place of the one that
 //! it followed; likewise the text of a memory that was changed and then moved. Without a history,
 //! those that memdir did not write itself (`.memdir/written.log`) become `archive/NAME.replaced-<16
 //! hex>.md`. Merges keep none, as both sides of one are commits; nor does `redact`.
@@ -26,7 +26,7 @@ use crate::files::{Place, ReplacedText};
 use crate::git;
 use crate::git::{Id, NewText, Repository, Staged};
 
-/// A text that some commit is to hold before the files are committed as they are now.
+/// A text to be committed before the files are committed as they are now.
 struct Former {
     path: String,
     before: Option<Id>,
@@ -35,10 +35,11 @@ struct Former {
     tool: String,
 }
 
-/// The branch once the texts that were kept aside are committed.
+/// Branch after the commits of the kept texts.
 pub(in crate::engine) struct AfterReplaced {
+    /// Newest commit.
     pub head: Option<Id>,
-    /// The names of the memories that these texts are of.
+    /// Names of the memories that these texts belong to.
     pub names: BTreeSet<String>,
 }
 
@@ -51,10 +52,10 @@ impl AfterReplaced {
     }
 }
 
-/// Where a memory was changed and moved at once, so many get a commit of the change by itself.
+/// Maximum number of memories, changed and moved at once, whose change gets a commit of its own.
 const MAX_MOVED: usize = 64;
 
-/// Forgets the texts of the memory `stem` that are kept aside.
+/// Removes the kept texts of the memories for which `is_meant` holds.
 pub(in crate::engine) fn forget_replaced(history: &History, is_meant: impl Fn(&str) -> bool) {
     let texts = history
         .live
@@ -67,9 +68,9 @@ pub(in crate::engine) fn forget_replaced(history: &History, is_meant: impl Fn(&s
     }
 }
 
-/// Commits what is kept aside and in no commit yet: each text in the place of the one that it
-/// followed. Returns the newest commit, and the names of all memories that this was about;
-/// `None` if somebody else moved the branch.
+/// Commits the kept texts that no commit holds yet, each in the place of the one that it
+/// followed. Returns the newest commit, and the names of all their memories;
+/// `None` if another process moved the branch.
 pub(in crate::engine) fn commit_replaced(
     history: &History,
     repository: &Repository,
@@ -120,8 +121,8 @@ pub(in crate::engine) fn commit_replaced(
     Ok(Some(AfterReplaced { head, names }))
 }
 
-/// The texts of the memory at `path` that commits are to hold, oldest first, where the newest commit
-/// has `before`; and the texts that need not be kept aside once they do.
+/// Returns the texts of the memory at `path` to commit, oldest first, where the newest commit
+/// has `before`; and the texts that need not be kept aside afterwards.
 fn formers_of(
     history: &History,
     repository: &Repository,
@@ -166,7 +167,7 @@ fn formers_of(
     Ok((formers, settled))
 }
 
-/// Of memories that were changed and then moved or forgotten, before a commit held the change:
+/// For memories that were changed and then moved or forgotten, before a commit held the change:
 /// commits the change in the old place, so that the move is one by itself. Returns the newest
 /// commit; `None` if a file or the branch changed meanwhile.
 pub(in crate::engine) fn commit_before_moves(
@@ -228,7 +229,7 @@ pub(in crate::engine) fn commit_before_moves(
     Ok(commit_formers(history, repository, head, user, formers)?.map(Some))
 }
 
-/// One commit of texts that files had; `None` if somebody else moved the branch.
+/// Makes one commit of earlier texts of files; `None` if another process moved the branch.
 fn commit_formers(
     history: &History,
     repository: &Repository,
@@ -302,7 +303,7 @@ pub(in crate::engine) fn is_in_history(
     path: &str,
     id: Id,
 ) -> Result<bool, EngineError> {
-    // Hardly ever: a text that was in no commit is no object.
+    // Rarely: a text of no commit is usually no object.
     let (Some(head), Ok(_)) = (head, repository.size_of(id)) else {
         return Ok(false);
     };

@@ -1,4 +1,4 @@
-//! Takes over the repository of a store that another program made.
+//! Takes over a repository of a store that another program or the user made.
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
@@ -7,6 +7,7 @@ use crate::engine::history::commits::deletions::is_memory;
 use crate::git;
 use crate::git::{Address, Id, Network, Owner, RemoteBranches, Repository};
 
+/// Returns the checked-out branch; without one, fails if the repository `is_theirs`.
 pub(in crate::engine) fn checked_out(
     repository: &Repository,
     is_theirs: bool,
@@ -18,11 +19,12 @@ pub(in crate::engine) fn checked_out(
     }
 }
 
+/// Whether the remote has this branch.
 pub(in crate::engine) fn has(branches: &RemoteBranches, branch: &str) -> bool {
     branches.branches.iter().any(|(name, _)| name == branch)
 }
 
-/// Whether a file may lie in a repository of memories before the first of them.
+/// Whether a file is usual in a new repository without memories.
 pub(in crate::engine) fn is_usual(path: &str) -> bool {
     let starts = ["README", "LICENSE"];
     starts.iter().any(|start| path.starts_with(start))
@@ -32,12 +34,13 @@ pub(in crate::engine) fn is_usual(path: &str) -> bool {
 /// Contents of a branch of a remote.
 #[derive(Default)]
 pub(in crate::engine) struct Content {
+    /// Whether it holds memories.
     pub(in crate::engine) has_memories: bool,
-    /// A file that has no business beside memories.
+    /// Path of a file that does not belong beside memories.
     pub(in crate::engine) other: Option<String>,
 }
 
-/// Looks at what the remote's `branch` holds, and keeps nothing of it.
+/// Fetches the remote's `branch`, returns its contents, and keeps nothing of it.
 pub(in crate::engine) fn look_into(
     repository: &Repository,
     network: &Network,
@@ -60,12 +63,12 @@ pub(in crate::engine) fn look_into(
     Ok(content)
 }
 
-/// A remote with more branches is a project, and no other machine's memories are on its last ones.
+/// Maximum number of branches of a remote that are examined: one with more is a project.
 pub(in crate::engine) const MAX_LOOKED_AT: usize = 8;
 
-/// Makes a repository that somebody made by hand, or another program did, the store's own, if it is
+/// Makes a repository that another program or the user made the store's own, if it is
 /// nothing else: the user named the store, the repository is of the same folder, and it
-/// holds memories and nothing that has no business beside them. Its network waits for consent.
+/// holds only memories and usual files. Its network access still needs consent.
 pub(in crate::engine) fn take_over_own(
     history: &History,
     repository: &Repository,

@@ -1,13 +1,13 @@
 //! A merge that was decided and is being carried out.
 //!
-//! Promises: the commit that a merge ends with is written, and held by a reference, before the first
-//! file is changed. So whoever is killed in between has decided for the next one, who plans nothing
-//! anew and does nothing twice. What the merge wrote into files is nobody's edit: no commit takes it
-//! for one before the branch has moved, so that no `undo` takes it back, and no later merge finds
+//! Promises: the resulting merge commit is written, and held by a reference, before the first
+//! file is changed. So if a process is killed in between, the next one continues its merge, plans nothing
+//! anew and does nothing twice. Changes that the merge made to files are no edits: no commit includes
+//! them before the branch has moved, so that no `undo` reverts them, and no later merge finds
 //! two changes where there was one.
 //!
-//! Which files were written is noted below `.memdir/`; that note may be lost. Then an edit of such a
-//! file, made before the merge was ended, may be taken for one of the version before it.
+//! Written files are listed below `.memdir/`; that list may be lost. Then an edit of such a
+//! file, made before the merge ended, may be taken for one of the version before it.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -19,19 +19,19 @@ use crate::files::{begin_lines, is_below_journals, leave_line, lines_at, remove_
 use crate::git;
 use crate::git::{Id, Repository};
 
-/// References of such commits; their names end with the branch.
+/// Prefix of references to such commits; their names end with the branch.
 const REFERENCES: &str = "refs/memdir/merging/";
 
 /// A merge that has not moved the branch yet.
 #[derive(Debug)]
 pub(in crate::engine) struct Unfinished {
-    /// The merge commit that the branch is to stand for.
+    /// Merge commit that the branch is to point to.
     pub commit: Id,
-    /// The common base of that commit and the branch.
+    /// Common base of that commit and the branch.
     pub base: Id,
-    /// Its changes, by path.
+    /// Changes of the merge, by path.
     wanted: HashMap<String, Option<Id>>,
-    /// The paths of the files that have what they are to have, or had it until somebody edited them.
+    /// Paths of the files that the merge has written, even if they were edited since.
     written: HashSet<String>,
     /// Texts that an earlier, interrupted attempt may have written.
     former: HashMap<String, Option<Id>>,
@@ -43,12 +43,12 @@ impl Unfinished {
         self.written.contains(path)
     }
 
-    /// The text that the file at `path` may hold besides the branch's: both are in some commit.
+    /// Returns another text that the file at `path` may hold besides the branch's: both are in some commit.
     pub fn former(&self, path: &str) -> Option<Id> {
         self.former.get(path).copied().flatten()
     }
 
-    /// Whether a difference from the newest commit is the merge's doing, or was made after it.
+    /// Whether the merge made a difference from the newest commit, or the file was edited after it.
     fn accounts_for(&self, difference: &Difference) -> bool {
         !is_below_journals(&difference.path)
             && (self.has_written(&difference.path)
@@ -56,8 +56,8 @@ impl Unfinished {
     }
 }
 
-/// The merge that was decided and is not ended, if there is one that still is to be ended: not
-/// if the branch, which stands for `head`, holds all that it put together.
+/// Returns the unfinished merge, if there is one that still has to be finished: not
+/// if the branch, which points to `head`, contains all that it merged.
 ///
 /// # Errors
 ///
@@ -73,7 +73,7 @@ pub(in crate::engine) fn unfinished_merge(
     let mut is_held = git::descends_from(repository, head, commit)?;
     let parents = git::parents(repository, commit)?;
     if !is_held && parents.len() > 1 {
-        // Somebody put the same together with git.
+        // Somebody merged the same with git.
         is_held = true;
         for parent in parents {
             is_held &= git::descends_from(repository, head, parent)?;
@@ -89,7 +89,7 @@ pub(in crate::engine) fn unfinished_merge(
     };
     let wanted = git::diff(repository, Some(base), commit)?.into_iter();
     let mut lines = lines_at(&merge_note(history)).into_iter();
-    // Where somebody else moved the branch, nobody knows what became of the files.
+    // If somebody else moved the branch, the state of the files is unknown.
     let is_valid = lines.next() == Some(first_line(commit, head));
     Ok(Some(Unfinished {
         commit,
@@ -100,8 +100,8 @@ pub(in crate::engine) fn unfinished_merge(
     }))
 }
 
-/// Notes that the branch, which stands for `head`, is to stand for `commit` once the files are
-/// as that has them. An `earlier` merge that was not ended is part of it.
+/// Records that the branch, which points to `head`, is to point to `commit` once the files are
+/// written. An unfinished `earlier` merge becomes part of it.
 ///
 /// # Errors
 ///
@@ -144,15 +144,15 @@ fn started_merge(repository: &Repository, head: Id, commit: Id) -> Result<Unfini
     })
 }
 
-/// Notes that the file at `path` has what the merge wants it to have.
+/// Records that the merge has written the file at `path`.
 pub(in crate::engine) fn note_written(history: &History, path: &str) {
     if !path.contains('\n') && !is_below_journals(path) {
-        // Without the note a later edit is merged, too, only with less knowledge.
+        // Without the record a later edit is merged, too, only less precisely.
         let _ = leave_line(&merge_note(history), path);
     }
 }
 
-/// Takes the differences that a merge made which is not ended out of those to commit.
+/// Removes the differences that an unfinished merge made from those to commit.
 ///
 /// # Errors
 ///
@@ -171,14 +171,14 @@ pub(in crate::engine) fn leave_to_merge(
     Ok(unfinished)
 }
 
-/// Has what was noted of the merge hold on, where this program moved the branch to `head`.
+/// Keeps the record of the merge valid after this program moved the branch to `head`.
 pub(in crate::engine) fn merge_goes_on(history: &History, unfinished: &Unfinished, head: Id) {
     if !unfinished.written.is_empty() {
         note_merge(history, unfinished.commit, head, &unfinished.written);
     }
 }
 
-/// Forgets the merge: the branch holds it.
+/// Removes the record of the merge: the branch contains it.
 ///
 /// # Errors
 ///
@@ -209,7 +209,7 @@ fn first_line(commit: Id, head: Id) -> String {
     format!("memdir merging 1 {commit} {head}")
 }
 
-/// Stores of one repository have one each.
+/// Returns the name of the reference; stores of one repository have one each.
 fn reference(repository: &Repository) -> String {
     let store = match repository.prefix() {
         "" => String::new(),
