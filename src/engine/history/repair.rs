@@ -1,4 +1,4 @@
-//! Repairs a damaged repository, or sets it aside and begins a new one. No memory file is touched.
+//! Repairs a damaged repository, or sets it aside and creates a new one. No memory file is touched.
 
 use crate::engine::error::EngineError;
 use crate::engine::history::consent::Remote;
@@ -6,8 +6,8 @@ use crate::engine::history::{History, consent, git_work};
 use crate::git;
 use crate::git::{Id, Owner, RESUME, Repaired};
 
-/// Repairs the repository if it is damaged and the store's own; whether anything was done. The
-/// caller holds the store's lock for it.
+/// Repairs the repository if it is damaged and the store's own; returns whether anything was done. The
+/// caller holds the store's lock.
 pub(in crate::engine) fn repair_repository(history: &History) -> Result<bool, EngineError> {
     let Some(repository) = consent::repository(history)? else {
         return Ok(false);
@@ -41,7 +41,7 @@ pub(in crate::engine) fn repair_repository(history: &History) -> Result<bool, En
     }
 }
 
-/// As [`repair_repository`], if nobody else is at it.
+/// As [`repair_repository`], unless another process holds the lock.
 pub(in crate::engine) fn repair_now(history: &History) -> Result<(), EngineError> {
     if let Some(_lock) = git_work::try_lock_repository(history)? {
         repair_repository(history)?;
@@ -49,7 +49,7 @@ pub(in crate::engine) fn repair_now(history: &History) -> Result<(), EngineError
     Ok(())
 }
 
-/// The faults of the store's own repository, a sentence each.
+/// Returns the faults of the store's own repository, a sentence each.
 pub(in crate::engine) fn git_faults(history: &History) -> Result<Vec<String>, EngineError> {
     match consent::repository(history) {
         Ok(Some(repository)) if repository.owner() == Owner::Store => {
@@ -67,8 +67,8 @@ pub(in crate::engine) fn git_faults(history: &History) -> Result<Vec<String>, En
     }
 }
 
-/// Goes on from the remote's history where the repository was begun anew, so that what was
-/// forgotten here since then stays forgotten.
+/// Resumes the remote's history after the repository was created anew, so that memories
+/// forgotten here since then stay forgotten.
 pub(in crate::engine) fn resume(
     history: &History,
     stop: &dyn Fn() -> bool,
@@ -90,7 +90,7 @@ pub(in crate::engine) fn resume(
         return Ok(());
     };
     let known = Id::parse(&noted).zip(tip).filter(|(known, tip)| {
-        // Where the remote's history is another one by now, both are put together.
+        // If the remote's history is another one by now, both are merged.
         git::descends_from(&repository, *tip, *known).unwrap_or(false)
     });
     if let Some((known, _)) = known

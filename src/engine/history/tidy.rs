@@ -1,14 +1,14 @@
-//! Packs the repository, when there is time.
+//! Packs the repository, when no other work is pending.
 
 use crate::engine::error::EngineError;
 use crate::engine::history::{History, consent, git_work};
 use crate::git;
 use crate::git::Owner;
 
-/// Commands leave packing to servers until there is so many times as much to pack.
+/// Factor on the amount to pack before a command packs instead of leaving it to servers.
 const PATIENCE: u32 = 2;
 
-/// As the background does when there is time.
+/// Packs the repository, as the background does when idle.
 ///
 /// # Errors
 ///
@@ -17,7 +17,7 @@ pub fn tidy_repository(history: &History) -> Result<(), EngineError> {
     tidy(history, 1)
 }
 
-/// For a process that somebody waits for: only what has been left undone for long.
+/// Packs only a large backlog, for a process that a user waits for.
 pub(in crate::engine) fn tidy_if_neglected(history: &History) -> Result<(), EngineError> {
     tidy(history, PATIENCE)
 }
@@ -32,7 +32,7 @@ fn tidy(history: &History, patience: u32) -> Result<(), EngineError> {
     let Some(repository) = consent::repository(history)? else {
         return Ok(());
     };
-    // What is somebody else's is theirs to pack.
+    // A user's repository is packed by the user's git.
     if repository.owner() != Owner::Store || repository.obstacle().is_some() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! A turn at the repository: others wait while one operation commits what it found and what it did.
+//! A turn at the repository: one operation commits earlier changes and its own while others wait.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +12,11 @@ use crate::engine::history::{History, git_work};
 use crate::engine::live::pending::Pending;
 use crate::files::Lock;
 
-/// Maximum number of attempts while somebody else is faster.
+/// Maximum number of attempts while another process is faster.
 pub(in crate::engine) const MAX_TRIES: usize = 8;
 
-/// The right to commit, with everything committed that waits, so that what follows is a commit
-/// of its own; and who commits.
+/// Takes the lock for commits and commits all pending changes, so that the next commit holds only those
+/// of the caller; returns the lock and the committer's name.
 pub(in crate::engine) fn take_turn(history: &History) -> Result<(Lock, &str), EngineError> {
     let Some(git) = &history.git else {
         return Err(PastError::NoHistory {
@@ -52,7 +52,7 @@ pub(in crate::engine) fn commit_as(
         match commit::commit_locked(history, &pending, user, Why::For(reason))? {
             Committed::Done { id, .. } => return Ok(Some(id)),
             Committed::Busy => {}
-            // As it was committed before; what is held back is told by others.
+            // As committed before, or held back, which is reported elsewhere.
             Committed::Nothing => return Ok(None),
             Committed::Off | Committed::Paused(_) => break,
         }

@@ -1,8 +1,9 @@
 //! Logs a warning once, until it changes.
 
-/// Logs a warning only if the last one was another.
+/// Logs a warning only if it differs from the last one.
 #[derive(Default)]
 pub(in crate::engine) struct WarnOnce {
+    /// Last logged warning.
     pub(in crate::engine) said: Option<String>,
 }
 
@@ -15,7 +16,7 @@ impl WarnOnce {
         }
     }
 
-    /// Has the next warning logged in any case.
+    /// Makes the next warning logged in any case.
     pub fn forget(&mut self) {
         self.said = None;
     }

@@ -8,8 +8,8 @@ use crate::engine::history::merge_plan::MergePlan;
 use crate::git;
 use crate::git::{Id, Repository};
 
-/// A commit that rests on `tip` alone and holds the files of `head` after `plan`; `tip` itself
-/// if that is all the same.
+/// Writes a commit whose only parent is `tip` and that holds the files of `head` after `plan`; returns
+/// `tip` itself if its files are the same.
 pub(in crate::engine) fn adopting_commit(
     history: &History,
     repository: &Repository,
@@ -21,7 +21,7 @@ pub(in crate::engine) fn adopting_commit(
         return Ok(None);
     };
     let mut here = git::diff(repository, Some(tip), head)?;
-    // What no machine takes is no file here, and was not deleted.
+    // A file that no machine takes does not exist here, and was not deleted.
     let mut kept = Vec::new();
     for change in &here {
         kept.push(match (change.before, change.after) {

@@ -1,5 +1,5 @@
-//! Brings files into the state that a plan wants, as careful as any edit: a file that is another
-//! one than the plan was made for is left alone, and the plan is made anew.
+//! Brings files into the state of a plan, with the same checks as any edit: a file that differs from
+//! the one that the plan was made for is left alone, and the plan is made anew.
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
@@ -15,11 +15,11 @@ use crate::files::{FilesError, Place, Replaced, is_below_journals};
 use crate::format::{MergeSide, Merged, merge};
 use crate::git::{Id, Repository};
 
-/// Does the steps. The path of a file that is another one than was planned for, if there is
-/// one: the steps of other files are done all the same.
+/// Performs the steps. Returns the path of a file that differs from the planned one, if there is
+/// one: the steps of other files are performed all the same.
 ///
-/// New files come first, so that a memory that moves is there at every moment. What the merge
-/// that is being carried out has written already stays as it became since.
+/// New files come first, so that a memory that moves exists at every moment. Files that the
+/// unfinished merge has written already stay as they became since.
 pub(in crate::engine) fn apply(
     history: &History,
     repository: &Repository,
@@ -27,7 +27,7 @@ pub(in crate::engine) fn apply(
     unfinished: Option<&Unfinished>,
 ) -> Result<Option<String>, EngineError> {
     let mut blocked: Option<&MergeStep> = None;
-    // What lies beside the memories first: where that is in the way, nothing is begun.
+    // Files beside the memories first: if one blocks, nothing is begun.
     let is_beside =
         |step: &&MergeStep| Place::of(&step.path).is_none() && !is_below_journals(&step.path);
     let (beside, memories): (Vec<&MergeStep>, Vec<&MergeStep>) = steps.iter().partition(is_beside);
@@ -67,7 +67,7 @@ pub(in crate::engine) fn apply(
         }
         let was_done = || unfinished.is_some_and(|merge| merge.has_written(&step.path));
         if !is_done && !was_done() {
-            // A memory that moves must not be gone from where it was, either.
+            // A memory that moves must not be removed from its old path, either.
             if step.before.is_none() || is_beside(&step) {
                 return Ok(Some(step.path.clone()));
             }
@@ -81,7 +81,7 @@ pub(in crate::engine) fn apply(
     Ok(blocked.map(|step| step.path.clone()))
 }
 
-/// Gives the file at `path` the `text` if it holds what `before` says; `Ok(false)` if it does not.
+/// Writes `text` to the file at `path` if it holds `before`; `Ok(false)` if it does not.
 pub(in crate::engine) fn apply_to(
     history: &History,
     path: &str,
@@ -116,12 +116,12 @@ pub(in crate::engine) fn apply_to(
         (Some(_), None, None) => Replaced::Done,
         (None, seen, text) => history.writer.put_beside(path, seen.as_ref(), text)?,
     };
-    // A text that somebody wrote in the same moment lies beside it now, as after any edit.
+    // A text that somebody wrote in the same moment is a conflict copy now, as after any edit.
     Ok(replaced != Replaced::Stale)
 }
 
-/// Does a step on a memory that is held back: the commit has what the other side says, the file
-/// gets it beside its own text, which still waits. `Ok(false)` if the file changed meanwhile.
+/// Performs a step on a memory that is held back: the commit has the other side's text, the file
+/// gets it merged with its own text, which still waits. `Ok(false)` if the file changed meanwhile.
 fn apply_to_held(
     history: &History,
     repository: &Repository,
@@ -129,7 +129,7 @@ fn apply_to_held(
     step: &MergeStep,
     theirs: Option<&[u8]>,
 ) -> Result<bool, EngineError> {
-    // What moved or is gone there stays as it is here: a change wins.
+    // A file that moved or is gone there stays as it is here: a change wins.
     let Some(theirs) = theirs else {
         return Ok(true);
     };
@@ -143,7 +143,7 @@ fn apply_to_held(
         bytes: &seen.bytes,
         at: 0,
     };
-    // Where they contradict, theirs is what is committed under this name.
+    // If they contradict, the other side's text is committed under this name.
     let later = MergeSide {
         bytes: theirs,
         at: 1,
@@ -166,8 +166,8 @@ fn apply_to_held(
     Ok(replaced != Replaced::Stale)
 }
 
-/// Does a step on a journal, whatever was appended to it since: that waits for the next commit.
-/// `Ok(false)` if it is no file, or never at rest.
+/// Performs a step on a journal; lines appended to it since wait for the next commit.
+/// `Ok(false)` if it is no file, or changes all the time.
 fn apply_to_journal(
     history: &History,
     repository: &Repository,

@@ -1,23 +1,23 @@
-//! Brings this repository and its remote into step: gets, merges, sends.
+//! Synchronizes this repository with its remote: fetches, merges, pushes.
 //!
-//! An interrupted attempt is continued by the next one: the merge commit is written and noted before
+//! An interrupted attempt is continued by the next one: the merge commit is written and recorded before
 //! the first file is changed (`unfinished`), and the branch is moved last.
 //!
-//! Commit; fetch into `refs/memdir/remote/…`; look at what was sent (`git/reading/inspect`) and
-//! whether it follows from what was seen last (`refs/memdir/seen/…`); plan (`three_way_merge`: of
-//! commits and texts alone, the same plan on every machine); write the merge commit and have a
-//! reference hold it (`refs/memdir/merging/…`); note the old state (`refs/memdir/backup/…`); change
-//! the files, each only if it still is the one that was planned for (`apply`); move the branch;
-//! push. A file that changed meanwhile begins it anew.
+//! Steps: commit; fetch into `refs/memdir/remote/…`; check the fetched commits (`git/reading/inspect`) and
+//! whether they follow from the last seen one (`refs/memdir/seen/…`); plan (`three_way_merge`: from
+//! commits and texts alone, the same plan on every machine); write the merge commit and a
+//! reference to it (`refs/memdir/merging/…`); keep the old state (`refs/memdir/backup/…`); change
+//! the files, each only if it is still as planned (`apply`); move the branch;
+//! push. If a file changed meanwhile, everything is repeated.
 //!
-//! Until the branch is moved, no commit takes what the merge wrote for an edit, so that no `undo`
-//! takes others' changes back. Which file was changed last, which decides who is later, is found in
-//! one walk through the commits of a side (`git/reading/last_changes`). In somebody's repository
-//! the ids of its own unsent commits are noted (`.git/memdir-made/`); a branch with any other
+//! Until the branch is moved, no commit includes the merge's changes as edits, so that no `undo`
+//! reverts changes of others. The last change of each file, which decides which side is later, is found
+//! in one walk through the commits of a side (`git/reading/last_changes`). In a user's repository
+//! the ids of its own unsent commits are recorded (`.git/memdir-made/`); a branch with any other
 //! unsent commit is not pushed. Deletions are counted from a state that was accepted, or in step a
 //! day ago (`commits/deletions`). A rewritten remote is followed on request (`adopt`): one commit
-//! on its tip holds what is merged. The exchange has no path of its own into the index: a pulled
-//! file is a changed file.
+//! on its tip holds the merged files. The exchange does not write to the index: a pulled
+//! file is indexed as a changed file.
 
 use std::collections::BTreeMap;
 
@@ -40,20 +40,20 @@ use crate::git::{Id, LeftOut, Network, NewText, Owner, Pushed, Repository, Stage
 /// Maximum number of attempts while the remote's branch moves.
 const ROUNDS: usize = 5;
 
-/// States of the branch before a merge that are kept.
+/// Maximum number of kept states of the branch before merges.
 const BACKUPS: usize = 50;
 
-/// Result of taking in the remote's commits.
+/// Result of merging the remote's commits.
 enum Pulled {
     Done,
     /// A file or the branch changed meanwhile.
     Again,
-    /// The file at this path did, or is none that was ever committed.
+    /// Path of a file that changed meanwhile, or was never committed.
     Blocked(String),
     Paused(String),
 }
 
-/// Commits what waits, takes in what the remote has, and sends what it has not. Takes as long
+/// Commits pending changes, merges the remote's commits, and pushes. Takes as long
 /// as the network does; `stop` ends it within a second.
 ///
 /// # Errors
@@ -85,7 +85,7 @@ pub fn exchange(
     exchanged
 }
 
-/// Clears what an exchange left that was killed; false while somebody is still at it.
+/// Removes the locks of an exchange that was killed; false while another process is at work.
 fn clear_left_locks(history: &History) -> Result<bool, EngineError> {
     let Some(_lock) = git_work::try_lock_repository(history)? else {
         return Ok(false);
@@ -105,7 +105,7 @@ fn exchange_locked(
 ) -> Result<Exchanged, EngineError> {
     let mut moved = Transfer::default();
     let mut blocked = None;
-    // Somebody who asks for it may do so because something is wrong.
+    // A user who asks for a sync may do so because of a fault.
     if !history.live.has_background() {
         repair::repair_now(history)?;
     }
@@ -123,8 +123,8 @@ fn exchange_locked(
     })
 }
 
-/// One attempt at [`exchange`]; `None` if something changed meanwhile: the path of a file that stands in
-/// the way is noted in `blocked`.
+/// Makes one attempt at [`exchange`]; `None` if something changed meanwhile: the path of a blocking file
+/// is stored in `blocked`.
 fn exchange_once(
     history: &History,
     accept: Accept,
@@ -132,7 +132,7 @@ fn exchange_once(
     moved: &mut Transfer,
     blocked: &mut Option<String>,
 ) -> Result<Option<Exchanged>, EngineError> {
-    // A process that follows the changes knows what to commit.
+    // A process with a background loop has records of the changed files.
     let committed = match history.live.has_background() {
         true => commit::commit(history)?,
         false => commit::commit_everything(history)?,
@@ -194,7 +194,7 @@ fn exchange_once(
     Ok(Some(Exchanged::InStep(std::mem::take(moved))))
 }
 
-/// Sends the commit `head` to the remote, whose branch ends at `tip`, and remembers that it has it.
+/// Pushes the commit `head` to the remote, whose branch ends at `tip`, and records that it has it.
 fn send(
     network: &Network,
     repository: &Repository,
@@ -206,7 +206,7 @@ fn send(
     let address = remote.push_address.as_ref().unwrap_or(&remote.address);
     let path = repository.path();
     let sent = network.push(path, address, &head.to_string(), &remote.branch, stop)?;
-    // Where commits go elsewhere, it is another one's matter when they come back.
+    // With another push address, the commits reach the remote some other way.
     let known = match remote.push_address {
         None => Some(head),
         Some(_) => tip,
@@ -219,7 +219,7 @@ fn send(
     Ok(sent)
 }
 
-/// Takes in the remote's commit `tip`.
+/// Merges the remote's commit `tip`.
 fn pull(
     history: &History,
     repository: &Repository,
@@ -261,7 +261,7 @@ fn pull(
         (_, Some(seen)) => Some(seen),
         (Some(head), None) => git::merge_base(repository, head, tip)?,
     };
-    // Who named the remote wanted both together, also where it was empty then.
+    // Setting up a remote asks for both histories, also if it was empty then.
     if head.is_some() && base.is_none() && seen.is_some() && !accept.other_history {
         return Ok(Pulled::Paused(OTHER_HISTORY.to_owned()));
     }
@@ -282,8 +282,8 @@ const OWNERS_TO_ADOPT: &str =
     "only the repository's owner lets its branch follow a rewritten one: do it with git";
 const OTHER_HISTORY: &str = "the remote has another history than this store; `memdir sync --accept-history` puts both together";
 
-/// Where the remote's history was rewritten since it ended at `seen`, and is to be followed: that
-/// end. The reason where somebody has to look at it first.
+/// Returns the former end `seen` of a remote's history that was rewritten and is to be followed;
+/// else `None`, or the reason why the user has to decide first.
 fn adopted(
     repository: &Repository,
     seen: Option<Id>,
@@ -304,7 +304,7 @@ fn adopted(
     Ok(Ok(adopted))
 }
 
-/// Tells which files of the remote this machine does not take.
+/// Reports the files of the remote that this machine does not take.
 fn report_left_out(history: &History, left_out: Vec<LeftOut>, moved: &mut Transfer) {
     if history.live.has_background() {
         for LeftOut { path, reason } in &left_out {
@@ -314,7 +314,7 @@ fn report_left_out(history: &History, left_out: Vec<LeftOut>, moved: &mut Transf
     moved.left_out.extend(left_out);
 }
 
-/// The right to move the branch, or why it is not to be had.
+/// Takes the locks for moving the branch, or returns why they are not available.
 fn begin_pull(
     history: &History,
     repository: &Repository,
@@ -332,7 +332,7 @@ fn begin_pull(
     Ok(at_work.map_or(Err(Pulled::Again), |at_work| Ok((lock, at_work))))
 }
 
-/// Ends a merge that was decided, and whose process was killed or found a file in its way.
+/// Finishes a merge whose process was killed or that a file blocked.
 fn finish_merge(
     history: &History,
     repository: &Repository,
@@ -347,7 +347,7 @@ fn finish_merge(
     }
 }
 
-/// As [`finish_merge`], for a caller who may move the branch.
+/// As [`finish_merge`], for a caller that may move the branch.
 fn finish_merge_locked(
     history: &History,
     repository: &Repository,
@@ -359,7 +359,7 @@ fn finish_merge_locked(
     let Some(unfinished) = unfinished::unfinished_merge(history, repository, head)? else {
         return Ok(Pulled::Done);
     };
-    // What was to be looked at by somebody was, when it was decided.
+    // Deletions were accepted when it was decided.
     let accept = Accept {
         deletions: true,
         ..Accept::default()
@@ -382,8 +382,8 @@ fn is_merge_unfinished(history: &History, repository: &Repository) -> Result<boo
     })
 }
 
-/// Ends a merge that was not ended, for a caller who holds the lock and has committed all else;
-/// whether there was one, so that there may be more to commit.
+/// Finishes an unfinished merge, for a caller that holds the lock and has committed all else;
+/// returns whether there was one, so that there may be more to commit.
 pub(in crate::engine) fn finish_merge_first(history: &History) -> Result<bool, EngineError> {
     let Some(repository) = consent::repository(history)? else {
         return Ok(false);
@@ -397,9 +397,9 @@ pub(in crate::engine) fn finish_merge_first(history: &History) -> Result<bool, E
     Ok(true)
 }
 
-/// Puts what `tip` changed since `base` together with what `head` did, and carries it out. Where
-/// the remote's history was rewritten and is to be followed, its former end is `adopted`; where a
-/// merge is gone on with, that is `unfinished`.
+/// Merges the changes of `tip` since `base` with those of `head`, and carries the merge out. If
+/// the remote's history was rewritten and is to be followed, `adopted` is its former end; if a
+/// merge is continued, that is `unfinished`.
 fn merge_in(
     history: &History,
     repository: &Repository,
@@ -430,7 +430,7 @@ fn merge_in(
     let mut kept = Vec::new();
     let commit = match (head, adopted) {
         (Some(head), Some(_)) => adopt::adopting_commit(history, repository, head, tip, &plan)?,
-        // Nothing happened here since: what the remote has is what will be here.
+        // Nothing changed here since: the remote's files become the files here.
         (None, _) => without_buried(history, repository, tip, &plan)?,
         (Some(head), None) if base == Some(head) => {
             without_buried(history, repository, tip, &plan)?
@@ -447,7 +447,7 @@ fn merge_in(
     carry_out(history, &sources, plan, commit, (kept, unfinished), moved)
 }
 
-/// Changes the files as planned, and then has the branch stand for `commit`.
+/// Changes the files as planned, then moves the branch to `commit`.
 fn carry_out(
     history: &History,
     &CommitSources {
@@ -511,7 +511,7 @@ fn back_up(history: &History, repository: &Repository, head: Id) -> Result<(), E
     Ok(())
 }
 
-/// The entries of git's index that differ once the branch moves from `head` to `commit`.
+/// Returns the entries of git's index that differ after the branch moves from `head` to `commit`.
 fn staged(
     history: &History,
     repository: &Repository,
@@ -529,7 +529,7 @@ fn staged(
             }
             _ => None,
         };
-        // Only of a file that holds just this the index may say that it needs no look.
+        // The index may hold a stamp only of a file with exactly this content.
         let version = version.filter(|version| Some(Id::of_text(&version.bytes)) == change.after);
         let one = Staged {
             before: change.before,
@@ -541,7 +541,7 @@ fn staged(
     Ok(staged)
 }
 
-/// The remote's commit, or one after it that holds no file of a purged memory.
+/// Returns the remote's commit, or one on top of it without the files of purged memories.
 fn without_buried(
     history: &History,
     repository: &Repository,
@@ -606,7 +606,7 @@ fn merge_commit(
     )?)
 }
 
-/// Why the commits between `tip` and `head` are not to be sent, if there is a reason.
+/// Returns the reason why the commits between `tip` and `head` are not sent, if there is one.
 fn not_to_send(
     history: &History,
     repository: &Repository,

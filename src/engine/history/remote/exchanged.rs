@@ -1,43 +1,43 @@
-//! The result of an exchange with a remote.
+//! Result of an exchange with a remote.
 
 use crate::git::LeftOut;
 
-/// Result of an attempt to come into step.
+/// Result of a synchronization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Exchanged {
-    /// Both hold the same.
+    /// Both hold the same commits.
     InStep(Transfer),
-    /// There is nothing to come into step with.
+    /// The store has no remote.
     NoRemote,
-    /// Another process is at it.
+    /// Another process is synchronizing.
     Busy,
-    /// This store is not committed.
+    /// Commits are off for this store.
     Off,
-    /// Why nothing is exchanged before somebody has looked at it.
+    /// Reason why nothing is exchanged before the user decides.
     Paused(String),
 }
 
 /// Conditions that pause an exchange, and that the caller accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Accept {
-    /// That more than a fifth of the memories was deleted, or all of them.
+    /// More than a fifth of the memories was deleted, or all of them.
     pub deletions: bool,
-    /// That the remote's history is another one than before, or has nothing in common with ours.
+    /// The remote's history is another one than before, or has no commit in common with this one.
     pub other_history: bool,
-    /// That a history which was rewritten counts, and what was taken out of it is not sent again.
+    /// The remote's rewritten history counts, and commits removed from it are not sent again.
     pub rewritten: bool,
 }
 
-/// The changes that went from one side to the other.
+/// Changes exchanged in both directions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Transfer {
-    /// Files that changed here.
+    /// Number of files that changed here.
     pub pulled: usize,
-    /// Commits that were sent.
+    /// Number of commits that were sent.
     pub pushed: usize,
-    /// Memories that both sides changed in ways that exclude each other: each is two now.
+    /// Stems of memories that both sides changed in conflicting ways: each is two now.
     pub conflicts: Vec<String>,
-    /// Other files of the repository that both sides changed: they stay as they were here.
+    /// Paths of other files of the repository that both sides changed: they stay as they were here.
     pub kept: Vec<String>,
     /// Files of the remote that this machine cannot or must not have.
     pub left_out: Vec<LeftOut>,

@@ -1,5 +1,5 @@
-//! The thread that comes into step with the remote, beside the one that commits: a remote may keep
-//! silent for minutes, and what is written meanwhile is committed all the same.
+//! Thread that synchronizes with the remote, beside the one that commits: a remote may not answer
+//! for minutes, and changes are committed meanwhile.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
@@ -11,33 +11,34 @@ use crate::engine::history::remote::setup;
 use crate::engine::history::warn_once::WarnOnce;
 use crate::engine::history::{History, consent};
 
-/// Everything that can wake it.
+/// Event that wakes the thread.
 #[derive(Debug)]
 enum Event {
-    /// This process leads, or does no more.
+    /// Whether this process leads.
     Lead(bool),
-    /// There is something to send.
+    /// New commits are to be sent.
     Committed,
     Stop,
 }
 
-/// After a commit there may be another one soon.
+/// Delay after a commit, as another one may follow soon.
 const SEND_AFTER: Duration = Duration::from_secs(2);
 
-/// A remote that cannot be reached, or come into step with, is tried again after pauses that grow
-/// to this.
+/// Maximum pause before another attempt at a remote that cannot be reached or synchronized; pauses
+/// grow up to this.
 const LONGEST_SILENCE: Duration = Duration::from_secs(15 * 60);
 
+/// First pause after a failure.
 const FIRST_SILENCE: Duration = Duration::from_secs(5);
 
-/// The thread, running until it is dropped.
+/// Handle of the thread, which runs until it is dropped.
 pub(in crate::engine) struct Exchanger {
     events: mpsc::Sender<Event>,
     is_ended: Arc<AtomicBool>,
 }
 
 impl Exchanger {
-    /// Starts the thread; it asks nobody before it is told that this process leads.
+    /// Starts the thread; it contacts no remote before [`Exchanger::lead`] tells that this process leads.
     pub fn start(history: &Arc<History>) -> std::io::Result<Exchanger> {
         let (events, inbox) = mpsc::channel();
         let is_ended = Arc::new(AtomicBool::new(false));
@@ -55,12 +56,12 @@ impl Exchanger {
         Ok(Exchanger { events, is_ended })
     }
 
-    /// Says that there is something to send.
+    /// Notifies it that there are commits to send.
     pub fn committed(&self) {
         let _ = self.events.send(Event::Committed); // Nobody listens at the end.
     }
 
-    /// Says whether this process leads.
+    /// Notifies it whether this process leads.
     pub fn lead(&self, leads: bool) {
         let _ = self.events.send(Event::Lead(leads));
     }
@@ -76,7 +77,7 @@ impl Drop for Exchanger {
 struct Work {
     history: Arc<History>,
     leads: bool,
-    /// When the remote is to be looked at, if there is one.
+    /// Time of the next synchronization, if there is a remote.
     sync_at: Option<Instant>,
     /// Number of failures in a row.
     silences: u32,
@@ -97,7 +98,7 @@ impl Work {
                     self.leads = leads;
                     self.sync_at = leads.then_some(soon);
                 }
-                // One that does not answer is not asked more often because something happens here.
+                // Commits here do not shorten the pause of a remote that does not answer.
                 Ok(Event::Committed) if self.silences == 0 => {
                     self.sync_at = Some(self.sync_at.map_or(soon, |at| at.min(soon)));
                 }
@@ -128,7 +129,7 @@ impl Work {
                     ));
                 }
             }
-            // The next commit asks again.
+            // The next commit triggers another attempt.
             Ok(Exchanged::NoRemote | Exchanged::Off) => {
                 self.sync_at = None;
                 if let Some(forgotten) = consent::forgotten_remote(&self.history) {
@@ -148,7 +149,7 @@ impl Work {
         }
     }
 
-    /// Looks at the remote again after a pause, which grows from `first` while nothing comes of it.
+    /// Schedules another attempt after a pause, which grows from `first` with each failure.
     fn sync_later(&mut self, now: Instant, first: Duration) {
         let pause = first * 2_u32.saturating_pow(self.silences.min(16));
         self.silences = self.silences.saturating_add(1);

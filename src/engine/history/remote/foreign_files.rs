@@ -1,7 +1,7 @@
-//! Files of the repository that are no part of the store, such as a README: what the remote did to
-//! them is taken over, as long as nobody has touched the file here.
+//! Files of the repository that are no part of the store, such as a README: the remote's changes of
+//! them are applied if the file was not changed here.
 //!
-//! Promises: none of them stands in the way of the memories; no text that is in no commit is
+//! Promises: none of them blocks the memories; no uncommitted text is
 //! overwritten.
 
 use std::path::Path;
@@ -12,15 +12,15 @@ use crate::files::{FilesError, Version};
 use crate::git;
 use crate::git::{ForeignChange, Id, Owner, Repository};
 
-/// A larger file is left to git.
+/// Maximum size of such a file in bytes; a larger one is left to git.
 const LARGEST: u64 = 10 << 20;
 
-/// Brings the other files from the commit `before` to `after`; those that are not as they were
-/// committed stay, and `git status` shows them.
+/// Brings the other files from the commit `before` to `after`; those that differ from their committed
+/// state stay, and `git status` shows them.
 ///
 /// # Errors
 ///
-/// Fails if the repository cannot be read, or a file not be written.
+/// Fails if the repository cannot be read, or a file cannot be written.
 pub(in crate::engine) fn take_over_others(
     history: &History,
     repository: &Repository,
@@ -43,7 +43,7 @@ fn take_over(
 ) -> Result<(), EngineError> {
     let path = change.path.as_str();
     let is_new = change.before.is_none();
-    // Nothing that can be run comes into the folder by itself.
+    // No new executable file is written.
     let is_wanted = repository.may_lie_beside(path) && !(is_new && change.is_executable);
     if !is_wanted || lies_behind_link(history.live.root(), path) {
         return Ok(());
@@ -66,7 +66,7 @@ fn take_over(
         Some(id) => Some(repository.text(id)?),
         None => None,
     };
-    // One that changed in this moment is left as it is; and no such file is worth stopping for.
+    // A file that was changed at this moment stays; such a file stops nothing.
     let put = history
         .writer
         .put_beside(path, seen.as_ref(), text.as_deref());
@@ -76,8 +76,8 @@ fn take_over(
     Ok(())
 }
 
-/// Whether a folder of the store at `root`, on the way to `path`, is something else, so that it would
-/// lead elsewhere.
+/// Whether a folder of the store at `root`, on the way to `path`, is no real folder, so that the path
+/// would lead elsewhere.
 pub(in crate::engine) fn lies_behind_link(root: &Path, path: &str) -> bool {
     let folders = Path::new(path).ancestors().skip(1);
     let is_other = |folder: &Path| {

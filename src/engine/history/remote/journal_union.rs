@@ -1,4 +1,4 @@
-//! Two versions of a journal become one: the lines of both.
+//! Merges two versions of a journal: the result has the lines of both.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::files::is_below_journals;
 use crate::format::unite_journals;
 use crate::git::{Id, PathChange};
 
-/// Plans how the journals of the local side take in what the other one changed.
+/// Plans how the journals of the local side get the other side's changes.
 pub(in crate::engine) fn unite(
     local: &[PathChange],
     remote: &[PathChange],
@@ -43,7 +43,7 @@ pub(in crate::engine) fn unite(
     Ok(())
 }
 
-/// The union of two versions of a journal; `None` if there is no such file.
+/// Returns the union of two versions of a journal; `None` if there is no such file.
 pub(in crate::engine) fn united(
     base: &[u8],
     one: Option<&[u8]>,

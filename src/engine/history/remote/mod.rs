@@ -1,4 +1,4 @@
-//! The exchange with a remote: consent, fetching, the three-way merge, carrying it out, sending.
+//! Exchange with a remote: consent, fetch, three-way merge, applying it, push.
 
 pub(in crate::engine) mod adopt;
 pub(in crate::engine) mod apply;

@@ -1,4 +1,4 @@
-//! Gives a store its remote: on request, or because the environment names one.
+//! Sets up the remote of a store: on request, or if the environment names one.
 
 use std::path::Path;
 
@@ -13,26 +13,26 @@ use crate::engine::history::remote::{exchange, state};
 use crate::engine::history::{History, consent};
 use crate::git::{Address, Owner, RemoteBranches, Repository, without_credentials};
 
-/// A remote as the user names it.
+/// A remote as named by the user.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup<'a> {
-    /// May be left away where the repository has a remote called `origin`.
+    /// Address; optional if the repository has a remote called `origin`.
     pub address: Option<&'a str>,
-    /// From where a path is meant.
+    /// Folder that a relative path starts from.
     pub folder: &'a Path,
     /// Whether a folder of this machine may be the remote.
     pub allow_local: bool,
-    /// Whether the remote may hold other things than memories.
+    /// Whether the remote may hold other files than memories.
     pub accept_history: bool,
 }
 
-/// As [`exchange`]; where a store has a repository of its own, or none yet, and names no
-/// remote, the one that the options name is written down first. In somebody's repository they
-/// count for nothing: its owner says where it goes.
+/// As [`exchange`](exchange::exchange); if a store has a repository of its own, or none yet, and no
+/// remote, the remote that the options name is set up first. In a user's repository the options
+/// do not apply.
 ///
 /// # Errors
 ///
-/// As for [`exchange`] and [`set_up_remote`].
+/// As for [`exchange`](exchange::exchange) and [`set_up_remote`].
 pub fn come_into_step(
     history: &History,
     accept: Accept,
@@ -67,19 +67,19 @@ pub fn come_into_step(
     set_up
 }
 
-/// The remote's address as it was written down; `None` if the store has none.
+/// Returns the remote's address as configured; `None` if the store has none.
 pub fn remote_address(history: &History) -> Option<String> {
     let repository = consent::repository(history).ok()??;
     repository.remote(&repository.get("remote")?)
 }
 
-/// Writes down the remote of this store and comes into step with it. Until then, nothing is
-/// written down: what fails leaves the configuration as it was.
+/// Configures the remote of this store and synchronizes with it. The configuration is written last: a
+/// failure before leaves it as it was.
 ///
 /// # Errors
 ///
-/// [`EngineError::Invalid`] if the address cannot be used, or if the remote is no place for
-/// memories; as for [`exchange`].
+/// [`EngineError::Invalid`] if the address cannot be used, or if the remote holds no
+/// memories but other files; as for [`exchange`](exchange::exchange).
 pub fn set_up_remote(
     history: &History,
     setup: &Setup<'_>,
@@ -96,7 +96,7 @@ pub fn set_up_remote(
     if let (None, None, Some(theirs)) = (setup.address, &known, &found)
         && theirs.owner() != Owner::Store
     {
-        // Without a remote, this is about commits alone.
+        // Without a remote, only commits are set up.
         choose_branch(theirs, &checked_out(theirs, true)?, true)?;
         return exchange::exchange(history, Accept::default(), stop);
     }
@@ -122,7 +122,7 @@ pub fn set_up_remote(
         true => branch_for(&repository, &branches),
         false => checked_out(&repository, is_theirs)?,
     };
-    // Once it is sent, it cannot be called back.
+    // Sent commits cannot be called back.
     if is_new {
         let found = outgoing_secrets::leaks_in_history(history, &repository)?;
         if !found.is_empty() {
@@ -135,13 +135,13 @@ pub fn set_up_remote(
     }
     choose_branch(&repository, &branch, is_theirs)?;
     if let Some(before) = before {
-        // The commits seen there say nothing of the new remote.
+        // The commits seen at the old remote are not those of the new one.
         repository.keep_newest("refs/memdir/seen/", 0)?;
         repository.keep_newest("refs/memdir/remote/", 0)?;
         tracing::warn!("the remote was {}", without_credentials(&before));
     }
     write_down(history, &repository, setup, &address)?;
-    // Naming a remote asks for both histories together.
+    // Setting up a remote implies consent to merge both histories.
     let accept = Accept {
         other_history: true,
         ..Accept::default()
@@ -149,7 +149,7 @@ pub fn set_up_remote(
     exchange::exchange(history, accept, stop)
 }
 
-/// Notes the remote in the user's record and in the repository.
+/// Records the remote in the user's record and in the repository.
 fn write_down(
     history: &History,
     repository: &Repository,
@@ -176,6 +176,7 @@ fn write_down(
     Ok(repository.set("local", local)?)
 }
 
+/// Parses the address of `setup`, or else the `known` one.
 pub(in crate::engine) fn address(
     setup: &Setup<'_>,
     known: Option<&str>,
@@ -189,8 +190,8 @@ pub(in crate::engine) fn address(
         .map_err(|error| EngineError::Invalid(format!("{error}. {}", error.hint())))
 }
 
-/// The branch on which all machines meet: ours if the remote has it, else the one that it offers
-/// first, and ours where it has none.
+/// Returns the branch for all machines: the local one if the remote has it, else the remote's default
+/// branch, and the local one if the remote has none.
 fn branch_for(repository: &Repository, branches: &RemoteBranches) -> String {
     let ours = repository
         .checked_out()
@@ -201,7 +202,7 @@ fn branch_for(repository: &Repository, branches: &RemoteBranches) -> String {
     }
 }
 
-/// Has the store's commits go to `branch`.
+/// Sets the branch of the store's commits to `branch`.
 fn choose_branch(
     repository: &Repository,
     branch: &str,
@@ -222,7 +223,7 @@ fn choose_branch(
     Ok(())
 }
 
-/// Refuses a remote that is somebody's project, and says where else memories are.
+/// Refuses a remote with other files than memories, and warns of memories in other branches.
 fn check_branches(
     branches: &RemoteBranches,
     branch: &str,

@@ -1,6 +1,6 @@
-//! The texts and times of two histories, for planning their merge.
+//! Texts and times of two histories, for planning their merge.
 //!
-//! Promise: a walk through commits is made once for all memories, and only when a memory needs it.
+//! Promise: commits are walked once for all memories, and only if a memory needs it.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -13,30 +13,34 @@ use crate::files::tombstone_of;
 use crate::git;
 use crate::git::{Id, LastChanges, Repository};
 
-/// A merge's texts and times.
+/// Texts and times for the merge of two histories.
 pub(in crate::engine) struct CommitSources<'a> {
+    /// The repository.
     pub repository: &'a Repository,
+    /// Merge base of both histories.
     pub base: Option<Id>,
+    /// Newest local commit.
     pub head: Option<Id>,
+    /// Newest commit of the remote.
     pub tip: Id,
-    /// The words of both sides that memories were purged, by path.
+    /// Tombstones of both sides, by path.
     purged: BTreeMap<String, BTreeSet<Id>>,
     local: HistoryWalks<'a>,
     remote: HistoryWalks<'a>,
 }
 
-/// Results of walks through the commits of one side, as far as they were asked for.
+/// Results of walks through the commits of one side, each computed on first use.
 #[derive(Default)]
 struct HistoryWalks<'a> {
     last_changes: RefCell<Option<LastChanges<'a>>>,
-    /// Of files that share their name with one that was purged, by their names.
+    /// Texts of files that share their name with a purged one, by name.
     texts: OnceCell<HashMap<String, BTreeSet<Id>>>,
-    /// Where the newest commit holds each stem, live or forgotten, and what.
+    /// Path and text of each stem in the newest commit, live or forgotten.
     memories: OnceCell<HashMap<String, Lying>>,
 }
 
 impl<'a> CommitSources<'a> {
-    /// Of the histories that end at `head` and `tip`, and part at `base`.
+    /// Creates the sources of the histories that end at `head` and `tip`, with the merge base `base`.
     ///
     /// # Errors
     ///
@@ -63,7 +67,7 @@ impl<'a> CommitSources<'a> {
         })
     }
 
-    /// The newest commit of a side, and what was found in its commits.
+    /// Returns the newest commit of a side, and the results of its walks.
     fn side(&self, is_local: bool) -> (Id, &HistoryWalks<'a>) {
         match self.head.filter(|_| is_local) {
             Some(head) => (head, &self.local),
@@ -82,7 +86,7 @@ impl<'a> CommitSources<'a> {
         let side = if is_local { self.head } else { Some(self.tip) };
         let mut trees = git::trees(self.repository, side)?;
         let mut memories = HashMap::new();
-        // Of two that are called so, the live one counts.
+        // Of two with one stem, the live one counts.
         for folder in ["archive", "files"] {
             let all = trees.files_below(folder)?.into_iter();
             let all = all.filter(|(path, _)| path.ends_with(".md"));

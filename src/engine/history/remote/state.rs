@@ -1,4 +1,4 @@
-//! The state of the store and its remote, as the last attempt of any process found and noted it.
+//! State of the store's commits and its remote, as recorded by the last attempt of any process.
 
 use std::fmt::Write;
 
@@ -10,54 +10,55 @@ use crate::engine::history::{History, consent};
 use crate::git;
 use crate::git::{Id, Means, Network, Owner, Repository};
 
-/// Result of the last attempt to come into step.
+/// Result of the last synchronization.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SyncState {
-    /// When, in seconds since 1970.
+    /// Time in seconds since 1970.
     pub at: i64,
-    /// `in-step`, `paused`, `busy`, `failed`.
+    /// State: `in-step`, `paused`, `busy` or `failed`.
     pub state: String,
-    /// Why it is not in step.
+    /// Reason why it is not in step.
     pub reason: Option<String>,
-    /// When both were in step last.
+    /// Time in seconds since 1970 when both were in step last.
     pub in_step_at: Option<i64>,
 }
 
-/// The state of a store's commits.
+/// State of a store's commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitStatus {
-    /// Not at all: the reason.
+    /// Nothing is committed, with the reason.
     Off(String),
+    /// Changes are committed.
     On {
         branch: String,
         /// The newest commit and its time in seconds since 1970; `None` before the first.
         newest: Option<(String, i64)>,
-        /// The reason why the next one cannot be made.
+        /// Reason why the next commit cannot be made.
         obstacle: Option<String>,
         remote: Option<Box<RemoteStatus>>,
-        /// Why the remote that the settings name is not the store's.
+        /// Reason why the remote that the settings name is not the store's.
         note: Option<String>,
-        /// Memories that are not committed because of the credentials they hold.
+        /// Memories that are held back from commits.
         held_back: Vec<Quarantined>,
     },
 }
 
-/// The state of a store's remote.
+/// State of a store's remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteStatus {
-    /// Without anything secret.
+    /// Address without credentials.
     pub address: String,
-    /// By what it is reached, such as `git 2.47.3`.
+    /// Program that reaches it, such as `git 2.47.3`.
     pub means: String,
-    /// Number of commits that it does not have, as far as is known here.
+    /// Number of commits that it does not have, as known here.
     pub unsent: usize,
-    /// Result of the last attempt to come into step.
+    /// Result of the last synchronization.
     pub last: Option<SyncState>,
 }
 
 const TITLE: &str = "memdir sync 1";
 
-/// The state of this store's commits and of its remote. The remote is not asked.
+/// Returns the state of this store's commits and of its remote, without contacting the remote.
 ///
 /// # Errors
 ///
@@ -121,7 +122,7 @@ pub fn git_status(history: &History) -> Result<GitStatus, EngineError> {
     })
 }
 
-/// The reason why the remote that the settings name is not set up.
+/// Returns the reason why the remote that the settings name is not set up.
 fn failure_to_set_up(history: &History) -> Option<String> {
     history.git.as_ref()?.remote.as_ref()?;
     let reason = sync_state(history)?.reason?;
@@ -153,12 +154,13 @@ fn remote_status(
     })
 }
 
-/// Result of the last attempt to come into step; `None` if there was none.
+/// Returns the result of the last synchronization; `None` if there was none.
 pub fn sync_state(history: &History) -> Option<SyncState> {
     let (text, _) = crate::files::said(&history.live.state().join("sync-state"))?;
     SyncState::read(&text)
 }
 
+/// Records the result of a synchronization.
 pub(in crate::engine) fn note_sync(history: &History, exchanged: &Result<Exchanged, EngineError>) {
     let before = sync_state(history).unwrap_or_default();
     let (state, reason) = match exchanged {
@@ -183,7 +185,7 @@ pub(in crate::engine) fn note_sync(history: &History, exchanged: &Result<Exchang
         in_step_at,
     };
     let path = history.live.state().join("sync-state");
-    // It is for people who ask; the next attempt tells them.
+    // Only shown to users; the next attempt writes it again.
     let _ = crate::files::write_derived(&path, now.written().as_bytes());
 }
 

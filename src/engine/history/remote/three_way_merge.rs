@@ -1,8 +1,8 @@
 //! Plans the merge of two histories, from commits and texts alone.
 //!
-//! A memory is its stem, wherever it lies: moved here and edited there, it is moved and edited.
+//! A memory is identified by its stem in any folder: moved here and edited there, it is moved and edited.
 //! A change of one side is taken; changes of both are merged by meaning. A change wins over a deletion
-//! and over forgetting; nothing that only one side says is dropped.
+//! and over forgetting; no text of one side only is dropped.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ use crate::format::{
 use crate::git::{Id, PathChange};
 use crate::model::{Link, Stem};
 
-/// Plans how the local side takes in what the other one changed. Both lists of changes begin at
-/// what they come from together.
+/// Plans how the local side gets the other side's changes. Both lists of changes start at
+/// the merge base.
 pub(in crate::engine) fn plan(
     local: &[PathChange],
     remote: &[PathChange],
@@ -41,7 +41,7 @@ pub(in crate::engine) fn plan(
         }
         match MemoryVersions::of(stem, &ours, &theirs) {
             Some(memory) => memory.unite(stem, sources, &mut plan)?,
-            // Several files are called so: each is looked at for itself.
+            // Several files have this name: each is merged by itself.
             None => by_path(stem, &ours, &theirs, sources, &mut plan)?,
         }
     }
@@ -56,7 +56,7 @@ pub(in crate::engine) fn plan(
     Ok(plan)
 }
 
-/// Settings that can be read stay where the other side has broken them: the next commit mends them.
+/// Keeps readable settings if the other side has broken them: the next commit repairs them.
 fn keep_settings(sources: &dyn Sources, plan: &mut MergePlan) -> Result<(), EngineError> {
     let step = plan.steps.iter().position(|step| step.path == SETTINGS);
     let Some(at) = step else { return Ok(()) };
@@ -70,7 +70,7 @@ fn keep_settings(sources: &dyn Sources, plan: &mut MergePlan) -> Result<(), Engi
     Ok(())
 }
 
-/// Whether it is a word that a memory was purged: then nothing brings that back.
+/// Whether a change adds or changes a tombstone: then the memory is not brought back.
 fn is_tombstone(change: &PathChange) -> bool {
     change.path.starts_with("tombstones/") && change.after.is_some()
 }
@@ -78,7 +78,7 @@ fn is_tombstone(change: &PathChange) -> bool {
 /// Changes of the files of one name.
 type Changes<'a> = Vec<&'a PathChange>;
 
-/// Plans what becomes of purged files, and gives back the changes of all others: ours and theirs.
+/// Plans the steps of purged files, and returns the changes of all others: ours and theirs.
 fn without_purged<'a>(
     stem: &str,
     ours: &[&'a PathChange],
@@ -113,7 +113,7 @@ fn without_purged<'a>(
     Ok((ours, theirs))
 }
 
-/// Whether the tombstone of `stem` is about the file that a side changed.
+/// Whether the tombstone of `stem` applies to the file that a side changed.
 fn is_about(
     stem: &str,
     stone: &Tombstone,
@@ -126,14 +126,14 @@ fn is_about(
         return Ok(true);
     }
     if !stone.names_texts() {
-        // One of an older program is about what was there before.
+        // A tombstone of an older version applies to files that existed before.
         return Ok(is_new && change.before.is_some());
     }
     let texts = sources.texts(&change.path, is_local)?;
     Ok(texts.iter().any(|text| stone.names(&text.to_string())))
 }
 
-/// Where both sides left word, both words stay.
+/// Unites the tombstones of both sides.
 fn unite_words(
     ours: &[&PathChange],
     theirs: &[&PathChange],
@@ -156,7 +156,7 @@ fn unite_words(
     }
 }
 
-/// Takes every file of a purged memory away, and the word of it over.
+/// Removes every file of a purged memory, and takes over its tombstone.
 fn bury(ours: &[&PathChange], theirs: &[&PathChange], plan: &mut MergePlan) {
     let ours_at = |path: &str| ours.iter().find(|change| change.path == path);
     for change in ours {
@@ -184,7 +184,7 @@ fn bury(ours: &[&PathChange], theirs: &[&PathChange], plan: &mut MergePlan) {
     }
 }
 
-/// The changes by the file's name without its folders and its ending; journals have none.
+/// Groups the changes by file name without folders and ending; journals are left out.
 fn by_stem(changes: &[PathChange]) -> BTreeMap<&str, Vec<&PathChange>> {
     let mut stems: BTreeMap<&str, Vec<&PathChange>> = BTreeMap::new();
     let is_other = |change: &&PathChange| !is_below_journals(&change.path);
@@ -221,7 +221,7 @@ fn by_path(
     Ok(())
 }
 
-/// A memory in three states; `None` where it is not there.
+/// Three versions of a memory; `None` where it does not exist.
 struct MemoryVersions {
     base: Option<Lying>,
     local: Option<Lying>,
@@ -229,8 +229,8 @@ struct MemoryVersions {
 }
 
 impl MemoryVersions {
-    /// The states that the changes of both sides speak of; `None` if one of them has several files
-    /// of this name, or if each added one elsewhere, under a name that anybody may give.
+    /// Returns the versions that the changes of both sides give; `None` if a version has several files
+    /// of this name, or if each side added one in another folder, under a name that is no id.
     fn of(stem: &str, ours: &[&PathChange], theirs: &[&PathChange]) -> Option<MemoryVersions> {
         let mut base: Vec<Lying> = ours
             .iter()
@@ -245,8 +245,8 @@ impl MemoryVersions {
                 .iter()
                 .filter_map(|change| Some((change.path.clone(), change.after?)))
                 .collect();
-            // What a side does not speak of is there as it was: a file that came beside it is no
-            // later state of it.
+            // A file that a side did not change is there as it was: a file added beside it is no
+            // later version of it.
             files.extend(base.iter().filter(|(path, _)| !is_told(path)).cloned());
             (files.len() < 2).then(|| files.pop())
         };
@@ -307,8 +307,8 @@ impl MemoryVersions {
                     after = Id::of_text(bytes);
                 }
                 if let Some((aside, bytes)) = aside {
-                    // What was begun and not ended before may have put it there; what became of it
-                    // since counts.
+                    // An earlier, unfinished attempt may have put it there; its later changes
+                    // count.
                     if !sources.is_here(aside.as_str())? {
                         let folder = path.rsplit_once('/').map_or("files", |(folder, _)| folder);
                         let path = format!("{folder}/{aside}.md");
@@ -334,7 +334,7 @@ impl MemoryVersions {
         Ok(())
     }
 
-    /// The text of a memory of a pair that contradict each other, where one side decided for it and
+    /// Returns the text of a memory of a contradicting pair, if one side decided for it and
     /// the other one for the other memory: both stay, and contradict each other as before.
     fn contended(
         &self,
@@ -365,14 +365,14 @@ impl MemoryVersions {
         Ok(decided.then_some(base.1))
     }
 
-    /// Where the memory lies when both sides are taken together.
+    /// Returns the path of the merged memory.
     fn place<'a>(&'a self, local: &'a Lying, remote: &'a Lying) -> &'a str {
         let is_archived = |lying: &Lying| lying.0.starts_with("archive/");
         let Some(base) = &self.base else {
             return live_first(&local.0, &remote.0);
         };
         let is_changed = |lying: &Lying| lying.1 != base.1;
-        // Forgotten here and changed there: who changed it did not mean it to be forgotten.
+        // Forgotten on one side and changed on the other: the change wins.
         if is_archived(local) != is_archived(remote) {
             let (archived, live) = match is_archived(local) {
                 true => (local, remote),
@@ -438,11 +438,11 @@ impl MemoryVersions {
     }
 }
 
-/// Whether `one`, a text of the memory `stem`, names a memory that an earlier merge put aside, and
-/// that holds what `other` says: then the two are a pair already.
+/// Whether `one`, a text of the memory `stem`, links to a memory that an earlier merge put aside, and
+/// that holds the text `other`: then the two are a pair already.
 ///
-/// If that memory holds what both come from, `other` is a later version of it: it came to be where
-/// nobody knew yet that the text had been put aside. Then `plan` takes it there.
+/// If that memory holds the text of the merge base, `other` is a later version of it, from a side that
+/// had not put it aside yet. Then `plan` moves it there.
 fn known_conflict(
     stem: &Stem,
     one: &[u8],
@@ -477,8 +477,8 @@ fn known_conflict(
     Ok(false)
 }
 
-/// The live path of two, so that a forgotten memory never hides a live one; else the first by name, as on
-/// all machines.
+/// Returns the live path of two, so that a forgotten memory never hides a live one; else the first by
+/// name, as on all machines.
 fn live_first<'a>(one: &'a str, other: &'a str) -> &'a str {
     let order = |path: &str| path.starts_with("archive/");
     if (order(one), one) <= (order(other), other) {
@@ -488,7 +488,7 @@ fn live_first<'a>(one: &'a str, other: &'a str) -> &'a str {
     }
 }
 
-/// Whether `after` differs from `before` only in that it contradicts other memories no more.
+/// Whether `after` differs from `before` only in links of contradiction that were removed.
 fn is_decided(stem: &Stem, before: &[u8], after: &[u8]) -> bool {
     let read = |bytes: &[u8]| parse(stem, bytes, DateTime::UNIX_EPOCH);
     let (mut before, after) = (read(before), read(after));
@@ -497,9 +497,10 @@ fn is_decided(stem: &Stem, before: &[u8], after: &[u8]) -> bool {
     before.links.len() < count && before == after
 }
 
-/// The type of the links.
+/// Type of the links between contradicting memories.
 pub(in crate::engine) const RELATION: &str = "conflicts-with";
 
+/// Whether a link is one between contradicting memories.
 pub(in crate::engine) fn is_conflict(link: &Link) -> bool {
     link.relation.eq_ignore_ascii_case(RELATION)
 }

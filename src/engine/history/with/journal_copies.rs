@@ -1,8 +1,8 @@
 //! Journals of two stores: united line by line.
 //!
-//! Only one copy of a store writes a journal, and takes the uses out of it that it summed up. So what its owner has is
-//! the whole of it: lines that the owner took out must not come back from others, or uses would count
-//! twice.
+//! Only one copy of a store writes a journal, and removes the uses from it that it has summed up. So the
+//! owner's version is complete: lines that the owner removed must not come back from others, or uses would
+//! count twice.
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
@@ -13,18 +13,19 @@ use crate::engine::history::with::sources::TextSources;
 use crate::engine::write::journals::put_journal;
 use crate::format::unite_journals;
 
-/// A journal that is to say more.
+/// A journal to be extended.
 pub(in crate::engine) struct JournalUnion {
+    /// Path below the store's folder.
     pub path: String,
-    /// The common ancestor; empty where it is not known.
+    /// Common ancestor; empty if it is not known.
     base: Vec<u8>,
-    /// The other store's text.
+    /// Text of the other store.
     theirs: Vec<u8>,
     /// Whether only the other store writes it.
     is_theirs: bool,
 }
 
-/// The journals of which `source` has more than `target`.
+/// Returns the journals of which `source` has more lines than `target`.
 pub(in crate::engine) fn plan(
     target: &StoreContents,
     source: &StoreContents,
@@ -61,7 +62,7 @@ pub(in crate::engine) fn plan(
 }
 
 impl JournalUnion {
-    /// The new text of the journal, if its present text is `now`.
+    /// Returns the new text of the journal, if its present text is `now`.
     fn with(&self, now: Option<&[u8]>) -> Vec<u8> {
         match now {
             None => self.theirs.clone(),
@@ -73,7 +74,7 @@ impl JournalUnion {
     }
 }
 
-/// Has a journal say what both stores say; `Ok(false)` if it is no file, or never at rest.
+/// Writes the union of both stores' journals; `Ok(false)` if it is no file, or changes all the time.
 pub(in crate::engine) fn unite_journal(
     history: &History,
     unite: &JournalUnion,

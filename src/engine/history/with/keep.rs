@@ -1,7 +1,7 @@
-//! Forgets in one store the memories whose files are gone from the other one and that nobody purged.
+//! Forgets in one store the memories whose files are gone from the other one without a purge.
 //!
-//! Promises: a file that is gone without a word may be lost as well as deleted. So its text goes to
-//! the archive, or stays where it is; only a tombstone takes a text away.
+//! Promises: a missing file may be lost as well as deleted. So its text moves to
+//! the archive, or stays where it is; only a tombstone removes a text.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -12,11 +12,11 @@ use crate::engine::history::with::side::{Files, Found};
 use crate::git::Id;
 use crate::model::Stem;
 
-/// The reason in the journal for forgetting such a memory.
+/// Reason in the journal for forgetting such a memory.
 pub(in crate::engine) const WHY: &str = "sync --with: its file was gone from the other store";
 
-/// The files, with their texts, that `plan` would take from `local` for good though nobody purged
-/// them.
+/// Returns the files, with their texts, that `plan` would remove from `local` for good though they were
+/// not purged.
 pub(in crate::engine) fn lost(
     plan: &MergePlan,
     local: &Files,
@@ -47,8 +47,8 @@ pub(in crate::engine) fn lost(
     Ok(lost)
 }
 
-/// Has `plan` move what it would take away to the archive; where the archive has another one of
-/// that name, it stays. The stems of what is deleted so.
+/// Changes `plan` to archive these files instead; if the archive has another file of
+/// that name, the file stays. Returns the stems of the archived memories.
 pub(in crate::engine) fn keep(
     plan: &mut MergePlan,
     local: &Files,
@@ -69,7 +69,7 @@ pub(in crate::engine) fn keep(
     Ok(deleted)
 }
 
-/// Has `plan` put a text into the archive.
+/// Adds a step to `plan` that puts a text into the archive.
 pub(in crate::engine) fn archive(plan: &mut MergePlan, path: String, id: Id) {
     if plan.steps.iter().any(|step| step.path == path) {
         return;
@@ -77,13 +77,13 @@ pub(in crate::engine) fn archive(plan: &mut MergePlan, path: String, id: Id) {
     plan.steps.push(MergeStep::taken(&path, None, Some(id)));
 }
 
-/// Where a live memory lies once it is forgotten.
+/// Returns the path of a live memory once it is forgotten.
 pub(in crate::engine) fn archived(path: &str) -> Option<String> {
     let name = path.strip_prefix("files/")?;
     Some(format!("archive/{name}"))
 }
 
-/// Whether either side says that this text was purged.
+/// Whether a tombstone of either side names this text.
 fn is_purged(stem: &str, text: Id, sources: &dyn Sources) -> Result<bool, EngineError> {
     let is_about = |stone: crate::format::Tombstone| {
         Stem::parse(stem).is_some() || !stone.names_texts() || stone.names(&text.to_string())
@@ -91,7 +91,7 @@ fn is_purged(stem: &str, text: Id, sources: &dyn Sources) -> Result<bool, Engine
     Ok(sources.tombstone(stem)?.is_some_and(is_about))
 }
 
-/// The state of `files` after `plan`.
+/// Returns the state of `files` after `plan`.
 pub(in crate::engine) fn carried_out(files: &Files, plan: &MergePlan) -> Files {
     let mut after = files.clone();
     for step in &plan.steps {

@@ -1,11 +1,11 @@
-//! Two stores on one machine come into step: a stick, a folder of a sync service.
+//! Synchronizes two stores on one machine, such as a USB stick or a folder of a sync service.
 //!
-//! Both folders are looked at (`side`), and what differs from what was in common (`record`) goes
-//! into the same plan as two histories (`three_way_merge`). It is carried out here, noted, then
-//! there, noted in both. Texts that were merged are noted before they are written, because a run
-//! that was killed would merge them again. A file that one side holds no more goes to the archive
+//! Both folders are read (`side`), and the differences from the last common state (`record`) are
+//! planned as those of two histories (`three_way_merge`). The plan is carried out and recorded here,
+//! then there, recorded in both. Merged texts are recorded before they are written, because a run
+//! after a kill would merge them again. A file that is missing on one side moves to the archive
 //! of the other one (`keep`), with the reason in the journal: it may be lost as well as deleted.
-//! Only a tombstone takes a text away.
+//! Only a tombstone removes a text.
 
 pub(in crate::engine) mod journal_copies;
 pub(in crate::engine) mod keep;

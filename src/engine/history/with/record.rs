@@ -1,13 +1,13 @@
-//! Notes in both stores the state that they had in common last, so that a later run knows which side
+//! Records in both stores their last common state, so that a later run can tell which side
 //! changed a memory.
 //!
-//! Promises: a note counts only where it is certain that it is about these two stores. A deletion is
-//! taken over on its word, so a copy of a store, or another stick in the same place, must not pass for
-//! the one that was seen. Without a note nothing is taken for deleted. Losing one costs no memory.
+//! Promises: a record counts only if it is certainly about these two stores. Deletions are
+//! derived from it, so a copy of a store, or another stick in the same place, must not pass for
+//! the recorded one. Without a record no file counts as deleted. Losing one costs no memory.
 //!
-//! A note that both stores have carries a token, drawn anew each time. One whose token the other
-//! store has, or had just before, was in common. A store that was only read from cannot carry one:
-//! then it must be the same folder, by path, number and birth.
+//! A record in both stores has a token, drawn anew each time. If the other
+//! store has the same token, or had it just before, the record counts. A store that was only read from
+//! has no record: then it must be the same folder, by path, inode and creation time.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,40 +21,42 @@ use crate::engine::history::with::side::{StoreContents, WITH};
 use crate::files::{FilesError, STATE_FOLDER, Storage, Store};
 use crate::git::Id;
 
-/// Files that were in common, by their paths below the store's folder.
+/// Texts in common, by path below the store's folder.
 pub(in crate::engine) type Base = BTreeMap<String, Id>;
 
-/// A note, as it is written.
+/// A record, as it is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::engine) struct SyncNote {
     version: u32,
     token: String,
-    /// The token of the note before this one.
+    /// Token of the record before this one.
     before: String,
     base: BTreeMap<String, String>,
-    /// Texts that a run put together, which may have been killed after it.
+    /// Texts that a run merged, which may have been killed after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pending: Vec<PendingText>,
 }
 
-/// A text that is made of both sides: where it lies, the other side is in it already.
+/// A text merged from both sides: if its file exists, the other side is merged already.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::engine) struct PendingText {
-    /// Whether it is put into the other store.
+    /// Whether it is written to the other store.
     pub there: bool,
+    /// Path below the store's folder.
     pub path: String,
+    /// Text id.
     pub id: String,
-    /// The files of this memory on the side it was taken from.
+    /// Files of this memory on the side that it was taken from.
     pub of: BTreeMap<String, String>,
 }
 
-/// The notes of two stores about each other.
+/// Records of two stores about each other.
 pub(in crate::engine) struct SyncNotes<'a> {
     here: &'a Path,
     there: &'a Path,
-    /// The id of each in the other's notes; `None` where nothing was noted yet.
+    /// Id of each store in the other's records; `None` if nothing was recorded yet.
     ids: [Option<String>; 2],
-    /// Such a one is kept here alone.
+    /// Path of the record that only this store has.
     one_way: PathBuf,
     one_way_note: Option<SyncNote>,
     ours: Option<SyncNote>,
@@ -63,10 +65,11 @@ pub(in crate::engine) struct SyncNotes<'a> {
 
 const VERSION: u32 = 1;
 
-/// A note of a million memories is not as long.
+/// Maximum size of a record in bytes: more than one of a million memories.
 const LONGEST: u64 = 256 << 20;
 
 impl<'a> SyncNotes<'a> {
+    /// Reads the records of both stores.
     pub fn read(here: &'a Path, there: &'a Path) -> Result<SyncNotes<'a>, EngineError> {
         let ids = [own_id(here)?, own_id(there)?];
         let note = |root: &Path, id: &Option<String>| match id {
@@ -85,13 +88,13 @@ impl<'a> SyncNotes<'a> {
         })
     }
 
-    /// The token of the other store's note about this one.
+    /// Returns the token of the other store's record about this one.
     fn their_token(&self) -> String {
         let token = self.theirs.as_ref().map(|note| note.token.clone());
         token.unwrap_or_default()
     }
 
-    /// The note that counts, if one does.
+    /// Returns the record that counts, if one does.
     fn counting(&self) -> Option<&SyncNote> {
         if let Some(note) = &self.one_way_note
             && note.token == self.their_token()
@@ -105,8 +108,8 @@ impl<'a> SyncNotes<'a> {
         (ours.before == theirs.token).then_some(theirs)
     }
 
-    /// The common state, as far as one of the two still has a file of that name: other entries of a
-    /// note that came with a store are of no use.
+    /// Returns the common state, limited to names of which one of the two still has a file: other entries
+    /// of a record that came with a store are useless.
     pub fn base(&self, here: &StoreContents, there: &StoreContents) -> Base {
         let Some(note) = self.counting() else {
             return Base::new();
@@ -131,8 +134,8 @@ impl<'a> SyncNotes<'a> {
         base
     }
 
-    /// Notes `pending` texts before they are put in place, or `base` afterwards, where nothing is
-    /// written into the other store, or not yet.
+    /// Records `pending` texts before they are written, or `base` afterwards, where nothing is
+    /// written to the other store, or not yet.
     pub fn write_here(
         &mut self,
         base: &Base,
@@ -152,7 +155,7 @@ impl<'a> SyncNotes<'a> {
         Ok(())
     }
 
-    /// Notes in both what they have in common.
+    /// Records the common state in both stores.
     pub fn write_both(&mut self, base: &Base) -> Result<(), EngineError> {
         let is_noted = self.ours.is_some()
             && self.ours == self.theirs
@@ -188,7 +191,7 @@ impl<'a> SyncNotes<'a> {
         Ok(())
     }
 
-    /// The token that both have, for whoever is killed before both have the next one.
+    /// Returns the token that both have, for a run that is killed before both have the next one.
     fn counting_token(&self) -> String {
         match (&self.ours, &self.theirs) {
             (Some(ours), Some(theirs)) if ours.token == theirs.token => ours.token.clone(),
@@ -198,7 +201,7 @@ impl<'a> SyncNotes<'a> {
     }
 }
 
-/// The id of a store in the notes of others.
+/// Returns the id of a store in the records of others.
 fn own_id(root: &Path) -> Result<Option<String>, EngineError> {
     let Some(bytes) = bytes_at(root, &format!("{WITH}/id"))? else {
         return Ok(None);
@@ -217,7 +220,7 @@ fn make_id(root: &Path, known: &Option<String>) -> Result<String, EngineError> {
     Ok(id)
 }
 
-/// Tells the folder of a store from every other one, as far as the system can.
+/// Returns a hash that identifies the folder of a store, as far as the system can.
 fn identity(root: &Path) -> u128 {
     let path = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let files = crate::files::notes_around(root).map_or_else(|| root.join("files"), Path::to_owned);
@@ -243,7 +246,7 @@ fn note_at(root: &Path, path: &str) -> Result<Option<SyncNote>, EngineError> {
     let Some(bytes) = bytes_at(root, path)? else {
         return Ok(None);
     };
-    // One that is torn, or of a later version, says nothing.
+    // A torn record, or one of a later version, is ignored.
     let note: Option<SyncNote> = serde_json::from_slice(&bytes).ok();
     Ok(note.filter(|note| note.version == VERSION))
 }
@@ -283,6 +286,7 @@ fn parsed(base: &BTreeMap<String, String>) -> Base {
     base.iter().filter_map(one).collect()
 }
 
+/// Returns the state with its text ids written out.
 pub(in crate::engine) fn written(base: &Base) -> BTreeMap<String, String> {
     let one = |(path, id): (&String, &Id)| (path.clone(), id.to_string());
     base.iter().map(one).collect()

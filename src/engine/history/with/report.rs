@@ -7,12 +7,12 @@ use crate::engine::history::commits::deletions::is_memory;
 use crate::engine::history::merge_plan::{MergePlan, MergeStep, stem_of_path};
 use crate::engine::history::with::side::Files;
 
-/// Which of two stores takes in what the other one has.
+/// Store that gets the other one's changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// This one.
+    /// This store.
     Pull,
-    /// The other one.
+    /// The other store.
     Push,
     /// Both.
     Merge,
@@ -21,54 +21,59 @@ pub enum Direction {
 /// Options of a sync between two stores.
 #[derive(Debug, Clone, Copy)]
 pub struct With<'a> {
-    /// The other store.
+    /// Folder of the other store.
     pub folder: &'a Path,
+    /// Direction of the changes.
     pub direction: Direction,
-    /// Only say what would be done.
+    /// Whether to only return what would be done.
     pub dry_run: bool,
-    /// That more than a fifth of the memories, or all, go from a store.
+    /// Whether more than a fifth of the memories, or all, may be deleted from a store.
     pub accept_deletions: bool,
 }
 
-/// The changes that a sync made in two stores.
+/// Changes that a sync made in two stores.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WithReport {
+    /// Whether nothing was written.
     pub dry_run: bool,
     /// Changes of this store.
     pub here: Taken,
-    /// Changes of the other one.
+    /// Changes of the other store.
     pub there: Taken,
-    /// Files that neither takes from the other.
+    /// Files that were not exchanged.
     pub skipped: Vec<Skipped>,
 }
 
-/// The changes of one store.
+/// Changes of one store.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Taken {
-    /// Paths of memories that came, or came back, or are now as the other store has them.
+    /// Paths of memories that are new, restored, or updated from the other store.
     pub came: Vec<String>,
-    /// Stems of memories that both changed, and that hold the changes of both.
+    /// Stems of memories that both changed, and that were merged.
     pub united: Vec<String>,
     /// Stems of memories that were forgotten, or whose files were gone.
     pub forgotten: Vec<String>,
     /// Stems of memories that were purged.
     pub removed: Vec<String>,
-    /// Stems of memories that both changed in ways that exclude each other: each is two now.
+    /// Stems of memories that both changed in conflicting ways: each is two now.
     pub conflicts: Vec<String>,
-    /// Number of journals that are longer now.
+    /// Number of journals that got more lines.
     pub journals: usize,
 }
 
-/// A file that no other store takes.
+/// A file that is not exchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
+    /// Whether it is in this store.
     pub is_here: bool,
+    /// Path below the store's folder.
     pub path: String,
+    /// Reason why it was skipped.
     pub reason: String,
 }
 
 impl WithReport {
-    /// As the other store tells it.
+    /// Returns the report as seen from the other store.
     pub(in crate::engine) fn turned(mut self) -> WithReport {
         std::mem::swap(&mut self.here, &mut self.there);
         for skipped in &mut self.skipped {
@@ -84,7 +89,7 @@ impl WithReport {
 }
 
 impl Taken {
-    /// The changes that `plan` makes in `files`.
+    /// Returns the changes that `plan` makes in `files`.
     pub(in crate::engine) fn of(plan: &MergePlan, files: &Files, journals: usize) -> Taken {
         let mut taken = Taken {
             conflicts: plan.conflicts.clone(),
@@ -114,7 +119,7 @@ impl Taken {
                 Some(path) if is_archived(&path) && was_live => {
                     taken.forgotten.push(stem.to_owned());
                 }
-                // One that is put aside is told with the memory that it contradicts.
+                // One that is put aside is reported with the memory that it contradicts.
                 Some(_) if after.is_some_and(|step| step.text.is_some()) => {
                     taken
                         .united

@@ -1,7 +1,7 @@
-//! The contents of a store at one moment, as far as another store takes them.
+//! Contents of a store at one moment, as far as another store takes them.
 //!
-//! Promises: no link is followed, and what git would not carry to another machine (names, depth,
-//! size, conflict markers) is left out and told. Nothing is written.
+//! Promises: no link is followed, and files that git would not carry to another machine (names, depth,
+//! size, conflict markers) are left out and reported. Nothing is written.
 
 use crate::engine::error::EngineError;
 use crate::engine::history::merge_plan::stem_of_path;
@@ -13,28 +13,31 @@ use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-/// A file, as it was when it was looked at.
+/// A file, as it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine) struct Found {
+    /// Text id.
     pub id: Id,
-    /// When it was changed, in seconds since 1970.
+    /// Modification time in seconds since 1970.
     pub at: i64,
 }
 
 /// Files by their paths below the store's folder.
 pub(in crate::engine) type Files = BTreeMap<String, Found>;
 
-/// One store.
+/// Contents of one store.
 pub(in crate::engine) struct StoreContents {
+    /// The store.
     pub store: Store,
-    /// Memories, live and forgotten, and the words of those that were purged.
+    /// Memories, live and forgotten, and tombstones.
     pub files: Files,
-    /// Where each text lay when it was looked at.
+    /// Paths of each text.
     paths: HashMap<Id, Vec<String>>,
+    /// Text of each journal, by path.
     pub journals: BTreeMap<String, Id>,
-    /// The paths of the journals that only this store writes.
+    /// Paths of the journals that only this store writes.
     pub own_journals: Vec<String>,
-    /// Files that no other store takes, with the reason.
+    /// Files that are not exchanged, with the reasons.
     pub skipped: Vec<(String, String)>,
 }
 
@@ -48,10 +51,10 @@ const FOLDERS: [&str; 6] = [
     WITH,
 ];
 
-/// Where it is noted what stores had in common.
+/// Folder with the records of states in common with other stores.
 pub(in crate::engine) const WITH: &str = ".memdir/with";
 
-/// Fails unless the folder is a store whose parts are folders of its own.
+/// Fails unless the folder is a store whose parts are real folders.
 pub(in crate::engine) fn check_store(root: &Path) -> Result<(), EngineError> {
     for folder in FOLDERS {
         let path = root.join(folder);
@@ -70,7 +73,7 @@ pub(in crate::engine) fn check_store(root: &Path) -> Result<(), EngineError> {
 }
 
 impl StoreContents {
-    /// Looks at `store`, whose folders are followed through no link.
+    /// Reads `store`, following no link.
     pub fn look(store: Store) -> Result<StoreContents, EngineError> {
         let mut side = StoreContents {
             own_journals: StoreContents::own_journals(store.root(), store.state()),
@@ -99,7 +102,7 @@ impl StoreContents {
         Ok(side)
     }
 
-    /// The paths of the journals that only the store at `root` writes.
+    /// Returns the paths of the journals that only the store at `root` writes.
     pub fn own_journals(root: &Path, state: &Path) -> Vec<String> {
         let names = JournalFolder::new(root, state).own_names().into_iter();
         names
@@ -107,12 +110,12 @@ impl StoreContents {
             .collect()
     }
 
-    /// Where a text lay when it was looked at.
+    /// Returns the paths of a text.
     pub fn paths_of(&self, text: Id) -> &[String] {
         self.paths.get(&text).map_or(&[], Vec::as_slice)
     }
 
-    /// Looks at the journals, which grow.
+    /// Reads the journals again, as they grow.
     pub fn look_at_journals(&mut self) -> Result<(), EngineError> {
         self.journals.clear();
         let journals = self.store.journals()?.unwrap_or_default();
@@ -124,7 +127,7 @@ impl StoreContents {
         Ok(())
     }
 
-    /// Whether it holds anything at `path`.
+    /// Whether it has a file at `path`.
     pub fn holds(&self, path: &str) -> bool {
         self.files.contains_key(path) || self.journals.contains_key(path)
     }
@@ -170,7 +173,7 @@ impl StoreContents {
         Ok(())
     }
 
-    /// A file beside the memories; `None` if it is not taken.
+    /// Returns the text of a file beside the memories; `None` if it is not exchanged.
     fn look_beside(&mut self, path: &str) -> Result<Option<Id>, EngineError> {
         let Some(version) = self.store.version_at(path)? else {
             return Ok(None);
@@ -182,12 +185,12 @@ impl StoreContents {
         Ok(Some(Id::of_text(&version.bytes)))
     }
 
-    /// The text of the file at `path`; `None` if it is gone.
+    /// Returns the text of the file at `path`; `None` if it is gone.
     pub fn text(&self, path: &str) -> Result<Option<Vec<u8>>, EngineError> {
         Ok(self.store.version_at(path)?.map(|version| version.bytes))
     }
 
-    /// The stems of what is not taken: nothing is said of them.
+    /// Returns the stems of files that are not exchanged: they are left out of the plan.
     pub fn skipped_stems(&self) -> BTreeSet<String> {
         let stems = self.skipped.iter();
         stems

@@ -1,4 +1,4 @@
-//! Where texts, and what is said of stems, are found in two folders.
+//! Sources of texts, and of facts about stems, in two folders.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -13,18 +13,20 @@ use crate::engine::write::tombstones::texts_since_added;
 use crate::files::tombstone_of;
 use crate::git::{Honoured, Id, PathChange, Repository};
 
-/// Where texts are found.
+/// Sources of texts.
 pub(in crate::engine) struct TextSources<'a> {
+    /// Contents of this store.
     pub here: &'a StoreContents,
+    /// Contents of the other store.
     pub there: &'a StoreContents,
-    /// Those that are still to be written.
+    /// Texts that are still to be written.
     pub new: HashMap<Id, Vec<u8>>,
-    /// Histories that may hold earlier ones.
+    /// Repositories that may hold earlier texts.
     pub repositories: &'a [Repository],
 }
 
 impl TextSources<'_> {
-    /// A text that some commit holds.
+    /// Returns a text that some commit holds.
     pub fn committed(&self, id: Id) -> Option<Vec<u8>> {
         self.repositories
             .iter()
@@ -32,7 +34,7 @@ impl TextSources<'_> {
     }
 }
 
-/// The repositories of stores that memdir made already: looking at one writes nothing.
+/// Returns the repositories of stores that memdir has made already; writes nothing.
 pub(in crate::engine) fn repositories(roots: [&Path; 2]) -> Vec<Repository> {
     roots
         .into_iter()
@@ -41,7 +43,7 @@ pub(in crate::engine) fn repositories(roots: [&Path; 2]) -> Vec<Repository> {
         .collect()
 }
 
-/// A text by what git calls it, if a file still holds it.
+/// Returns a text by its git id, if a file still holds it.
 pub(in crate::engine) fn find_text(
     id: Id,
     sides: [&StoreContents; 2],
@@ -62,11 +64,11 @@ pub(in crate::engine) fn find_text(
     Ok(None)
 }
 
-/// The texts and times of two folders, for planning their merge.
+/// Texts and times of two folders, for planning their merge.
 pub(in crate::engine) struct FolderSources<'a> {
     local: &'a Files,
     remote: &'a Files,
-    /// The stems of each of them, in the same order.
+    /// Facts about the stems of each folder, in the same order.
     stems: [HashMap<&'a str, Stemmed>; 2],
     texts: &'a TextSources<'a>,
 }
@@ -75,11 +77,12 @@ pub(in crate::engine) struct FolderSources<'a> {
 #[derive(Default)]
 struct Stemmed {
     is_memory: bool,
-    /// When one of them was last changed, in seconds since 1970.
+    /// Time in seconds since 1970 when one of them was last changed.
     at: i64,
 }
 
 impl<'a> FolderSources<'a> {
+    /// Creates the sources of two folders.
     pub fn new([local, remote]: [&'a Files; 2], texts: &'a TextSources<'a>) -> FolderSources<'a> {
         let stems = [local, remote].map(|files| {
             let mut stems: HashMap<&str, Stemmed> = HashMap::new();
@@ -98,7 +101,7 @@ impl<'a> FolderSources<'a> {
         }
     }
 
-    /// Plans how the first take in what the others hold, as a sync by git does.
+    /// Plans how the first folder gets the second one's changes, as a sync by git does.
     pub fn plan(&self, base: &Base, skipped: &BTreeSet<String>) -> Result<MergePlan, EngineError> {
         let changes = |files: &Files| changes(base, files, skipped);
         three_way_merge::plan(&changes(self.local), &changes(self.remote), self)
@@ -158,11 +161,12 @@ impl Sources for FolderSources<'_> {
     }
 }
 
+/// Whether the stem of `path` is left out.
 pub(in crate::engine) fn is_skipped(path: &str, skipped: &BTreeSet<String>) -> bool {
     skipped.contains(stem_of_path(path))
 }
 
-/// The changes from the common state `base` to `files`.
+/// Returns the changes from the common state `base` to `files`.
 pub(in crate::engine) fn changes(
     base: &Base,
     files: &Files,
@@ -172,7 +176,7 @@ pub(in crate::engine) fn changes(
     let change = |path: &String| {
         let before = base.get(path).copied();
         let after = files.get(path).map(|found| found.id);
-        // Nobody takes the word back that a memory was purged.
+        // A tombstone is never taken back.
         let is_unsaid = after.is_none() && !is_memory(path);
         (before != after && !is_unsaid && !is_skipped(path, skipped)).then(|| PathChange {
             path: path.clone(),

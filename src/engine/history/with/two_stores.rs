@@ -1,14 +1,14 @@
-//! Brings this store and another one on this machine, or on a stick, into step, without git.
+//! Synchronizes this store with another one on this machine, or on a stick, without git.
 //!
 //! Promises: the rules are those of a sync by git (`three_way_merge`): a memory that only one side changed is
-//! taken, what both changed is merged by meaning, what excludes each other becomes two memories, a
-//! purged one is not brought back. What was in common is noted (`record`); without that note nothing is
-//! taken for deleted, and what is deleted goes to the archive (`keep`). Files are written as any edit writes them; a run that was killed is ended by the
-//! next one. Settings are each store's own. The other store is somebody else's: no link in it is
-//! followed, and what git would not carry is passed over (`side`).
+//! taken, changes of both are merged by meaning, conflicting ones become two memories, a
+//! purged one is not brought back. The common state is recorded (`record`); without that record no file
+//! counts as deleted, and deleted memories move to the archive (`keep`). Files are written as any edit
+//! writes them; a run that was killed is finished by the next one. Each store has its own settings. The other
+//! store is not trusted: no link in it is followed, and files that git would not carry are skipped (`side`).
 //!
-//! By hand and not through a bare repository: the two histories often have no commit in common, or one
-//! from before what was in common last, so that git brings back what was forgotten; and a store on a
+//! It does not use a bare repository: the two histories often have no commit in common, or one
+//! from before the last common state, so that git would bring back forgotten memories; and a store on a
 //! stick may have no repository.
 
 use crate::engine::error::EngineError;
@@ -35,21 +35,21 @@ use std::path::Path;
 /// Maximum number of attempts while files change.
 const ROUNDS: usize = 5;
 
-/// The changes to make in one of the two stores.
+/// Changes to make in one of the two stores.
 struct StoreTask {
     plan: MergePlan,
     journals: Vec<journal_copies::JournalUnion>,
-    /// Stems of memories that are forgotten because the other side holds them no more.
+    /// Stems of memories that are forgotten because the other side lacks their files.
     deleted: BTreeSet<String>,
 }
 
-/// Brings this store and the one at `with.folder` into step. `other` is that store opened, and
-/// needed where it is written.
+/// Synchronizes this store with the one at `with.folder`. `other` is that store opened, and
+/// needed if it is written.
 ///
 /// # Errors
 ///
-/// Fails if the folder is no store or this one, if a side that is to be written can only be read,
-/// if memories would go in mass unasked, or if something changes all the time.
+/// Fails if the folder is no store or this one, if a side that is to be written is read-only,
+/// if too many memories would be deleted, or if files change all the time.
 pub fn sync_with(
     history: &History,
     with: &With<'_>,
@@ -68,7 +68,7 @@ pub fn sync_with(
     if with.dry_run {
         return Ok(look_with(history, with)?.report(with));
     }
-    // One that can only be read notes nothing: the other one does, as whoever takes in.
+    // A read-only store records nothing: the other one does, as in a pull.
     if let (true, Direction::Push, Some(other)) =
         (history.live.is_read_only(), with.direction, other)
     {
@@ -89,7 +89,7 @@ pub fn sync_with(
         (_, None) => return Err(EngineError::ReadOnly(there.to_owned())),
     };
     let _alone = lock_with(history, other)?;
-    // What waits belongs to other commits, and is what a later merge begins at.
+    // Pending changes belong to other commits, and a later merge starts from them.
     for store in [Some(history), other].into_iter().flatten() {
         if !leader::is_led(&store.live) {
             commit::commit_everything(store)?;
@@ -113,7 +113,7 @@ pub fn sync_with(
     )))
 }
 
-/// Commits what came; what cannot be now waits for the next commit.
+/// Commits the changes; what cannot be committed now waits for the next commit.
 fn commit_brought(history: &History, report: &WithReport) {
     if report.is_in_step() || leader::is_led(&history.live) {
         return;
@@ -124,7 +124,7 @@ fn commit_brought(history: &History, report: &WithReport) {
     }
 }
 
-/// Lets nobody else bring one of the stores into step with another meanwhile. Both orders of
+/// Locks the stores against other syncs with stores. Both orders of
 /// calling take the locks in one order.
 fn lock_with(history: &History, other: Option<&History>) -> Result<Vec<Lock>, EngineError> {
     let mut folders: Vec<_> = [Some(history), other]
@@ -141,7 +141,7 @@ fn lock_with(history: &History, other: Option<&History>) -> Result<Vec<Lock>, En
     folders.iter().map(lock).collect()
 }
 
-/// Looks at both stores and plans what is to be done.
+/// Reads both stores and plans the changes.
 fn look_with<'a>(history: &'a History, with: &With<'a>) -> Result<Look<'a>, EngineError> {
     let own = history
         .live
@@ -194,7 +194,7 @@ fn look_with<'a>(history: &'a History, with: &With<'a>) -> Result<Look<'a>, Engi
     }
 }
 
-/// Does what was planned; the path that stands in the way, if there is one.
+/// Carries out the plan; returns the path that blocks it, if there is one.
 fn carry_out_with(
     history: &History,
     with: &With<'_>,
@@ -235,8 +235,8 @@ fn carry_out_with(
     Ok(None)
 }
 
-/// Notes why memories are to be forgotten, in the journal that this store writes; the other one
-/// takes that along.
+/// Records why memories are to be forgotten, in the journal that this store writes; the other one
+/// gets a copy.
 fn record_deleted(history: &History, look: &mut Look<'_>) -> Result<(), EngineError> {
     let tasks = [&look.for_here, &look.for_there];
     let stems = tasks.into_iter().flatten().flat_map(|task| &task.deleted);
@@ -266,8 +266,8 @@ fn record_deleted(history: &History, look: &mut Look<'_>) -> Result<(), EngineEr
     Ok(())
 }
 
-/// Does a task on this store, whose texts come from it, the other one and `new`; the path that
-/// stands in the way, if there is one.
+/// Carries out a task on this store, with texts from it, the other one and `new`; returns the path that
+/// blocks it, if there is one.
 fn apply_with(
     history: &History,
     task: &StoreTask,
@@ -315,15 +315,15 @@ fn apply_with(
     Ok(None)
 }
 
-/// Both stores at one moment, and what is to be done.
+/// Both stores at one moment, and the planned changes.
 struct Look<'a> {
     here: StoreContents,
     there: StoreContents,
     notes: SyncNotes<'a>,
     base: Base,
-    /// Stems of which nothing is said.
+    /// Stems that are left out of the plan.
     skipped: BTreeSet<String>,
-    /// The files of this store once it has taken in the other one's.
+    /// Files of this store once it has the other one's changes.
     after: Files,
     for_here: Option<StoreTask>,
     for_there: Option<StoreTask>,
@@ -354,7 +354,7 @@ impl Look<'_> {
     }
 }
 
-/// The changes to make in both stores, and the files of this one afterwards.
+/// Changes to make in both stores, and the files of this one afterwards.
 struct Plans {
     after: Files,
     for_here: Option<StoreTask>,
@@ -362,7 +362,7 @@ struct Plans {
 }
 
 impl Plans {
-    /// Paths that would be written through a link, and whether in this store.
+    /// Returns the paths that would be written through a link, and whether each is in this store.
     fn behind_links(&self, [here, there]: [&Path; 2]) -> Vec<(String, bool)> {
         let mut found = Vec::new();
         for (task, root, is_here) in [
@@ -398,7 +398,7 @@ fn plans(
         let (mut plan, deleted) = planned(files, base, skipped, &texts)?;
         common = in_common(there, skipped, base);
         if with.direction == Direction::Merge {
-            // What was deleted here is forgotten in both, and so comes here from there.
+            // Memories deleted here are forgotten in both, and so come here from there.
             let after = carried_out(&here.files, &plan);
             let both = FolderSources::new([&there.files, &after], &texts);
             let sent = both.plan(&common, skipped)?;
@@ -442,8 +442,8 @@ fn plans(
     Ok(plans)
 }
 
-/// Plans how the first files take in what the others hold, where `base` was in common; with the
-/// stems of memories that are forgotten because the others hold them no more.
+/// Plans how the first files get the changes of the second ones, with the common state `base`; returns
+/// with it the stems of memories that are forgotten because the others lack their files.
 fn planned(
     files: [&Files; 2],
     base: &Base,
@@ -456,14 +456,14 @@ fn planned(
     Ok((plan, deleted))
 }
 
-/// The entries of `base` for memories that this run skips.
+/// Returns the entries of `base` for memories that this run skips.
 fn kept(base: &Base, skipped: &BTreeSet<String>) -> Base {
     let mut kept = base.clone();
     kept.retain(|path, _| is_skipped(path, skipped));
     kept
 }
 
-/// The common state with `side` once all it holds was taken in.
+/// Returns the common state with `side` once all its files were taken.
 fn in_common(side: &StoreContents, skipped: &BTreeSet<String>, base: &Base) -> Base {
     let mut common = kept(base, skipped);
     let files = side.files.iter();
@@ -480,7 +480,7 @@ fn new_texts(plan: &MergePlan) -> HashMap<Id, Vec<u8>> {
         .collect()
 }
 
-/// The texts of `plan` that are made of both sides: where they lie, `source` was taken in.
+/// Returns the texts of `plan` that are merged from both sides: if written, `source` is merged already.
 fn pending(plan: &MergePlan, source: &Files, there: bool) -> Vec<PendingText> {
     let made = plan.steps.iter().filter(|step| step.text.is_some());
     let made: Vec<&MergeStep> = made.collect();
@@ -497,7 +497,7 @@ fn pending(plan: &MergePlan, source: &Files, there: bool) -> Vec<PendingText> {
     made.filter_map(|step| {
         let of = files.get(stem_of_path(&step.path));
         let of = of.cloned().unwrap_or_default();
-        // One that is put aside has a name of its own, and says nothing of the other side's.
+        // One that is put aside has a name of its own, and does not stand for the other side's.
         (!of.is_empty()).then(|| PendingText {
             there,
             path: step.path.clone(),
@@ -508,7 +508,7 @@ fn pending(plan: &MergePlan, source: &Files, there: bool) -> Vec<PendingText> {
     .collect()
 }
 
-/// Fails if too many memories go from one of the stores. What was purged here is meant.
+/// Fails if too many memories are deleted from one of the stores. Memories purged here do not count.
 fn check_deletions(
     with: &With<'_>,
     sides: [&StoreContents; 2],
@@ -528,8 +528,8 @@ fn check_deletions(
     Ok(())
 }
 
-/// Fails if `task` takes too much from the store with these `files`. What `ours` says was purged is
-/// meant.
+/// Fails if `task` deletes too many memories of the store with these `files`. Memories with a tombstone
+/// in `ours` do not count.
 fn check_deletions_from(
     place: &str,
     files: &Files,

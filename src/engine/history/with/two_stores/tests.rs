@@ -1,4 +1,4 @@
-//! Two stores that are brought into step by runs that are killed, and stores that are only read.
+//! Tests of syncs of two stores: runs that are killed, and stores that are read-only.
 
 #[cfg(test)]
 use std::collections::BTreeMap;
@@ -102,14 +102,14 @@ fn is_own_journal(path: &Path) -> bool {
     is_journal && !path.ends_with("0123456789abcdef.jsonl")
 }
 
-/// What a store holds beside what is derived.
+/// Returns the files of a store that are not derived, with their texts.
 fn held(root: &Path) -> BTreeMap<PathBuf, String> {
     let parts = ["files", "archive", "tombstones", "journal"].map(|part| root.join(part));
     let parts = parts.iter().filter(|part| part.is_dir());
     parts
         .flat_map(|part| files(part))
         .filter(|path| !path.to_string_lossy().ends_with(".tmp"))
-        // What a store notes of its own doings is called by chance, and says when it was done.
+        // Names of a store's own journals are random, and their lines hold times.
         .filter(|path| !is_own_journal(path))
         .map(|path| {
             let name = path.strip_prefix(root).unwrap().to_owned();
