@@ -1,8 +1,8 @@
-//! Tells those who listen which memories changed: by this process, another one, or by hand.
+//! Notifies listeners of changed memories: by this process, another one, or by hand.
 //!
-//! Promises: a change that the background loop has seen is told once, after it can be found and
-//! read; several close together are told as one. Without a listener nothing is compared. What the
-//! news are for is left to the listeners.
+//! Promises: a change that the background loop has seen is reported once, after it can be found and
+//! read; several close together are reported as one. Without a listener nothing is compared. The use
+//! of the notifications is left to the listeners.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::engine::texts::stem_of;
 use crate::index::Snapshot;
 use crate::model::Stem;
 
-/// A registered listener; dropping this ends it.
+/// Handle of a registered listener; dropping it removes the listener.
 pub struct Listening {
     live: Arc<LiveStore>,
     number: u64,
@@ -30,12 +30,12 @@ impl Drop for Listening {
     }
 }
 
-/// Has `tell` called with what changes from now on, in a process with a background loop. It is
-/// called on that loop's thread and must not wait. What was read before is what changes are
-/// told against, so that none falls between a reading and the listening.
+/// Registers `tell`, which is called with changes from now on, in a process with a background loop. It is
+/// called on that loop's thread and must not wait. Changes are relative to what was read
+/// before, so that none between a read and the registration is lost.
 pub fn listen(live: &Arc<LiveStore>, tell: Tell) -> Listening {
     let mut known = live.listeners.known();
-    // Who listens already may not know of the latest state yet: theirs is the older one.
+    // Earlier listeners may not have been notified of the latest state yet: they keep the older one.
     if known.listeners.is_empty() {
         known.state = live.latest();
     }
@@ -48,7 +48,7 @@ pub fn listen(live: &Arc<LiveStore>, tell: Tell) -> Listening {
     }
 }
 
-/// Tells what is different in `now`.
+/// Notifies the listeners of the differences in `now`.
 pub(in crate::engine) fn tell_changes(live: &LiveStore, now: &Arc<dyn Snapshot>) {
     let mut known = live.listeners.known();
     if known.listeners.is_empty() {
@@ -65,10 +65,10 @@ pub(in crate::engine) fn tell_changes(live: &LiveStore, now: &Arc<dyn Snapshot>)
     }
 }
 
-/// The memories whose texts differ, or that only one of both has.
+/// Returns the memories whose texts differ, or that only one of both snapshots has.
 fn changed_between(one: &dyn Snapshot, other: &dyn Snapshot) -> BTreeSet<Stem> {
     let hash = |snapshot: &dyn Snapshot, name: &str| snapshot.indexed(name).map(|it| it.hash);
-    // A file that was only touched says the same.
+    // A file that was only touched has the same hash.
     let is_news = |name: &String| hash(one, name) != hash(other, name);
     let names = differing(one, other);
     names

@@ -1,22 +1,22 @@
-//! Makes every answer agree with the files.
+//! Makes every result agree with the files.
 //!
-//! The index is one committed state; what is different on disk lies in an overlay that searches
-//! see at once. What is different is learned in three ways: names that this process changed
-//! itself; names that a watch tells, in a process that runs for long; and where nothing watches,
+//! The index is one committed state; differing files are in an overlay that searches
+//! include at once. Differences are detected in three ways: by names that this process changed
+//! itself; by names from a watch, in a process that runs for long; and without a watch, by
 //! the folders' times on every operation and a sweep over all stamps, at most a second apart and
 //! never for more than a twentieth of the time. A process trusts an index that it did not compare
-//! itself only while the one that leads says that it is complete.
+//! itself only while the leader confirms that it is complete.
 //!
-//! While a file is being written anew, and when it was taken away a moment ago, its last good
-//! text stands for a little while.
+//! While a file is being rewritten, and just after it was removed, its last good
+//! text stays valid for a short time.
 //!
-//! A one-shot command, and a process whose folder cannot be watched, looks itself: a folder that
-//! gained, lost or replaced a name shows it by its modification time, on every operation; a file
-//! changed in place shows in a sweep over all stamps (size, modification time, inode). What differs
-//! is read and parsed into an overlay. A command indexes 256 differences and more before it
+//! A one-shot command, and a process whose folder cannot be watched, compares itself: a folder in which
+//! a name was added, removed or replaced has a new modification time, checked on every operation; a file
+//! changed in place is found by a sweep over all stamps (size, modification time, inode). Differing files
+//! are read and parsed into an overlay. A command indexes 256 differences and more before it
 //! answers, and 32 and more after it has answered; a server commits everything in the background.
-//! Where more waits than an overlay can hold cheaply, and where the index cannot be read, the files
-//! themselves are searched (`index::Scan`): the same answers at the speed of reading.
+//! If more is pending than an overlay can hold cheaply, and if the index cannot be read, the files
+//! themselves are searched (`index::Scan`): the same results at the speed of reading.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -38,26 +38,26 @@ use crate::index::{IndexError, Snapshot};
 /// about what a commit costs.
 const INDEX_AT_ONCE: usize = 256;
 
-/// Searching one changed file through the overlay costs, the first time, what scanning so many
-/// files does.
+/// Number of files whose scan costs as much as the first search of one changed file through the
+/// overlay.
 const SCANS: usize = 6;
 
-/// Maximum time an event may take after the folder's time has shown a change: much longer than it
-/// ever took, short enough to wait for.
+/// Maximum delay of an event after the folder's time has shown a change: much longer than ever
+/// observed, short enough to wait for.
 const EVENT_PATIENCE: Duration = Duration::from_millis(20);
 
-/// Interval at which files in flux are looked at meanwhile.
+/// Interval at which files in flux are checked while waiting.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Looks at the directory, each overtaken by somebody's commit, before the files are searched without
-/// the index.
+/// Maximum number of comparisons overtaken by another process's commit, before the files are searched
+/// without the index.
 const MAX_LOOKS: usize = 10;
 
-/// A view of the store in which every file is as it is on disk now.
+/// Returns a view of the store in which every file is as it is on disk now.
 ///
 /// # Errors
 ///
-/// Fails if the directory cannot be read; never because of the index, which is made anew if
+/// Fails if the directory cannot be read; never because of the index, which is rebuilt if
 /// it is unusable.
 pub(in crate::engine) fn snapshot(live: &LiveStore) -> Result<Arc<dyn Snapshot>, EngineError> {
     snapshot_after(live, &[])
@@ -98,23 +98,23 @@ pub(in crate::engine) fn snapshot_after(
             return view(live, &mut freshness);
         };
         drop(freshness);
-        // Whether a file is gone or being replaced, short or being written, is known soon.
+        // Whether a file is gone or being replaced, short or being written, is clear soon.
         if until > Instant::now() {
             pause(live);
         }
     }
 }
 
-/// Waits a moment for something to change.
+/// Waits a moment for a change.
 pub(in crate::engine) fn pause(live: &LiveStore) {
     match live.watch() {
         Some(watch) => watch.wait(PAUSE),
-        // Nothing tells of changes here.
+        // No change feed here.
         None => std::thread::sleep(PAUSE),
     }
 }
 
-/// As [`snapshot`], looking at every file's stamp whatever is known, and waiting until
+/// As [`snapshot`], checking every file's stamp in any case, and waiting until
 /// no file is in flux.
 pub(in crate::engine) fn swept_snapshot(
     live: &LiveStore,
@@ -136,7 +136,7 @@ pub(in crate::engine) fn swept_snapshot(
     }
 }
 
-/// Compares everything although a watch tells what changes; a difference it should have told
+/// Compares all files although a watch reports changes; a difference that it should have reported
 /// long ago ends the trust in it.
 pub(in crate::engine) fn check_watch(live: &LiveStore) -> Result<(), EngineError> {
     let mut freshness = live.freshness();
@@ -146,7 +146,7 @@ pub(in crate::engine) fn check_watch(live: &LiveStore) -> Result<(), EngineError
     Ok(())
 }
 
-/// Learns of changes by events.
+/// Applies changes from events.
 fn follow(
     live: &LiveStore,
     freshness: &mut Freshness,
@@ -183,7 +183,7 @@ fn follow(
                     return Ok(());
                 }
             }
-            // Of what is told in pieces, such as a temporary file and its renaming, the first
+            // Of an event in pieces, such as a temporary file and its renaming, the first
             // may have come without the last.
             let until = Instant::now() + EVENT_PATIENCE;
             while !changed.everything && is_unexplained(live, freshness, &changed.names, own) {
@@ -210,7 +210,7 @@ fn follow(
     Ok(())
 }
 
-/// Whether a folder changed in which no file is known to have changed.
+/// Whether a folder changed without a known change of a file in it.
 fn is_unexplained(
     live: &LiveStore,
     freshness: &Freshness,
@@ -228,7 +228,7 @@ fn is_unexplained(
         .any(|folder| !explains(folder))
 }
 
-/// Learns of changes by looking.
+/// Finds changes by comparing.
 fn poll(
     live: &LiveStore,
     freshness: &mut Freshness,
@@ -248,7 +248,7 @@ fn poll(
     refresh(live, freshness, own, names)
 }
 
-/// Looks at the named files only.
+/// Checks the named files only.
 fn refresh(
     live: &LiveStore,
     freshness: &mut Freshness,
@@ -290,9 +290,9 @@ fn refresh(
     Ok(())
 }
 
-/// Takes over what another process, or another thread, committed; adds to `names` what must
-/// be looked at for it: whoever committed may have seen the files at another moment, or made
-/// the index anew. `Ok(false)` if nothing is known that could be gone on from.
+/// Adopts the state that another process or thread committed; adds to `names` the files to
+/// check for it: its author may have read the files at another moment, or rebuilt
+/// the index. `Ok(false)` if there is no known state to start from.
 fn adopt(
     live: &LiveStore,
     freshness: &mut Freshness,
@@ -301,7 +301,7 @@ fn adopt(
     let Some(known) = freshness.committed.clone() else {
         return Ok(false);
     };
-    // Without an overlay, what is known is what is on disk, whatever others commit.
+    // Without an overlay, the known state is that of the disk, whatever others commit.
     if freshness.overlay.files.is_empty() {
         return Ok(true);
     }
@@ -312,7 +312,7 @@ fn adopt(
         return Ok(true);
     }
     names.extend(differing(known.as_ref(), committed.as_ref()));
-    // That state is as good as the last look of whoever committed it.
+    // That state is as reliable as the last comparison of its author.
     freshness.verified = committed.verified().min(reading::now_nanos(live));
     freshness.forget_committed(committed.as_ref());
     names.extend(freshness.overlay.files.keys().cloned());
@@ -321,8 +321,8 @@ fn adopt(
     Ok(true)
 }
 
-/// Compares everything with what is committed. Returns how many differences were news, and
-/// old enough for a watch to have told them.
+/// Compares all files with the committed index. Returns the number of differences that were new, and
+/// old enough to have been reported by a watch.
 fn look(
     live: &LiveStore,
     freshness: &mut Freshness,
@@ -331,7 +331,7 @@ fn look(
     let started = Instant::now();
     let from = reading::now_nanos(live);
     let watch = live.watch();
-    // Before the directory is read: what happens later is told later.
+    // Before the directory is read: later changes are reported later.
     let told = watch.as_ref().map(|watch| watch.take());
     let (listing, committed) = if freshness.avoids_index() {
         (list_cleared(live, watch.as_deref())?, None)
@@ -345,12 +345,12 @@ fn look(
         return Ok(0);
     };
     let verified = |known: i64, committed: &dyn Snapshot| {
-        // A time that lies ahead was taken from a clock that went wrong.
+        // A time in the future is from a wrong clock.
         known.max(committed.verified()).min(from)
     };
     freshness.verified = verified(freshness.verified, committed.as_ref());
     let mut changes = Changes::between(&listing, committed.as_ref(), freshness.verified);
-    // In a process that runs for long, that is done in the background.
+    // A long-running process indexes in the background.
     let at_once = changes.len() >= INDEX_AT_ONCE && !live.has_background();
     if at_once && indexing::index_if_possible(live, &changes)? {
         committed = index_recovery::committed(live)?;
@@ -411,7 +411,7 @@ fn look(
     Ok(news)
 }
 
-/// Has the files themselves searched until the index has caught up with them.
+/// Makes a scan of the files the current view until the index has caught up with them.
 fn answer_by_scan(live: &LiveStore, freshness: &mut Freshness, listing: &Listing, waiting: usize) {
     if freshness.behind == 0 {
         tracing::info!("{waiting} files are searched one by one until they are indexed");
@@ -437,8 +437,8 @@ fn answer_by_scan(live: &LiveStore, freshness: &mut Freshness, listing: &Listing
     live.wake();
 }
 
-/// Lists the memory folder while the committed index is read, each on a core of its own. There
-/// is none if it cannot be had.
+/// Lists the memory folder while the committed index is read, each on a core of its own. The index is
+/// `None` if it cannot be read.
 fn list_beside_committed(
     live: &LiveStore,
     watch: Option<&dyn ChangeFeed>,
@@ -453,7 +453,7 @@ fn list_beside_committed(
     Ok((listing?, committed.ok()))
 }
 
-/// Lists the memory folder, cleared of what interrupted writes left.
+/// Lists the memory folder after removing leftovers of interrupted writes.
 fn list_cleared(live: &LiveStore, watch: Option<&dyn ChangeFeed>) -> Result<Listing, EngineError> {
     let include = |folder: &str| {
         if let Some(watch) = watch {
@@ -487,7 +487,7 @@ fn take_in_changes(
             || changes.in_doubt.binary_search_by(by_name).is_ok()
             || changes.removed.binary_search(name).is_ok()
     };
-    // What is in the overlay and no change any more is committed by now, or gone for good.
+    // An overlay entry that is no change any more is committed by now, or gone for good.
     let (unchanged, gone): (Vec<String>, Vec<String>) = freshness
         .overlay
         .files
@@ -528,8 +528,8 @@ fn take_in_changes(
     }
 }
 
-/// Puts what was found under a name into the overlay, unless it is as committed, or the last
-/// good text is to stand a little longer.
+/// Puts the result of reading a file into the overlay, unless it is as committed, or the last
+/// good text stays valid a little longer.
 fn take_in(live: &LiveStore, freshness: &mut Freshness, read: Read, own: &BTreeSet<String>) {
     match read {
         Read::Document { document, changed } => {
@@ -557,16 +557,16 @@ fn take_in(live: &LiveStore, freshness: &mut Freshness, read: Read, own: &BTreeS
     }
 }
 
-/// Whether a file that was found gone is searched all the same.
+/// Whether a missing file is still searched by its last text.
 fn holds_missing(live: &LiveStore, freshness: &mut Freshness, name: &str) -> bool {
     let age = folder_age(live, name);
-    // Where this process had to wait, that may be long after it was found gone.
+    // If this process had to wait, that may be long after it was found missing.
     let is_back = || live.store.look_at(Place::Files, name).is_some();
     freshness.holds_missing(name, age)
         || is_back() && freshness.holds_missing(name, Some(Duration::ZERO))
 }
 
-/// Time since the folder of `name` was changed last.
+/// Returns the time since the folder of `name` was last changed.
 fn folder_age(live: &LiveStore, name: &str) -> Option<Duration> {
     let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
     let times = [(folder.to_owned(), 0)];
@@ -581,7 +581,7 @@ fn view(live: &LiveStore, freshness: &mut Freshness) -> Result<Arc<dyn Snapshot>
     while freshness.current.is_none() {
         tries += 1;
         let Some(committed) = freshness.committed.clone() else {
-            // What was committed last is nothing to go on from.
+            // The last committed state cannot be used.
             look(live, freshness, &BTreeSet::new())?;
             continue;
         };
@@ -596,8 +596,8 @@ fn view(live: &LiveStore, freshness: &mut Freshness) -> Result<Arc<dyn Snapshot>
                 }
                 current => current?,
             };
-            // The overlay says what differs from one committed state. Over another one, which
-            // somebody committed in between, it would hide or double files.
+            // The overlay holds the differences from one committed state. Over another one, which
+            // another process committed meanwhile, it would hide or double files.
             (current.state() == committed.state()).then_some(current)
         };
         if freshness.current.is_none() && tries < MAX_LOOKS {

@@ -1,10 +1,10 @@
-//! The state of a store as a process knows it: the committed index, the files that differ from it, and
-//! which of them are in flux.
+//! Known state of a store in a process: the committed index, the files that differ from it, and
+//! those in flux.
 //!
-//! Looking at the files, and when, is the business of `current_snapshot`.
+//! `current_snapshot` decides when to check the files, and does it.
 //!
-//! A stamp can lie: a file may change twice within one tick of the clock, and size and times can be
-//! set back. So a file whose time of change (ctime, which nobody can set) is later than 2 s before
+//! A stamp is not always reliable: a file may change twice within one tick of the clock, and size and times
+//! can be set back. So a file whose time of change (ctime, which cannot be set) is later than 2 s before
 //! the moment until which it is known to be as indexed is read again and compared by its hash.
 //!
 //! While a file is in flux, searches use its last parsed version: for at most 2 s where it is empty
@@ -19,102 +19,108 @@ use crate::engine::texts::{RACY_NANOS, age, is_half_written};
 use crate::files::{Entry, Place, Storage};
 use crate::index::{Document, Indexed, Overlay, Snapshot};
 
-/// The state of the store as this process knows it.
+/// Known state of the store in this process.
 #[derive(Default)]
 pub(in crate::engine) struct Freshness {
+    /// The committed index.
     pub(in crate::engine) committed: Option<Arc<dyn Snapshot>>,
-    /// The versions of files that differ from the committed index.
+    /// Versions of files that differ from the committed index.
     pub(in crate::engine) overlay: Overlay,
-    /// As [`Entry::changed`], of the texts in the overlay when they were read.
+    /// [`Entry::changed`] of the texts in the overlay when they were read.
     pub(in crate::engine) read_as: HashMap<String, i64>,
-    /// The committed index with the overlay over it.
+    /// Committed index with the overlay over it.
     pub(in crate::engine) current: Option<Arc<dyn Snapshot>>,
-    /// The folders with their modification times.
+    /// Folders with their modification times in nanoseconds since 1970.
     pub(in crate::engine) folders: Vec<(String, i64)>,
+    /// Last comparison of all files.
     pub(in crate::engine) swept: Option<Sweep>,
-    /// Some file has another name, maybe elsewhere: what is changed by that name no event tells.
+    /// Whether some file has several hard links: changes by another link cause no event.
     pub(in crate::engine) has_links: bool,
-    /// Names that are no readable memories, with the reason.
+    /// Names that are no readable memories, with the reasons.
     pub(in crate::engine) skipped: BTreeMap<String, String>,
-    /// Number of them that another process reported, which was relied on.
+    /// Number of them as reported by the leader, which was trusted.
     pub(in crate::engine) unreadable_elsewhere: usize,
-    /// Files whose last good text stands.
+    /// Files whose last good text stays valid.
     pub(in crate::engine) unsettled: BTreeMap<String, Unsettled>,
-    /// Until when all files that are not in the overlay are known to be as committed, in
+    /// Time until which all files outside of the overlay are known to be as committed, in
     /// nanoseconds since 1970.
     pub(in crate::engine) verified: i64,
-    /// Number of unchanged files that the last look read because their stamps do not tell.
+    /// Number of unchanged files that the last comparison read because their stamps are not conclusive.
     pub(in crate::engine) in_doubt: usize,
-    /// Number of files that wait to be indexed where an overlay of them would cost too much: until
+    /// Number of files that wait to be indexed if an overlay of them would cost too much: until
     /// they are indexed, the files themselves are searched.
     pub(in crate::engine) behind: usize,
-    /// Until when the index is not asked, because it is damaged and cannot be mended now.
+    /// Time until which the index is not used, because it is damaged and cannot be repaired now.
     pub(in crate::engine) index_avoided: Option<Instant>,
 }
 
 /// A file in flux.
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Unsettled {
-    /// It is worth waiting for.
+    /// Whether it is worth waiting for.
     pub(in crate::engine) is_brief: bool,
+    /// Time when it was first seen in flux.
     pub(in crate::engine) since: Instant,
+    /// Time until which its last good text stays valid.
     pub(in crate::engine) until: Instant,
 }
 
-/// When everything was compared, and what that cost.
+/// Time and cost of a comparison of all files.
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Sweep {
+    /// Time of the comparison.
     pub(in crate::engine) at: Instant,
+    /// Duration of the comparison.
     pub(in crate::engine) cost: Duration,
 }
 
-/// Without a watch, in-place changes are looked for at least so often.
+/// Minimum interval of sweeps for in-place changes, without a watch.
 pub(in crate::engine) const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// With a watch, everything is compared so often all the same: watches have died silently.
+/// Interval of full comparisons despite a watch, as watches have died silently.
 pub(in crate::engine) const DISTRUST_INTERVAL: Duration = Duration::from_secs(300);
 
-/// Maximum time a file may look half-written before it is taken for what it is.
+/// Maximum time a file may look half-written before this state counts as its content.
 pub(in crate::engine) const HALF_WRITTEN_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Time a text that became shorter must stay the same: programs that write in pieces rarely pause
 /// longer.
 const QUIET_IN_PLACE: Duration = Duration::from_millis(100);
 
-/// The same for another file under the name: mostly it was put in place whole.
+/// The same for a new file under the name, which was mostly put in place whole.
 const QUIET_AS_NEW: Duration = Duration::from_millis(20);
 
-/// Maximum time for which files in flux are waited for.
+/// Maximum time to wait for files in flux.
 pub(in crate::engine) const FLUX_PATIENCE: Duration = Duration::from_millis(400);
 
-/// Time a file must be gone before it is taken for deleted: editors take a file away for a moment
+/// Time a file must be missing before it counts as deleted: editors remove a file briefly
 /// before they put the new one in its place.
 const MISSING_PATIENCE: Duration = Duration::from_millis(60);
 
-/// The same where other files of the folder change as well, so that the folder's time does not tell
-/// when it went away.
+/// The same if other files of the folder change as well, so that the folder's time does not show
+/// when the file was removed.
 const LONGEST_MISSING: Duration = Duration::from_millis(500);
 
-/// Time for which a damaged index that cannot be mended is not asked.
+/// Time for which a damaged index that cannot be repaired is not used.
 const AVOID_INDEX: Duration = Duration::from_secs(5);
 
-/// The coarsest step in which systems keep the times of folders: a tick of 100 Hz, doubled.
+/// Coarsest resolution of folder times in nanoseconds: a tick of 100 Hz, doubled.
 pub(in crate::engine) const YOUNG_FOLDER_NANOS: i64 = 20_000_000;
 
 impl Sweep {
-    /// Whether another one is due where nothing tells of changes.
+    /// Whether another sweep is due without a watch.
     pub(in crate::engine) fn is_due(self) -> bool {
         self.at.elapsed() >= SWEEP_INTERVAL.max(self.cost * 20)
     }
 }
 
 impl Freshness {
-    /// Number of files that wait to be indexed, without those that are gone.
+    /// Returns the number of files that wait to be indexed, without deleted ones.
     pub(in crate::engine) fn waiting(&self) -> usize {
         self.behind + self.overlay.files.values().flatten().count()
     }
 
-    /// Number of names that are no readable memories.
+    /// Returns the number of names that are no readable memories.
     pub(in crate::engine) fn unreadable(&self) -> usize {
         self.skipped.len().max(self.unreadable_elsewhere)
     }
@@ -127,12 +133,12 @@ impl Freshness {
             && self.unsettled.is_empty()
     }
 
-    /// Whether the files themselves are searched, because the index says too little of them.
+    /// Whether the files themselves are searched, because the index lacks too many of them.
     pub(in crate::engine) fn is_behind(&self) -> bool {
         self.behind > 0
     }
 
-    /// Has the files themselves searched for a while.
+    /// Makes searches read the files themselves for a while.
     pub(in crate::engine) fn avoid_index(&mut self) {
         let until = match self.index_avoided {
             Some(until) if until > Instant::now() => until,
@@ -144,17 +150,18 @@ impl Freshness {
         };
     }
 
+    /// Whether the index is not used at present.
     pub(in crate::engine) fn avoids_index(&self) -> bool {
         self.index_avoided
             .is_some_and(|until| until > Instant::now())
     }
 
-    /// Has the next operation look at everything.
+    /// Makes the next operation compare all files.
     pub(in crate::engine) fn look_again(&mut self) {
         self.swept = None;
     }
 
-    /// A folder that was changed a moment ago may change again without its time changing.
+    /// Discards the times of folders changed just before, which may change again without a new time.
     pub(in crate::engine) fn distrust_young_folders(&mut self, now: i64) {
         for (_, modified) in &mut self.folders {
             if *modified > now - YOUNG_FOLDER_NANOS {
@@ -163,31 +170,31 @@ impl Freshness {
         }
     }
 
-    /// Whether everything was compared so long ago that it should be done again.
+    /// Whether the last comparison of all files is so old that another is due.
     pub(in crate::engine) fn is_old(&self) -> bool {
         self.swept
             .is_some_and(|sweep| sweep.at.elapsed() > DISTRUST_INTERVAL)
     }
 
-    /// Whether the last good text of one of `names` stands.
+    /// Whether the last good text of one of `names` stays valid.
     pub(in crate::engine) fn holds_one_of(&self, names: &[String]) -> bool {
         names.iter().any(|name| self.unsettled.contains_key(name))
     }
 
-    /// When the next file that is in flux is to be looked at again.
+    /// Returns the time when the next file in flux is to be checked again.
     pub(in crate::engine) fn next_due(&self) -> Option<Instant> {
         self.unsettled.values().map(|file| file.until).min()
     }
 
-    /// When it will be clear of all files that are in flux for a moment only what they are.
+    /// Returns the time when all files that are in flux only briefly are settled.
     pub(in crate::engine) fn brief_until(&self) -> Option<Instant> {
-        // Whoever writes all the time is waited for once.
+        // A file that is written all the time is waited for once.
         let is_new = |file: &&Unsettled| file.is_brief && file.since.elapsed() < FLUX_PATIENCE;
         let brief = self.unsettled.values().filter(is_new);
         brief.map(|file| file.until).max()
     }
 
-    /// Takes over a state that somebody else compared with the files.
+    /// Adopts a state that the leader compared with the files.
     pub(in crate::engine) fn trust(
         &mut self,
         committed: Arc<dyn Snapshot>,
@@ -216,7 +223,7 @@ impl Freshness {
         self.in_doubt = 0;
     }
 
-    /// Drops from the overlay what `committed` says as well.
+    /// Drops overlay entries that `committed` equals.
     pub(in crate::engine) fn forget_committed(&mut self, committed: &dyn Snapshot) {
         let says_as_well = |name: &String, document: &Option<Arc<Document>>| {
             let theirs = committed
@@ -237,12 +244,13 @@ impl Freshness {
         });
     }
 
+    /// Whether all files have to be compared: a sweep is due, or a folder has changed.
     pub(in crate::engine) fn must_look(&self, store: &dyn Storage) -> bool {
         let Some(sweep) = self.swept else { return true };
         sweep.is_due() || store.folders_changed(Place::Files, &self.folders)
     }
 
-    /// Names whose time of grace is over, or soon will be.
+    /// Returns the names whose grace period is over, or soon will be.
     pub(in crate::engine) fn due(&self) -> Vec<String> {
         let now = Instant::now();
         let due = self
@@ -252,7 +260,7 @@ impl Freshness {
         due.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Whether the file that `entry` shows is known as it is, without reading it.
+    /// Whether the file of `entry` is known in this version, without reading it.
     pub(in crate::engine) fn is_known(&self, entry: &Entry) -> bool {
         if let Some(document) = self.overlay.files.get(&entry.name) {
             return document.as_ref().is_some_and(|document| {
@@ -270,12 +278,13 @@ impl Freshness {
             })
     }
 
+    /// Whether the committed index has the file.
     pub(in crate::engine) fn is_committed(&self, name: &str) -> bool {
         let committed = self.committed.as_ref();
         committed.is_some_and(|committed| committed.indexed(name).is_some())
     }
 
-    /// Whether the file was there when it was looked at last.
+    /// Whether the file existed at the last check.
     pub(in crate::engine) fn is_there(&self, name: &str) -> bool {
         match self.overlay.files.get(name) {
             Some(document) => document.is_some(),
@@ -283,6 +292,7 @@ impl Freshness {
         }
     }
 
+    /// Whether there is an earlier complete text of the file, other than `new`.
     pub(in crate::engine) fn has_good_text_before(&self, new: &Document) -> bool {
         match self.overlay.files.get(&new.name) {
             Some(Some(before)) => !is_half_written(&before.memory),
@@ -296,11 +306,11 @@ impl Freshness {
         }
     }
 
-    /// Whether the last good text of a file stands although there is the new text `document`.
+    /// Whether the last good text of a file stays valid despite the new text `document`.
     ///
-    /// A text that has only begun is given time to be finished. One that became shorter may be on
-    /// its way, too: programs that write in place cut a file first, and others may write a new
-    /// one under its name piece by piece. It is complete once it stays as it is for a moment.
+    /// A half-written text gets time to be finished. One that became shorter may be incomplete,
+    /// too: programs that write in place truncate a file first, and others may write a new
+    /// one under its name piece by piece. It is complete once it is unchanged for a moment.
     pub(in crate::engine) fn holds_before(&mut self, document: &Document) -> bool {
         let stamp = document.indexed.stamp;
         let age = age(stamp.modified);
@@ -320,7 +330,7 @@ impl Freshness {
         }
         let is_shorter = stamp.size < before.stamp.size;
         let is_in_place = stamp.inode == before.stamp.inode;
-        // Once it was short, it may be on its way also when it has grown longer than before.
+        // After being short, it may be incomplete even if it is longer than before.
         let is_on_its_way = is_in_place && self.unsettled.contains_key(&document.name);
         if !is_shorter && !is_on_its_way {
             return false;
@@ -333,7 +343,7 @@ impl Freshness {
         self.hold(&document.name, quiet, HALF_WRITTEN_PATIENCE, age)
     }
 
-    /// As what the file is searched at present.
+    /// Returns the version of the file that is searched at present.
     fn known(&self, name: &str) -> Option<Indexed> {
         match self.overlay.files.get(name) {
             Some(document) => document.as_ref().map(|document| document.indexed),
@@ -341,13 +351,13 @@ impl Freshness {
         }
     }
 
-    /// Whether a file that is gone is searched all the same, because it went away so long ago.
+    /// Whether a missing file is still searched, as its folder changed only `age` ago.
     pub(in crate::engine) fn holds_missing(&mut self, name: &str, age: Option<Duration>) -> bool {
         self.is_there(name) && self.hold(name, MISSING_PATIENCE, LONGEST_MISSING, age)
     }
 
-    /// Whether the last good text of `name` is to stand: until `patience` after the change that
-    /// was made so long ago, and no longer than `longest` after it was seen first.
+    /// Whether the last good text of `name` stays valid: until `patience` after the change, which
+    /// was `age` ago, and no longer than `longest` after it was first seen.
     fn hold(
         &mut self,
         name: &str,
@@ -361,7 +371,7 @@ impl Freshness {
             since: now,
             until: now,
         });
-        // A change that lies ahead by the clock is as old as it is known here.
+        // A change in the future by the clock is as old as it is known here.
         let age = age.unwrap_or_else(|| file.since.elapsed());
         let left = patience.saturating_sub(age);
         file.is_brief = patience <= QUIET_IN_PLACE;
@@ -369,10 +379,12 @@ impl Freshness {
         now < file.until
     }
 
+    /// Ends the flux of the file `name`.
     pub(in crate::engine) fn settled(&mut self, name: &str) {
         self.unsettled.remove(name);
     }
 
+    /// Puts a document into the overlay, unless the committed index has the same version.
     pub(in crate::engine) fn put(&mut self, document: Box<Document>, changed: i64) {
         let new = (document.indexed.stamp, document.indexed.hash);
         let committed = self.committed.as_ref();
@@ -395,6 +407,7 @@ impl Freshness {
         }
     }
 
+    /// Marks the file `name` as deleted.
     pub(in crate::engine) fn take_out(&mut self, name: &str) {
         if !self.is_committed(name) {
             return self.drop_from_overlay(name);
@@ -405,6 +418,7 @@ impl Freshness {
         }
     }
 
+    /// Removes the file `name` from the overlay.
     pub(in crate::engine) fn drop_from_overlay(&mut self, name: &str) {
         self.read_as.remove(name);
         if self.overlay.files.remove(name).is_some() {

@@ -1,4 +1,4 @@
-//! Throws a damaged index away, and does without one that cannot be read, so that no question
+//! Rebuilds a damaged index, and searches without one that cannot be read, so that no query
 //! fails because of it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -9,13 +9,13 @@ use crate::engine::live::freshness::Freshness;
 use crate::engine::live::store::LiveStore;
 use crate::index::{IndexError, Overlay, Snapshot};
 
-/// The committed index; made anew, empty, if it is unusable.
+/// Returns the committed index; an unusable one is replaced by an empty one.
 pub(in crate::engine) fn committed(live: &LiveStore) -> Result<Arc<dyn Snapshot>, EngineError> {
     match live.index.snapshot(&Overlay::default()) {
         Err(IndexError::Unusable { reason }) => {
             tracing::warn!("the index is unusable ({reason}); it is made anew");
             let lock = live.lock_index()?;
-            // Whoever held the lock may have mended it.
+            // The last holder of the lock may have repaired it.
             let snapshot = live.index.snapshot(&Overlay::default()).or_else(|_| {
                 live.index.reset()?;
                 live.index.snapshot(&Overlay::default())
@@ -27,7 +27,7 @@ pub(in crate::engine) fn committed(live: &LiveStore) -> Result<Arc<dyn Snapshot>
     }
 }
 
-/// As [`committed`]; `None` if it cannot be had now, and the files are searched without it for a while.
+/// As [`committed`]; `None` if it cannot be read now, and the files are searched without it for a while.
 pub(in crate::engine) fn committed_or_avoided(
     live: &LiveStore,
     freshness: &mut Freshness,
@@ -36,17 +36,17 @@ pub(in crate::engine) fn committed_or_avoided(
     committed.ok()
 }
 
-/// Has the files searched without the index for a while, because of `error`.
+/// Makes searches read the files without the index for a while, because of `error`.
 pub(in crate::engine) fn avoid_index(freshness: &mut Freshness, error: &dyn std::error::Error) {
     tracing::warn!("{error}; the files are searched without it");
     freshness.avoid_index();
 }
 
-/// Maximum number of times one question reopens the index; then it searches the files without it.
+/// Maximum number of times one query reopens the index; then it searches the files without it.
 const MOST_CHANGES: usize = 3;
 
-/// Does `work`; if the index fails it and is damaged, once more over a new one. What was read
-/// of index files that somebody else changed meanwhile is thrown away, and done again.
+/// Runs `work`; if it fails because the index is damaged, runs it again over a new one. Results from
+/// index files that another process changed meanwhile are discarded, and `work` is repeated.
 ///
 /// The caller must not hold the lock of [`Freshness`].
 pub(in crate::engine) fn mending<T>(
@@ -55,14 +55,14 @@ pub(in crate::engine) fn mending<T>(
 ) -> Result<T, EngineError> {
     for _ in 0..MOST_CHANGES {
         let mark = live.index.mark();
-        // Nonsense can make it panic; without a change below it, the panic is a fault of ours.
+        // Corrupt data can cause a panic; without a change of the files, the panic is a bug of this program.
         let done = catch_unwind(AssertUnwindSafe(&work));
         if let Some(error) = live.index.changed_since(mark) {
             reopen_index(live, &error);
             continue;
         }
         return match done {
-            // The new one may be cut as well while somebody is at it.
+            // The new one may be truncated as well while somebody is at it.
             Ok(Err(EngineError::Index(error))) if is_mended(live, &error) => continue,
             Ok(done) => done,
             Err(panic) => resume_unwind(panic),
@@ -72,17 +72,17 @@ pub(in crate::engine) fn mending<T>(
     work()
 }
 
-/// Drops what this process read of the index, so that nobody goes on from it.
+/// Drops the data that this process read from the index.
 ///
-/// Whoever asks for a view waits for `freshness` meanwhile, and finds nothing there.
+/// Other threads that need a view wait for `freshness` meanwhile, and find it empty.
 fn forget_what_was_read(live: &LiveStore, freshness: &mut Freshness) {
     *freshness = Freshness::default();
     live.index.reopen();
 }
 
-/// Opens the index again, whose files were changed below it; makes it anew if they are damaged.
+/// Reopens the index, whose files were changed by others; rebuilds it if they are damaged.
 fn reopen_index(live: &LiveStore, error: &IndexError) {
-    // In the order of every other place: what is known first, then the right to write.
+    // In the same order as everywhere: first the known state, then the writer lock.
     let mut freshness = live.freshness();
     forget_what_was_read(live, &mut freshness);
     let Ok(_lock) = live.lock_index() else {
@@ -90,7 +90,7 @@ fn reopen_index(live: &LiveStore, error: &IndexError) {
         return;
     };
     match live.index.is_sound() {
-        // Somebody else has made it anew by now, or put the files back.
+        // Another process has rebuilt it by now, or restored the files.
         Ok(true) => tracing::debug!("{error}; it is opened again"),
         Ok(false) => {
             tracing::warn!("{error}; it is made anew");
@@ -104,12 +104,12 @@ fn reopen_index(live: &LiveStore, error: &IndexError) {
     }
 }
 
-/// Begins the index anew if `error` says that it is damaged, or if its files are; has it
-/// avoided for a while if it cannot be read or replaced now. A full disk is no reason.
+/// Resets the index if `error` or a check proves that it is damaged; avoids it
+/// for a while if it cannot be read or replaced now. A full disk is no reason.
 fn is_mended(live: &LiveStore, error: &IndexError) -> bool {
     let is_damaged = match error {
         IndexError::Unusable { .. } => true,
-        // Whoever writes proves what is there first.
+        // The writer checks existing files first.
         IndexError::Failed {
             action: "write", ..
         } => return false,
@@ -121,16 +121,16 @@ fn is_mended(live: &LiveStore, error: &IndexError) -> bool {
     if !is_damaged {
         let was_read = matches!(error, IndexError::Failed { action: "read", .. });
         if was_read {
-            // For want of descriptors or memory: the files can be searched without it.
+            // A lack of descriptors or memory: the files can be searched without it.
             avoid_index(&mut live.freshness(), error);
         }
         return was_read;
     }
-    // In the order of every other place: what is known first, then the right to write.
+    // In the same order as everywhere: first the known state, then the writer lock.
     let mut freshness = live.freshness();
     forget_what_was_read(live, &mut freshness);
     let Ok(_lock) = live.lock_index() else {
-        // Whoever writes it may be stopped; the files can be searched without it.
+        // The writer may be stopped; the files can be searched without it.
         freshness.avoid_index();
         return true;
     };

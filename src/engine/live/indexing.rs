@@ -1,11 +1,11 @@
-//! Brings what the files say into the index.
+//! Brings the index up to date with the files.
 //!
 //! The writer of the index holds the index's lock meanwhile and no other lock: searches go on over
 //! the overlay.
 //!
-//! `reindex` and the catching up of a server are the same code, against what is committed or
-//! against nothing. Files are read and parsed on all cores, 1,024 at a time. An index that cannot
-//! be opened is set aside and made anew under the writer lock, with one line of warning.
+//! `reindex` and the catching up of a server are the same code, against the committed index or
+//! an empty one. Files are read and parsed on all cores, 1,024 at a time. An index that cannot
+//! be opened is set aside and rebuilt under the writer lock, with one line of warning.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,9 @@ use crate::index::{Document, IndexError, Overlay, Snapshot};
 /// Progress of indexing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
+    /// Number of items that are done.
     pub done: usize,
+    /// Number of all items.
     pub total: usize,
 }
 
@@ -33,14 +35,15 @@ pub struct Reindexed {
     pub read: usize,
     /// Number of memory files.
     pub files: usize,
+    /// Number of memories in the index.
     pub indexed: usize,
 }
 
 /// Minimum number of waiting files that a command indexes after it has answered.
 const INDEX_AFTERWARDS: usize = 32;
 
-/// Indexes `changes` now; `Ok(false)` if another process is indexing, or if the disk does not
-/// let the index grow: that costs speed, no answer.
+/// Indexes `changes` now; `Ok(false)` if another process is indexing, or if the index cannot be
+/// written: that costs speed only.
 pub(in crate::engine) fn index_if_possible(
     live: &LiveStore,
     changes: &Changes,
@@ -65,7 +68,7 @@ pub(in crate::engine) fn index_if_possible(
     }
 }
 
-/// Indexes everything that waits where that is too much for an overlay; searches go on over
+/// Indexes all pending files if they are too many for an overlay; searches read
 /// the files meanwhile. `Ok(false)` if there was nothing to do, or another process does it.
 pub(in crate::engine) fn catch_up(live: &LiveStore) -> Result<bool, EngineError> {
     if !live.freshness().is_behind() {
@@ -85,14 +88,14 @@ pub(in crate::engine) fn catch_up(live: &LiveStore) -> Result<bool, EngineError>
             index_now(live, &lock, &removed, unread, &mut |_| {})?;
         }
         drop(lock);
-        // The new state is read before anybody waits for it.
+        // The new state is loaded before a query waits for it.
         index_recovery::committed(live)?;
         live.freshness().look_again();
         Ok(true)
     })
 }
 
-/// Proves a part of the index that nobody has proved for long; true once all of it is proved.
+/// Checks a part of the index that was not checked for long; true once all of it is checked.
 pub(in crate::engine) fn check_index(
     live: &LiveStore,
     budget: Duration,
@@ -103,7 +106,7 @@ pub(in crate::engine) fn check_index(
     })
 }
 
-/// Removes indexes that other versions or languages left and nobody seems to use.
+/// Removes indexes of other versions or languages that seem to be unused.
 pub(in crate::engine) fn remove_unused_indexes(live: &LiveStore) -> Result<(), EngineError> {
     if let Some(_lock) = live.try_lock_index()? {
         let removed = live.index.remove_unused(live.clock.now())?;
@@ -114,8 +117,8 @@ pub(in crate::engine) fn remove_unused_indexes(live: &LiveStore) -> Result<(), E
     Ok(())
 }
 
-/// Takes the files of these names out of the index, and reads and indexes `unread` ones, which
-/// are given up as they are done.
+/// Removes the files of these names from the index, and reads and indexes the `unread` ones, which
+/// are freed one by one.
 fn index_now<N: AsRef<str>>(
     live: &LiveStore,
     _lock: &WriterLock,
@@ -123,7 +126,7 @@ fn index_now<N: AsRef<str>>(
     unread: Vec<N>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), EngineError> {
-    // Every file in doubt is read again after this moment, so none is in doubt any more.
+    // Every file in doubt is read after this moment, so none is in doubt any more.
     let verified = reading::now_nanos(live);
     let mut batch = live.index.batch(removed.len() + unread.len())?;
     removed.iter().for_each(|name| batch.delete(name));
@@ -150,7 +153,7 @@ fn index_now<N: AsRef<str>>(
     Ok(())
 }
 
-/// Makes the index anew from nothing, or only brings it up to date.
+/// Brings the index up to date; with `full`, rebuilds it from nothing.
 ///
 /// # Errors
 ///
@@ -174,7 +177,7 @@ fn reindex_once(
     if full {
         live.index.reset()?;
     }
-    // Nobody else indexes meanwhile.
+    // No other process indexes meanwhile.
     let (listing, committed) = side_by_side(
         || live.store.list(Place::Files),
         || live.index.snapshot(&Overlay::default()),
@@ -198,8 +201,8 @@ fn reindex_once(
     })
 }
 
-/// Takes the words of what is gone out of the files of the index, and not only out of its
-/// answers. Costs as much as writing the parts anew that held them.
+/// Removes the words of deleted texts from the files of the index, and not only from its
+/// results. Costs as much as rewriting the segments that held them.
 ///
 /// # Errors
 ///
@@ -224,8 +227,8 @@ pub fn clear_remains(live: &LiveStore) -> Result<(), EngineError> {
     })
 }
 
-/// Indexes what waits in the overlay, if there is enough of it to be worth a commit, or if
-/// `all`. Silent when another process is indexing: that one does it.
+/// Indexes the overlay, if it is large enough to be worth a commit, or if
+/// `all`. Does nothing while another process is indexing.
 ///
 /// # Errors
 ///
@@ -243,7 +246,7 @@ fn settle_once(live: &LiveStore, all: bool) -> Result<(), EngineError> {
         let Some(base) = freshness.committed.clone() else {
             return Ok(());
         };
-        // Files in doubt cost every later look a reading until their state is written down.
+        // Files in doubt are read again by every comparison until their state is committed.
         let waiting = freshness.overlay.files.len() + freshness.in_doubt;
         let least = if all || base.is_empty() {
             1
@@ -260,7 +263,7 @@ fn settle_once(live: &LiveStore, all: bool) -> Result<(), EngineError> {
     };
     let mut batch = live.index.batch(overlay.files.len())?;
     if batch.base() != base.state() {
-        // Somebody was faster; what still differs is known after the next look.
+        // Another process was faster; the next comparison finds what still differs.
         drop(batch);
         drop(lock);
         live.freshness().committed = None;
@@ -280,8 +283,8 @@ fn settle_once(live: &LiveStore, all: bool) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Goes on from the state `committed`, which was found after `overlay` was committed over `base`, if
-/// it is the `state` that this made, and if everything that was committed still differs from `base`.
+/// Adopts the state `committed`, which was found after `overlay` was committed over `base`, if
+/// it is the `state` of that commit, and if everything that was committed still differs from `base`.
 fn settled_as(
     freshness: &mut Freshness,
     base: &dyn Snapshot,
@@ -293,7 +296,7 @@ fn settled_as(
     if known.is_none_or(|known| known.state() != base.state()) {
         return;
     }
-    // Where the index was deleted meanwhile, a new one is found, which says nothing of what was in
+    // If the index was deleted meanwhile, a new one is found, which lacks what was in
     // `base`. A file that left the overlay is as in `base` again, and not as it was committed.
     let is_covered = |name: &String| freshness.overlay.files.contains_key(name);
     match committed.state() == state && overlay.files.keys().all(is_covered) {

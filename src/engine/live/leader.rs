@@ -1,10 +1,10 @@
-//! Which of the processes on a store leads, and how the others know that they can rely on it.
+//! Leader election among the processes on a store, and the heartbeat on which the others rely.
 //!
 //! One process that runs for long holds the leader's lock as long as it lives; the others wait
-//! for it in a thread that sleeps until then. The leader follows the changes, indexes them, and
+//! for it in a sleeping thread. The leader watches for changes, indexes them, and
 //! writes a heartbeat into another file that it has locked: that the index is complete, in which state, under
-//! which folder times; or that it is not, as soon as it hears of a change. A heartbeat older than
-//! a second says nothing.
+//! which folder times; or that it is not, as soon as it detects a change. A heartbeat older than
+//! a second does not count.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,46 +22,47 @@ pub(in crate::engine) const BEAT: Duration = Duration::from_millis(400);
 /// Time for which a heartbeat counts.
 const BEAT_COUNTS: Duration = Duration::from_secs(1);
 
-/// Time without a heartbeat after which others index although a leader lives: it may be stopped.
+/// Time without a heartbeat after which others index although a leader exists: it may be stopped.
 const LEADER_IS_STUCK: Duration = Duration::from_secs(3);
 
-/// A leader of a store with more folders than this is not relied on: each of them would have to
-/// be looked at, and written down twice a second.
+/// Maximum number of folders of a store whose leader is relied on: each of them would have to
+/// be checked, and written twice a second.
 const MAX_FOLDERS: usize = 64;
 
-/// Where nobody can lead, that is tried again after pauses that grow to this.
+/// Maximum pause before another attempt to lead; pauses grow up to this.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 const TITLE: &str = "memdir heartbeat 1";
 
-/// The right to lead, until dropped.
+/// Locks of the leader, until dropped.
 #[derive(Debug)]
 pub(in crate::engine) struct Lead {
     leading: Lock,
     heartbeat: Lock,
 }
 
-/// The leading process, as its heartbeat describes it.
+/// Leading process, as its heartbeat describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leader {
-    /// Its process.
+    /// Process id.
     pub process: u32,
-    /// The way it learns of changes, in words.
+    /// Description of how it detects changes.
     pub watching: String,
-    /// Its heartbeat is not older than a second.
+    /// Whether its heartbeat is at most a second old.
     pub is_alive: bool,
     complete: Option<Complete>,
 }
 
-/// That everything is indexed.
+/// Statement that everything is indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Complete {
-    /// A digest of the index's state.
+    /// Hash of the index's state.
     state: u128,
     folders: Vec<(String, i64)>,
     unreadable: usize,
 }
 
+/// Returns the path of the leader's lock.
 pub(in crate::engine) fn leader_path(live: &LiveStore) -> PathBuf {
     live.state().join("leader.lock")
 }
@@ -70,28 +71,28 @@ fn heartbeat_path(live: &LiveStore) -> PathBuf {
     live.state().join("heartbeat")
 }
 
-/// The process that leads, as far as it says so.
+/// Returns the leading process, as its heartbeat describes it.
 pub(in crate::engine) fn leader(live: &LiveStore) -> Option<Leader> {
     let path = heartbeat_path(live);
     let said = || {
         let (text, age) = crate::files::said(&path)?;
         Some((Leader::read(&text)?, age))
     };
-    // One that is being written at this moment is whole at the next.
+    // A heartbeat that is being written is complete at the second read.
     let (mut leader, age) = said().or_else(said)?;
     leader.is_alive = age <= BEAT_COUNTS;
-    // What it said last outlives it.
+    // The last heartbeat outlives its process.
     (age <= LEADER_IS_STUCK && crate::files::is_held(&path)).then_some(leader)
 }
 
-/// Whether another process is there to index what waits.
+/// Whether another process leads and indexes pending files.
 pub(in crate::engine) fn is_led(live: &LiveStore) -> bool {
     let own = std::process::id();
     self::leader(live).is_some_and(|leader| leader.process != own)
 }
 
-/// Takes over from the leader that the index is complete, if it says so and nothing speaks
-/// against it.
+/// Adopts from the leader that the index is complete, if its heartbeat states so and no check
+/// contradicts it.
 pub(in crate::engine) fn trust(
     live: &LiveStore,
     freshness: &mut Freshness,
@@ -103,7 +104,7 @@ pub(in crate::engine) fn trust(
         return Ok(false);
     };
     if let Some(watch) = live.watch() {
-        // Before they are compared: what happens in them later is told.
+        // Before they are compared: later changes in them are reported.
         let folders = complete.folders.iter();
         folders.for_each(|(folder, _)| watch.include(folder));
     }
@@ -120,7 +121,7 @@ pub(in crate::engine) fn trust(
     Ok(true)
 }
 
-/// Writes the heartbeat: that the index is complete, if it is.
+/// Writes the heartbeat, with the statement that the index is complete if it is.
 pub(in crate::engine) fn beat(live: &LiveStore, may_be_complete: bool) {
     let complete = may_be_complete.then(|| self::complete(live)).flatten();
     let leader = Leader {
@@ -129,13 +130,13 @@ pub(in crate::engine) fn beat(live: &LiveStore, may_be_complete: bool) {
         is_alive: true,
         complete,
     };
-    // A heartbeat that cannot be written counts as none: the others look themselves.
+    // A heartbeat that cannot be written counts as none: the others compare themselves.
     let _ = Lock::say(&heartbeat_path(live), &leader.written());
 }
 
 fn complete(live: &LiveStore) -> Option<Complete> {
     let watch = live.watch()?;
-    // Whoever holds it is about to change it.
+    // The holder of the lock is about to change it.
     let freshness = live.try_freshness()?;
     if watch.has_changes()
         || freshness.has_links
@@ -169,7 +170,7 @@ pub(in crate::engine) fn wait_to_lead(
         .map(drop)
 }
 
-/// Waits until nobody else leads, and as long as nobody can.
+/// Waits until no other process leads and the locks can be taken.
 fn take_lead(live: &LiveStore) -> Lead {
     let path = leader_path(live);
     let mut pause = BEAT_COUNTS;
@@ -182,7 +183,7 @@ fn take_lead(live: &LiveStore) -> Lead {
         };
         match taken {
             Ok(lead) => return lead,
-            // Meanwhile everybody looks themselves.
+            // Meanwhile all processes compare themselves.
             Err(error) => tracing::debug!("no process leads: {error}"),
         }
         std::thread::sleep(pause);
@@ -190,8 +191,8 @@ fn take_lead(live: &LiveStore) -> Lead {
     }
 }
 
-/// The last leader's heartbeat must not count as the next one's: it is cut away before the next one
-/// locks the file.
+/// Takes the lock of the heartbeat. The last leader's heartbeat must not count for the next one: the
+/// file is emptied first.
 fn take_heartbeat(live: &LiveStore, leading: Lock) -> Result<Lead, FilesError> {
     let path = heartbeat_path(live);
     let _ = Lock::say(&path, ""); // There may be none yet.
@@ -199,7 +200,7 @@ fn take_heartbeat(live: &LiveStore, leading: Lock) -> Result<Lead, FilesError> {
     Ok(Lead { leading, heartbeat })
 }
 
-/// Whether `lead` still keeps others from leading: not if its files were deleted.
+/// Whether `lead` still excludes others: not if its files were deleted.
 pub(in crate::engine) fn leads_with(live: &LiveStore, lead: &Lead) -> bool {
     lead.leading.is_at(&leader_path(live)) && lead.heartbeat.is_at(&heartbeat_path(live))
 }
@@ -223,9 +224,9 @@ impl Leader {
         text + &format!("end {end:032x}\n")
     }
 
-    /// Reads a heartbeat; `None` if it is none, or not whole.
+    /// Parses a heartbeat; `None` if it is invalid or incomplete.
     fn read(text: &str) -> Option<Leader> {
-        // A longer one may stand below until the file is cut.
+        // Rest of a longer one may follow until the file is truncated.
         let (body, end) = text.split_at(text.find("\nend ")? + 1);
         if !end.starts_with(&format!("end {:032x}\n", digest(body))) {
             return None;
@@ -253,7 +254,7 @@ impl Leader {
     }
 }
 
-/// Reads one `folder` line; names that had to be escaped are not relied on.
+/// Parses one `folder` line; escaped names are not relied on.
 fn folder(line: &str) -> Option<(String, i64)> {
     let (modified, name) = line.strip_prefix("folder ")?.split_once(' ')?;
     let is_plain = !name.contains('\\');

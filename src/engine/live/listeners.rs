@@ -1,4 +1,4 @@
-//! The listeners that are told of changes.
+//! Registered listeners for changes.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -8,16 +8,17 @@ use crate::engine::texts::is_called;
 use crate::index::Snapshot;
 use crate::model::Stem;
 
-/// The registered listeners, and the state that they know.
+/// Registered listeners, and the state that they have been notified of.
 #[derive(Default)]
 pub(in crate::engine) struct Listeners(Mutex<ListenerState>);
 
 impl Listeners {
+    /// Locks the listeners.
     pub(in crate::engine) fn known(&self) -> MutexGuard<'_, ListenerState> {
         locked(&self.0)
     }
 
-    /// Listeners that registered before anything was read know the state that is read now.
+    /// Sets the state for listeners that registered before anything was read.
     pub(in crate::engine) fn know(&self, read: &Arc<dyn Snapshot>) {
         let mut known = self.known();
         if !known.listeners.is_empty() && known.state.is_none() {
@@ -26,20 +27,24 @@ impl Listeners {
     }
 }
 
+/// State of the registered listeners.
 #[derive(Default)]
 pub(in crate::engine) struct ListenerState {
+    /// Listeners with their numbers.
     pub(in crate::engine) listeners: Vec<(u64, Tell)>,
+    /// Number of the next listener.
     pub(in crate::engine) next: u64,
-    /// The state that all of them know, if they do.
+    /// State that all of them have been notified of, if there is one.
     pub(in crate::engine) state: Option<Arc<dyn Snapshot>>,
 }
 
+/// Callback of a listener.
 pub(in crate::engine) type Tell = Box<dyn Fn(&Changed) + Send + Sync>;
 
-/// The changes since the last notification.
+/// Changes since the last notification.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Changed {
-    /// The memories that appeared, have another text, or are gone.
+    /// Memories that appeared, have another text, or are gone.
     pub stems: BTreeSet<Stem>,
 }
 

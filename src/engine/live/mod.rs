@@ -1,8 +1,8 @@
-//! The store as it is on the disk at this moment: what is indexed, what differs from it, how changes are
-//! learnt of, and who leads.
+//! Present state of the store: index, differing files, detection of
+//! changes, and the leader.
 //!
 //! Promise: a snapshot in which every file is as it is on disk, and the only way to read. It writes
-//! no memory, and calls no other part: what it learns of changed files, `history` fetches.
+//! no memory, and calls no other part: `history` fetches the names of changed files.
 //!
 //! # Several processes on one store
 //!

@@ -1,7 +1,7 @@
-//! From what a memory is called to its file: ids, handles, beginnings, paths, and the ids of a source.
+//! Resolves names of memories to files: ids, handles, prefixes, paths, and ids of a source.
 //!
-//! An imported memory keeps the id of its source as `source_id` in its metadata, a fact of the index,
-//! and is found by it. A name of the store goes first.
+//! An imported memory keeps the id of its source as `source_id` in its metadata, which the index holds,
+//! and is found by it. Names of the store take precedence.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -20,36 +20,37 @@ use crate::model::{
     ALIASES, Filter, Memory, Stem, Visibility, plain_id, stripped_id, unwrapped_id,
 };
 
-/// The id of a memory in its source; `None` for an earlier text, whose id another memory has.
+/// Returns the id of a memory in its source; `None` for an earlier text, whose id another memory has.
 pub(in crate::engine) fn former_id(memory: &Memory) -> Option<&str> {
     let is_earlier = memory.metadata_text(EARLIER_OF).is_some();
     memory.metadata_text(SOURCE_ID).filter(|_| !is_earlier)
 }
 
-/// Whether `id`, as a text has it, is the `former` one.
+/// Whether `id`, as written in a text, is the id `former`.
 pub(in crate::engine) fn is_former(former: &str, id: &str) -> bool {
     spellings(id).any(|id| id.eq_ignore_ascii_case(former))
 }
 
-/// The ids a source may have used for what is written as `id`: the text itself, the target of a link,
-/// and the file of a note.
+/// Returns the ids that a source may have used for the written `id`: the text itself, the target of a
+/// link, and the file of a note.
 pub(in crate::engine) fn spellings(id: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let (trimmed, stripped) = (id.trim(), stripped_id(id));
     let file = format!("{stripped}.md");
     [trimmed.into(), stripped.into(), file.into()].into_iter()
 }
 
-/// The files of a view by what links call them.
+/// Files of a view by their names in links.
 pub(in crate::engine) struct Names<'a> {
     live: &'a LiveStore,
     snapshot: &'a dyn Snapshot,
-    /// More than one where several are called so.
+    /// Files of each id; more than one if several share it.
     by_id: HashMap<String, Vec<&'a str>>,
-    /// The files by the aliases that they state, in small letters.
+    /// Files by their aliases in lower case.
     by_alias: OnceCell<HashMap<String, Vec<String>>>,
 }
 
 impl<'a> Names<'a> {
+    /// Collects the names of the files in `snapshot`.
     pub fn of(live: &'a LiveStore, snapshot: &'a dyn Snapshot) -> Names<'a> {
         let mut by_id: HashMap<String, Vec<&str>> = HashMap::new();
         for (name, _) in snapshot.files() {
@@ -68,8 +69,8 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The file that `[[id]]` in the file `from` means, as [`Names::called`]; of several of one name the
-    /// nearest, and what an alias of a note says where no name does.
+    /// Returns the file that `[[id]]` in the file `from` means, as [`Names::called`]; of several of one name
+    /// the nearest, and if no name matches, that with the alias.
     pub fn mentioned(&self, id: &str, from: &str) -> Option<Cow<'a, str>> {
         let plain = plain_id(id);
         let last = plain.rsplit('/').next().unwrap_or(&plain);
@@ -107,7 +108,7 @@ impl<'a> Names<'a> {
         by_alias
     }
 
-    /// The one file that is called so, or was where it comes from; `None` if there is none, or if
+    /// Returns the one file with this name or former id; `None` if there is none, or if
     /// there are several and `id` is the whole name of none.
     pub fn called(&self, id: &str) -> Option<Cow<'a, str>> {
         let plain = plain_id(id);
@@ -124,8 +125,8 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Which of several files of one name `[[link]]` in the file `from` means, as Obsidian has it: the one
-/// whose path it gives, else of those whose path ends so the one in the same folder, else the one in
+/// Returns the file of several of one name that `[[link]]` in the file `from` means, as in Obsidian: the
+/// one with its path, else of those whose path ends with it the one in the same folder, else the one in
 /// the fewest folders, else the first by name.
 pub(in crate::engine) fn nearest<'a>(
     namesakes: &[&'a str],
@@ -140,7 +141,7 @@ pub(in crate::engine) fn nearest<'a>(
     by_path.or_else(|| meant.min_by_key(|name| distance(name, from)).copied())
 }
 
-/// Sort key of files of one name, seen from the file `from`.
+/// Returns the sort key of files of one name, seen from the file `from`.
 fn distance<'a>(name: &'a str, from: &str) -> (bool, usize, &'a str) {
     let folder = |name: &str| {
         name.rsplit_once('/')
@@ -153,8 +154,8 @@ fn distance<'a>(name: &'a str, from: &str) -> (bool, usize, &'a str) {
     )
 }
 
-/// The one of several files of one stem that `id` names with its folders; or by `files/` before,
-/// as a path below the store.
+/// Returns the one of several files of one stem that `id` names with its folders, or as a path below
+/// the store with `files/`.
 fn whole_name<'a>(namesakes: &[&'a str], id: &str) -> Option<&'a str> {
     let id = unwrapped_id(id);
     let of = |id: &str| {
@@ -164,7 +165,7 @@ fn whole_name<'a>(namesakes: &[&'a str], id: &str) -> Option<&'a str> {
     of(id).or_else(|| of(id.strip_prefix("files/")?))
 }
 
-/// The text of a link to the live file `name`: its stem, or where others share that, its whole name.
+/// Returns the text of a link to the live file `name`: its stem, or if others share that, its whole name.
 pub(in crate::engine) fn link_text(live: &LiveStore, name: &str) -> String {
     let stem = stem_of(name);
     match resolve(live, stem.as_str()) {
@@ -173,8 +174,8 @@ pub(in crate::engine) fn link_text(live: &LiveStore, name: &str) -> String {
     }
 }
 
-/// The shown id of the memory in the live file `name`: as [`LiveStore::shown_id`], and with the folder
-/// where notes of several folders have one name.
+/// Returns the shown id of the memory in the live file `name`: as [`LiveStore::shown_id`], and with the
+/// folder if notes of several folders have one name.
 pub fn shown_name(live: &LiveStore, stem: &Stem, name: &str) -> String {
     match stem.is_canonical() {
         true => live.shown_id(stem),
@@ -182,7 +183,7 @@ pub fn shown_name(live: &LiveStore, stem: &Stem, name: &str) -> String {
     }
 }
 
-/// The live files of the memories that were called `id` where they come from.
+/// Returns the live files of the memories whose former id is `id`.
 pub(in crate::engine) fn formerly_called(
     live: &LiveStore,
     snapshot: &dyn Snapshot,
@@ -197,7 +198,7 @@ pub(in crate::engine) fn formerly_called(
             &[&id],
         )?);
     }
-    // The index folds case and cuts long values; what is written decides.
+    // The index folds case and cuts long values; the file decides.
     let mut found: Vec<(bool, String)> = Vec::new();
     for name in names {
         if let Some(memory) = rows::read_memory(live, &name)
@@ -211,7 +212,7 @@ pub(in crate::engine) fn formerly_called(
     Ok(found.into_iter().map(|(_, name)| name).collect())
 }
 
-/// As [`formerly_called`], of the forgotten ones, which no index holds: every file of the
+/// As [`formerly_called`], of the forgotten ones, which are not indexed: every file of the
 /// archive is read.
 pub(in crate::engine) fn formerly_called_archived(
     live: &LiveStore,
@@ -231,7 +232,7 @@ pub(in crate::engine) fn formerly_called_archived(
     Ok(names)
 }
 
-/// The live files that hold one of `ids` under a key.
+/// Returns the live files that hold one of `ids` under a key.
 pub(in crate::engine) fn holding(
     live: &LiveStore,
     snapshot: &dyn Snapshot,
@@ -253,14 +254,14 @@ pub(in crate::engine) fn holding(
 /// Maximum time a reader waits for a file that is being written.
 pub(in crate::engine) const PATIENCE: Duration = Duration::from_millis(150);
 
-/// Whether a file is half-written, by somebody who may be at it still.
+/// Whether a file is half-written and its writer may not be done.
 pub(in crate::engine) fn is_being_written(version: &Version) -> bool {
     let Entry { stamp, .. } = version.entry;
     let is_young = age(stamp.modified).is_none_or(|age| age < HALF_WRITTEN_PATIENCE);
     is_young && is_half_written(&parse(&version.entry, &version.bytes))
 }
 
-/// Shorter texts are no prefixes: they would name too much by accident.
+/// Minimum length of a prefix: shorter ones would match too much by accident.
 pub(in crate::engine) const MIN_PREFIX: usize = 4;
 
 /// Reads the file of the memory called `id`; waits a moment for one that is being written.
@@ -270,7 +271,7 @@ pub(in crate::engine) fn read(
 ) -> Result<(String, Version), EngineError> {
     let started = Instant::now();
     loop {
-        // Waits as well until it is clear whether a missing file comes back.
+        // Also waits until it is clear whether a missing file comes back.
         let (_, name) = resolve(live, id)?;
         let is_patient = started.elapsed() < PATIENCE;
         match live.store.reader(Place::Files).read(&name, u64::MAX) {
@@ -286,8 +287,8 @@ pub(in crate::engine) fn read(
     }
 }
 
-/// Finds the memory called `id`: a file's whole name below the memories, a stem, eight hex digits, what it was called where it comes from,
-/// or the unique beginning of one of the first two.
+/// Finds the memory called `id`: a file's whole name below the memories, a stem, eight hex digits, a former
+/// id, or the unique prefix of a stem or of the digits.
 ///
 /// # Errors
 ///
@@ -302,7 +303,7 @@ pub fn resolve(live: &LiveStore, id: &str) -> Result<(Stem, String), EngineError
             matches.take_former(&formerly_called(live, snapshot, id)?);
         }
         if !matches.is_certain() {
-            // It may be a beginning.
+            // It may be a prefix.
             matches = Matches::new(id);
             snapshot.files().for_each(|(name, _)| matches.take(name));
         }
@@ -325,12 +326,12 @@ pub(in crate::engine) fn resolve_archived(
     matches.only()
 }
 
-/// Whether `id` is the whole name of the file `name`, which has folders, or `.md`, or both.
+/// Whether `id` is the whole name of the file `name`, with its folders, or `.md`, or both.
 pub(in crate::engine) fn is_whole_name(name: &str, id: &str) -> bool {
     name == id || (id.contains('/') && name.strip_suffix(".md") == Some(id))
 }
 
-/// In which way an id means a memory, the best way first.
+/// Kind of a match of an id, the best one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum MatchKind {
     WholeName,
@@ -342,18 +343,18 @@ enum MatchKind {
     Prefix,
 }
 
-/// The memories that an id could mean.
+/// Memories that an id could mean.
 pub(in crate::engine) struct Matches {
     id: String,
-    /// The same with its capital letters.
+    /// The id with its capital letters.
     written: String,
-    /// The same with its folders and `.md`.
+    /// The id with its folders and `.md`.
     whole: String,
     found: Vec<(MatchKind, Stem, String)>,
 }
 
 impl Matches {
-    /// For the id in a text that somebody pasted.
+    /// Prepares to match an id as a user pasted it.
     pub fn new(id: &str) -> Matches {
         Matches {
             id: plain_id(id),
@@ -363,8 +364,8 @@ impl Matches {
         }
     }
 
-    /// The names of all files that are called by the whole of the id, in either spelling; maybe of
-    /// others, and none where nobody can look them up.
+    /// Returns the names of all files that have the whole id as their name, in either spelling, possibly
+    /// with others; none if the snapshot cannot look them up.
     fn looked_up(&self, snapshot: &dyn Snapshot) -> Vec<String> {
         let last = |id: &str| id.rsplit('/').next().unwrap_or(id).to_owned();
         let (id, written) = (last(&self.id), last(&self.written));
@@ -377,8 +378,8 @@ impl Matches {
         names
     }
 
-    /// Whether a file was found that is called by the whole of the id: then no other one is meant
-    /// because its name only begins so.
+    /// Whether a file matched by the whole id: then prefixes
+    /// do not count.
     fn is_certain(&self) -> bool {
         let mut kinds = self.found.iter().map(|(kind, ..)| *kind);
         kinds.any(|kind| kind < MatchKind::Prefix)
@@ -388,13 +389,13 @@ impl Matches {
         self.found.push((kind, stem_of(name), name.to_owned()));
     }
 
-    /// Takes the files that were called by the id where they come from.
+    /// Adds the files whose former id is the id.
     fn take_former(&mut self, names: &[String]) {
         let formerly = MatchKind::Formerly;
         names.iter().for_each(|name| self.add(formerly, name));
     }
 
-    /// Looks whether the file `name` is meant.
+    /// Matches the file `name`.
     pub fn take(&mut self, name: &str) {
         let path = name.strip_suffix(".md").unwrap_or(name);
         let stem = path.rsplit('/').next().unwrap_or(path);
@@ -420,7 +421,7 @@ impl Matches {
         }
     }
 
-    /// The one that is meant best.
+    /// Returns the best match.
     pub fn only(self) -> Result<(Stem, String), EngineError> {
         let Some(kind) = self.found.iter().map(|(kind, ..)| *kind).min() else {
             return Err(EngineError::NotFound(self.id));
@@ -431,7 +432,7 @@ impl Matches {
             return Ok(best.pop().expect("there is one"));
         }
         best.sort();
-        // Two files of one stem in two folders are told apart by their folders.
+        // Two files of one stem in two folders are distinguished by their folders.
         let same_stem = best.windows(2).any(|pair| pair[0].0 == pair[1].0);
         let candidates = best
             .into_iter()
@@ -447,14 +448,14 @@ impl Matches {
     }
 }
 
-/// The metadata of an earlier text says whose it is, so that what it is called by stays with that
-/// one if both live.
+/// Metadata key of an earlier text with the stem of its memory, so that a name refers to
+/// that memory if both are live.
 pub const EARLIER_OF: &str = "earlier_of";
 
-/// The metadata key that keeps what a memory was called where it came from.
+/// Metadata key with the id of a memory in its source.
 pub const SOURCE_ID: &str = "source_id";
 
-/// Result for one id that was asked for.
+/// Result for one requested id.
 #[derive(Debug)]
 pub enum Recalled {
     Found { memory: Box<Memory>, name: String },

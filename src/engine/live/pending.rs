@@ -1,16 +1,16 @@
-//! The files that may differ from the newest commit, as far as this process knows.
+//! Files that may differ from the newest commit, as known to this process.
 
 use std::collections::BTreeSet;
 
 /// Paths below `files/` or `archive/` that may wait for a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine) enum Pending {
-    /// Nobody knows: everything is compared.
+    /// Unknown files: everything is compared.
     Everything,
     Names(BTreeSet<String>),
 }
 
-/// Comparing everything is cheaper than more single files.
+/// Maximum number of single files; comparing everything is cheaper than more.
 const MAX_NAMES: usize = 10_000;
 
 impl Default for Pending {
@@ -20,10 +20,12 @@ impl Default for Pending {
 }
 
 impl Pending {
+    /// Returns an empty set.
     pub fn none() -> Pending {
         Pending::Names(BTreeSet::new())
     }
 
+    /// Adds the file `name`.
     pub fn add(&mut self, name: &str) {
         let Pending::Names(names) = self else { return };
         if !names.contains(name) {
@@ -34,6 +36,7 @@ impl Pending {
         }
     }
 
+    /// Adds all files of `other`.
     pub fn add_all(&mut self, other: Pending) {
         match other {
             Pending::Everything => *self = Pending::Everything,

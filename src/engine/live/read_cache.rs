@@ -1,13 +1,13 @@
-//! Memories that were read before, for as long as their files are as they were read.
+//! Cache of memories that were read before, valid while their files are unchanged.
 //!
-//! Every hit of a search is proved against the disk. To ask the system whether a file is the one
-//! that was read costs a tenth of reading, hashing and parsing it again, and mostly it is.
+//! Every hit of a search is checked against the disk. Asking the system whether a file is unchanged
+//! costs a tenth of reading, hashing and parsing it again, and mostly it is.
 //!
-//! Promises: what is handed out is what the file holds, by the rule that the index goes by, too. Its
-//! size, modification time, inode and time of change are those of the file that was read, and that
-//! one had not been changed for so long that another change would show. So nothing is kept of a file
-//! that was changed just before, and nothing at all where the times are another machine's. There is a
-//! bound to all of it together. What the index says of a file is left to who asks: the hash tells.
+//! Promises: a returned memory is the content of its file, by the same rule as in the index. The file's
+//! size, modification time, inode and time of change are those at the read, and it
+//! had not been changed for so long that another change would show. So a file
+//! that was changed just before is not cached, and nothing at all if the times are another machine's.
+//! The total size is bounded. Callers compare the returned hash with the index.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -20,19 +20,19 @@ use crate::files::{Entry, Reader};
 use crate::model::{Memory, Stamp};
 use crate::ranking::ShingleSet;
 
-/// A memory as it was read from its file, shared by all who have it.
+/// A memory as it was read from its file, shared by all holders.
 #[derive(Debug, Clone)]
 pub struct Shared(Arc<Text>);
 
 #[derive(Debug)]
 struct Text {
     memory: Memory,
-    /// Made when it is asked for.
+    /// Computed on first use.
     outline: OnceLock<ShingleSet>,
 }
 
 impl Shared {
-    /// The memory by itself; copied only if somebody else has it, too.
+    /// Returns the memory by itself; copied only if it has other holders.
     pub fn into_memory(self) -> Memory {
         match Arc::try_unwrap(self.0) {
             Ok(text) => text.memory,
@@ -40,7 +40,7 @@ impl Shared {
         }
     }
 
-    /// The shingles of its text, for comparing it with others.
+    /// Returns the shingles of its text, for comparing it with others.
     pub(in crate::engine) fn outline(&self) -> &ShingleSet {
         let text = &self.0;
         text.outline
@@ -74,19 +74,20 @@ impl PartialEq for Shared {
 /// Maximum size of the cache in bytes: the hits of some hundred searches of a session.
 const MAX_BYTES: usize = 8 << 20;
 
-/// Larger files are not kept: one of them would cost many others their place.
+/// Maximum size of a cached file in bytes: a larger one would displace many others.
 const LARGEST_FILE: u64 = 32 << 10;
 
-/// Bytes that a memory takes beside its text: its fields, its shingles, its name and its slot.
+/// Bytes that a memory takes besides its text: its fields, its shingles, its name and its slot.
 const OVERHEAD: usize = 1_792;
 
-/// A frontmatter of usual length is in [`OVERHEAD`]; of a longer one each byte may be a value by
-/// itself.
+/// Size of a frontmatter in bytes that is included in [`OVERHEAD`]; of a longer one each byte may be a
+/// value by itself.
 const USUAL_FRONTMATTER: usize = 256;
 
+/// Bytes of memory for each further byte of a frontmatter.
 const MAX_FOR_A_BYTE: usize = 32;
 
-/// Memories by the names of their files.
+/// Cached memories by the names of their files.
 pub(in crate::engine) struct ReadCache {
     versions: Mutex<Versions>,
     most_bytes: usize,
@@ -98,9 +99,9 @@ struct Versions {
     // Invariant: the names are those of `places`, each at its place.
     versions: Vec<Version>,
     bytes: usize,
-    /// When something was kept last.
+    /// Time of the last insertion.
     kept: Option<Instant>,
-    /// State of the random choice of the entry that goes.
+    /// State of the random choice of the evicted entry.
     dice: u32,
 }
 
@@ -108,7 +109,7 @@ struct Versions {
 struct Version {
     name: Arc<str>,
     stamp: Stamp,
-    /// As [`Entry::changed`].
+    /// [`Entry::changed`] at the read.
     changed: i64,
     hash: u128,
     memory: Shared,
@@ -125,11 +126,11 @@ impl Default for ReadCache {
 }
 
 impl ReadCache {
-    /// The memory in the file `name`, with the hash of the file, if it was read before and is on disk
-    /// as it was then.
+    /// Returns the memory in the file `name`, with the hash of the file, if it is cached and the file is
+    /// unchanged.
     pub(in crate::engine) fn get(&self, reader: &dyn Reader, name: &str) -> Option<(u128, Shared)> {
         let (stamp, changed, hash, memory) = self.lock().get(name)?;
-        // Nobody waits for the disk meanwhile.
+        // The lock is not held while the disk is read.
         let entry = reader.look(name);
         if entry.is_some_and(|entry| (entry.stamp, entry.changed) == (stamp, changed)) {
             return Some((hash, memory));
@@ -138,8 +139,8 @@ impl ReadCache {
         None
     }
 
-    /// Keeps what was read from the file that `entry` shows, unless it may change without a trace.
-    /// `now` is a moment before it was read.
+    /// Caches the memory read from the file of `entry`, unless it may change without a trace.
+    /// `now` is a time before the read.
     pub(in crate::engine) fn put(&self, entry: &Entry, hash: u128, memory: &Shared, now: i64) {
         if is_racy(entry.changed, now) || entry.stamp.size > LARGEST_FILE {
             return;
@@ -157,7 +158,7 @@ impl ReadCache {
         self.lock().put(version, self.most_bytes);
     }
 
-    /// Forgets everything where nothing new was asked for within `age`; whether there was something.
+    /// Empties the cache if nothing was added within `age`; returns whether it did.
     pub(in crate::engine) fn forget_after(&self, age: Duration) -> bool {
         let mut versions = self.lock();
         let is_over = versions.kept.is_some_and(|kept| kept.elapsed() >= age);
@@ -179,7 +180,7 @@ impl Versions {
         Some((version.stamp, version.changed, version.hash, memory))
     }
 
-    /// Forgets what was read of `name` when it had been changed at `changed`.
+    /// Removes the entry of `name` whose time of change is `changed`.
     fn forget(&mut self, name: &str, changed: i64) {
         if let Some(&place) = self.places.get(name)
             && self.versions[place].changed == changed
@@ -196,8 +197,8 @@ impl Versions {
             return;
         }
         while self.bytes + version.bytes > most_bytes {
-            // Which one goes is left to chance. The one that was asked for longest ago would be the
-            // next that is asked for, where somebody asks for more in turn than there is room for.
+            // The evicted one is random. With the least recently used one, a caller that cycles through more
+            // entries than there is room for would always miss.
             self.dice = self
                 .dice
                 .wrapping_mul(1_664_525)

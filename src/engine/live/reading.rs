@@ -1,4 +1,4 @@
-//! Reads files into what is indexed.
+//! Reads files as documents for the index.
 
 use crate::engine::error::EngineError;
 use crate::engine::live::store::LiveStore;
@@ -14,17 +14,17 @@ use std::sync::Arc;
 pub(in crate::engine) enum Read {
     Document {
         document: Box<Document>,
-        /// As [`Entry::changed`].
+        /// [`Entry::changed`] of the file.
         changed: i64,
     },
     Gone(String),
     Skipped(Skipped),
 }
 
-/// Files read and parsed together: enough for all cores, few enough to hold in memory.
+/// Number of files read and parsed together: enough for all cores, few enough to hold in memory.
 pub(in crate::engine) const CHUNK: usize = 1024;
 
-/// Reads the files `names`, on all cores where that pays; in the same order.
+/// Reads the files `names`, in parallel if they are many; in the same order.
 pub(in crate::engine) fn read_all(live: &LiveStore, names: &[&str]) -> Vec<Read> {
     let reader = live.store.reader(Place::Files);
     let now = now_nanos(live);
@@ -40,7 +40,7 @@ pub(in crate::engine) fn read_all(live: &LiveStore, names: &[&str]) -> Vec<Read>
         .collect()
 }
 
-/// A view of the files themselves, for when the index says too little of them.
+/// Returns a view that searches the files themselves, if the index lacks too many of them.
 pub(in crate::engine) fn scan(live: &LiveStore, listing: &Listing) -> Arc<dyn Snapshot> {
     let entries = listing.entries.iter();
     let files = entries.map(|entry| (entry.name.clone(), entry.stamp));
@@ -54,11 +54,12 @@ pub(in crate::engine) fn scan(live: &LiveStore, listing: &Listing) -> Arc<dyn Sn
     Arc::new(scan)
 }
 
+/// Returns the present time in nanoseconds since 1970.
 pub(in crate::engine) fn now_nanos(live: &LiveStore) -> i64 {
     live.clock.now().timestamp_nanos_opt().unwrap_or(i64::MAX)
 }
 
-/// Reads one file; `now` is a moment before.
+/// Reads one file; `now` is a time before the read.
 fn read(reader: &dyn Reader, name: &str, now: i64) -> Read {
     let limit = MAX_INDEXED_BYTES as u64;
     match reader.read(name, limit) {
@@ -99,7 +100,7 @@ fn reason(error: &FilesError) -> String {
     }
 }
 
-/// The bytes of a file of the store; `None` if it is gone.
+/// Returns the bytes of a file of the store; `None` if it is gone.
 pub(in crate::engine) fn bytes_at(
     live: &LiveStore,
     path: &str,
@@ -107,7 +108,7 @@ pub(in crate::engine) fn bytes_at(
     Ok(live.store.version_at(path)?.map(|version| version.bytes))
 }
 
-/// Does both at once, the second on a thread of its own.
+/// Runs both at once, the second on a thread of its own, and returns both results.
 pub(in crate::engine) fn side_by_side<A, B: Send>(
     one: impl FnOnce() -> A,
     other: impl Fn() -> B + Sync,
@@ -119,7 +120,7 @@ pub(in crate::engine) fn side_by_side<A, B: Send>(
             Ok(thread) => thread
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // A machine that is short of threads has time.
+            // Without a free thread, one after the other.
             Err(_) => other(),
         };
         (one_done, other_done)

@@ -1,4 +1,4 @@
-//! Compares the memory directory with what is indexed.
+//! Compares the memory directory with the index.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use crate::engine::texts::RACY_NANOS;
 use crate::files::{Entry, Listing};
 use crate::index::{Indexed, Snapshot};
 
-/// The names of the files that two states of the index hold in different versions, or one of them
-/// only.
+/// Returns the names of the files that two states of the index hold in different versions, or only one
+/// of them holds.
 pub(in crate::engine) fn differing(one: &dyn Snapshot, other: &dyn Snapshot) -> Vec<String> {
     let version = |indexed: Indexed| (indexed.stamp, indexed.hash);
     let mut names = Vec::new();
@@ -25,25 +25,26 @@ pub(in crate::engine) fn differing(one: &dyn Snapshot, other: &dyn Snapshot) -> 
     names
 }
 
-/// The differences between the directory and the index.
+/// Differences between the directory and the index.
 #[derive(Default)]
 pub(in crate::engine) struct Changes {
     /// New files, and those with another stamp.
     pub changed: Vec<Entry>,
-    /// Files with the indexed stamp that may have changed all the same.
+    /// Files with the indexed stamp that may have changed nevertheless.
     pub in_doubt: Vec<Entry>,
+    /// Names of files that are gone.
     pub removed: Vec<String>,
 }
 
 impl Changes {
-    /// Compares two listings in the order of names. Until `verified`, in nanoseconds since 1970,
-    /// every indexed file is known to be as indexed.
+    /// Compares a listing with the index, both in the order of names. Until `verified`, in nanoseconds since
+    /// 1970, every indexed file is known to be as indexed.
     pub fn between(listing: &Listing, committed: &dyn Snapshot, verified: i64) -> Changes {
         let entries = listing.entries.iter().map(Cow::Borrowed);
         Changes::of(entries, committed, verified)
     }
 
-    /// The same of a listing that nobody needs afterwards: a million names take 100 MB.
+    /// As [`Changes::between`], consuming the listing: a million names take 100 MB.
     pub fn from_listing(listing: Listing, committed: &dyn Snapshot, verified: i64) -> Changes {
         let entries = listing.entries.into_iter().map(Cow::Owned);
         Changes::of(entries, committed, verified)
@@ -66,7 +67,7 @@ impl Changes {
                 Some(entry) if entry.stamp != indexed.stamp => {
                     changes.changed.push(entry.into_owned());
                 }
-                // Whoever sets size and modification time back does not set this time.
+                // Setting size and modification time back does not set this time.
                 Some(entry) if entry.changed > certain => {
                     changes.in_doubt.push(entry.into_owned());
                 }
@@ -77,22 +78,23 @@ impl Changes {
         changes
     }
 
-    /// Number of files that differ for certain.
+    /// Returns the number of files that differ for certain.
     pub fn len(&self) -> usize {
         self.changed.len() + self.removed.len()
     }
 
+    /// Whether there are no differences, and no doubts.
     pub fn is_empty(&self) -> bool {
         self.len() == 0 && self.in_doubt.is_empty()
     }
 
-    /// The names of the files that are gone, and of those that must be read.
+    /// Returns the names of the deleted files, and of those that must be read.
     pub fn into_names(self) -> (Vec<String>, Vec<String>) {
         let unread = self.changed.into_iter().chain(self.in_doubt);
         (self.removed, unread.map(|entry| entry.name).collect())
     }
 
-    /// The names of the files that must be read.
+    /// Returns the names of the files that must be read.
     pub fn unread(&self) -> Vec<&str> {
         let entries = self.changed.iter().chain(&self.in_doubt);
         entries.map(|entry| entry.name.as_str()).collect()

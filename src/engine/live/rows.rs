@@ -1,4 +1,4 @@
-//! Which files pass a filter, as they are indexed, and the memory in one file.
+//! Files that pass a filter, as indexed, and the memory in one file.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::format::MAX_INDEXED_BYTES;
 use crate::index::{Query, Snapshot};
 use crate::model::{Filter, Memory, Stem};
 
-/// The memories that pass `filter`, newest first, as they are indexed: no file is read.
+/// Returns the memories that pass `filter`, newest first, as they are indexed: no file is read.
 ///
 /// # Errors
 ///
@@ -39,8 +39,8 @@ pub(in crate::engine) fn names_of(
     Ok(page_of(live, snapshot, filter, 0..usize::MAX / 2)?.1)
 }
 
-/// As [`names_of`], but only those at the places `range`, the newest first; with how
-/// many there are in all.
+/// As [`names_of`], but only those at the positions `range`, newest first; with their total
+/// number.
 pub(in crate::engine) fn page_of(
     live: &LiveStore,
     snapshot: &dyn Snapshot,
@@ -58,12 +58,12 @@ pub(in crate::engine) fn page_of(
     Ok((found.total, names))
 }
 
-/// The memory in the file `name`, as it is now; `None` if it is gone.
+/// Reads the memory in the file `name`; `None` if it is gone.
 pub(in crate::engine) fn read_memory(live: &LiveStore, name: &str) -> Option<Memory> {
     memory_of(live.store.reader(Place::Files).as_ref(), name)
 }
 
-/// The memory in the file `name`, as it is now; `None` if it is gone.
+/// Reads the memory in the file `name` with `reader`; `None` if it is gone.
 pub(in crate::engine) fn memory_of(reader: &dyn Reader, name: &str) -> Option<Memory> {
     let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
     Some(parse(&version.entry, &version.bytes))

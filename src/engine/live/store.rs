@@ -1,6 +1,6 @@
-//! The directory of a store, its index, and what this process knows of both.
+//! Directory of a store, its index, and this process's state of both.
 //!
-//! Promise: nothing is read from anywhere else. Everything is opened here, and only here.
+//! Promise: nothing is read from anywhere else, and only this module opens them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -27,51 +27,61 @@ use crate::lifecycle::Life;
 use crate::model::{Handle, Layout, Stem};
 use crate::words::Language;
 
-/// The directory of a store with its index. Shared between threads.
+/// Directory of a store with its index. Shared between threads.
 pub struct LiveStore {
-    /// The place that keeps the memories.
+    /// Storage of the memories.
     pub(in crate::engine) store: Box<dyn Storage>,
-    /// The same place, for what only a directory has.
+    /// The same storage, for operations that only a directory has.
     pub(in crate::engine) directory: Store,
+    /// The index.
     pub(in crate::engine) index: Box<dyn Index>,
+    /// Clock of this process.
     pub(in crate::engine) clock: Box<dyn Clock>,
     namespace: Option<String>,
+    /// Layout of the folders for new memories.
     pub(in crate::engine) layout: Layout,
+    /// Languages of the search.
     pub(in crate::engine) languages: Vec<Language>,
     read_only: bool,
-    /// The index is this process's own, in memory.
+    /// Whether the index is this process's own, in memory.
     indexes_alone: bool,
     freshness: Mutex<Freshness>,
-    /// The last view that was made, for who need not have the newest.
+    /// Last view, for callers that do not need the newest.
     latest: Mutex<Latest>,
+    /// State of the watch.
     pub(in crate::engine::live) watching: Mutex<Watching>,
-    /// Files that this process changed and did not look at since.
+    /// Files that this process changed and has not read since.
     pub(in crate::engine) own_changes: Mutex<BTreeSet<String>>,
-    /// Called when there is something to do in the background.
+    /// Callback when there is work for the background.
     wake: Arc<OnceLock<Box<dyn Fn() + Send + Sync>>>,
     /// Files that may differ from the newest commit; `history` takes them.
     pub(in crate::engine::live) pending: Mutex<Pending>,
+    /// Journals of uses and changes.
     pub(in crate::engine) journal: Box<dyn Journal>,
+    /// Whether a warning about the journal was logged.
     pub(in crate::engine::live) warned_of_journal: AtomicBool,
+    /// Lifetimes of memories.
     pub(in crate::engine) life: Life,
+    /// Listeners for changes.
     pub(in crate::engine) listeners: Listeners,
-    /// Memories that this process read last, where a file's times tell of every change.
+    /// Memories that this process read last, if a file's times show every change.
     pub(in crate::engine) read_cache: Option<ReadCache>,
+    /// Cached files that share their titles.
     pub(in crate::engine) titles: SharedTitles,
 }
 
-/// Where new memories lie among somebody's notes.
+/// Folder of new memories in a store of notes.
 const NEW_NOTES: &str = "memories";
 
-/// The last view, with what was asked of it about handles.
+/// Last view, with cached lookups of handles.
 #[derive(Default)]
 struct Latest {
     snapshot: Option<Arc<dyn Snapshot>>,
-    /// Whether several memories of this view have the handle.
+    /// For each looked-up handle, whether several memories of this view have it.
     shared: HashMap<Handle, bool>,
 }
 
-/// Maximum number of cached lookups: every hit that is shown looks up a handle.
+/// Maximum number of cached lookups: every shown hit looks up a handle.
 const MAX_HANDLES: usize = 8_192;
 
 impl Latest {
@@ -95,12 +105,12 @@ impl Latest {
     }
 }
 
-/// The right to write the index, until dropped. Nobody else can write one in memory.
+/// Lock for writing the index, until dropped; `None` for an index in memory.
 pub(in crate::engine) struct WriterLock(
     #[allow(dead_code, reason = "held, not looked at")] Option<Lock>,
 );
 
-/// Makes the folder of derived things, for the user alone and unseen by git.
+/// Creates the folder of derived files, private to the user and ignored by git.
 fn prepare(state: &Path, root: &Path) -> std::io::Result<()> {
     crate::files::create_private_folder(state)?;
     if !is_writable(state) {
@@ -108,14 +118,14 @@ fn prepare(state: &Path, root: &Path) -> std::io::Result<()> {
     }
     crate::files::set_strangers_aside(state)?;
     let gitignore = state.join(".gitignore");
-    // A process that outlived the folder makes it again without this file.
+    // A process that outlived the folder recreates it without this file.
     if state.starts_with(root) && !gitignore.exists() {
         crate::files::write_derived(&gitignore, b"# Derived from files/; safe to delete.\n*\n")?;
     }
     Ok(())
 }
 
-/// The path of one of the store's folders; where links are followed, that which it leads to.
+/// Returns the path of one of the store's folders; if links are followed, the target.
 fn resolved(root: &Path, folder: &str, links: LinkPolicy) -> PathBuf {
     let path = root.join(folder);
     match links {
@@ -128,7 +138,7 @@ fn is_writable(folder: &Path) -> bool {
     Store::at(folder).is_writable()
 }
 
-/// A name for the store's folder among others in one cache.
+/// Returns a unique name for the store's folder in a shared cache.
 fn store_key(root: &Path) -> String {
     let path = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let name = path
@@ -139,7 +149,7 @@ fn store_key(root: &Path) -> String {
 }
 
 impl LiveStore {
-    /// Opens the directory. Cheap: nothing is read.
+    /// Opens the directory. Cheap: reads no file.
     ///
     /// # Errors
     ///
@@ -154,8 +164,8 @@ impl LiveStore {
         let is_local = crate::files::medium(root) == Medium::Local;
         let state = match (&options.state, &options.cache) {
             (Some(state), _) => state.clone(),
-            // A writable store keeps its own, also when this caller only wants to read; unless
-            // other machines would see it change below them.
+            // A writable store has its own, also for a read-only caller; unless
+            // other machines would see it change.
             (None, _) if is_writable && is_local => own_state,
             (None, Some(cache)) => cache.join(store_key(root)),
             (None, None) => own_state,
@@ -193,40 +203,40 @@ impl LiveStore {
         })
     }
 
-    /// The folder that holds `files/`.
+    /// Returns the folder that holds `files/`.
     pub fn root(&self) -> &Path {
         self.directory.root()
     }
 
-    /// The folder in which live memories lie.
+    /// Returns the folder of the live memories.
     pub fn files_folder(&self) -> PathBuf {
         self.directory.folder(Place::Files)
     }
 
-    /// The path of the live memory in the file `name` below the store's folder, as it is shown.
+    /// Returns the path of the live memory in the file `name` below the store's folder, as it is shown.
     pub fn shown_path(&self, name: &str) -> String {
         self.directory
             .shown(&Place::Files.path_of(name))
             .into_owned()
     }
 
-    /// The path of a file of the store, such as `archive/x.md`, as it is shown.
+    /// Returns the path of a file of the store, such as `archive/x.md`, as it is shown.
     pub fn shown_file(&self, path: &str) -> String {
         self.directory.shown(path).into_owned()
     }
 
-    /// The folder of somebody's notes that the store opens in place.
+    /// Returns the folder of the user's notes that the store opens in place.
     pub fn notes(&self) -> Option<&Path> {
         self.directory.notes()
     }
 
-    /// The file of a new memory, in the store's layout.
+    /// Returns the file of a new memory, in the store's layout.
     pub fn new_name(&self, stem: &Stem) -> String {
         self.placed(self.layout, stem)
     }
 
-    /// Whether the file `name` of a memory lies where this program puts it, and in no folder of
-    /// somebody's own.
+    /// Whether the file `name` of a memory is where this program puts it, and not in a folder of
+    /// the user's own.
     pub fn is_placed(&self, stem: &Stem, name: &str) -> bool {
         let layouts = [Layout::Flat, Layout::ByMonth];
         stem.is_canonical()
@@ -235,13 +245,13 @@ impl LiveStore {
                 .any(|layout| self.placed(*layout, stem) == name)
     }
 
-    /// The bytes of the live memory in the file `name`; `None` if there is none.
+    /// Returns the bytes of the live memory in the file `name`; `None` if there is none.
     pub fn text_of(&self, name: &str) -> Option<Vec<u8>> {
         let read = self.store.reader(Place::Files).read(name, u64::MAX);
         read.ok().map(|version| version.bytes)
     }
 
-    /// The file of a memory of this program's making, in `layout`: among somebody's notes in a folder
+    /// Returns the file of a memory that this program writes, in `layout`: in a store of notes, in a folder
     /// of its own.
     pub(in crate::engine) fn placed(&self, layout: Layout, stem: &Stem) -> String {
         let name = layout.name_of(stem);
@@ -251,23 +261,23 @@ impl LiveStore {
         }
     }
 
-    /// This moment, as everything here takes it.
+    /// Returns the present time of the store's clock.
     pub fn now(&self) -> DateTime<Utc> {
         self.clock.now()
     }
 
-    /// The namespace of new memories that state none: the project of whoever asks. `None` is
+    /// Returns the namespace of new memories that state none: the project of the caller. `None` is
     /// `global`.
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
 
-    /// Where index and locks lie.
+    /// Returns the folder of index and locks.
     pub fn state(&self) -> &Path {
         self.directory.state()
     }
 
-    /// The id of a memory as people and agents are shown it: its handle, or the whole stem where
+    /// Returns the id of a memory as shown to people and agents: its handle, or the whole stem if
     /// the handle alone would be ambiguous.
     pub fn shown_id(&self, stem: &Stem) -> String {
         let mut latest = locked(&self.latest);
@@ -277,23 +287,24 @@ impl LiveStore {
         }
     }
 
-    /// Has `wake` called whenever there is something to do in the background.
+    /// Sets the callback for work in the background.
     pub(in crate::engine) fn set_wake(&self, wake: Box<dyn Fn() + Send + Sync>) {
         let _ = self.wake.set(wake); // A second loop would find nothing to do.
     }
 
+    /// Wakes the background loop, if there is one.
     pub(in crate::engine) fn wake(&self) {
         if let Some(wake) = self.wake.get() {
             wake();
         }
     }
 
-    /// Whether this process runs for long and does things in the background.
+    /// Whether this process has a background loop.
     pub(in crate::engine) fn has_background(&self) -> bool {
         self.wake.get().is_some()
     }
 
-    /// A function that wakes the background from another thread.
+    /// Returns a function that wakes the background from another thread.
     pub(in crate::engine) fn waker(&self) -> Box<dyn Fn() + Send + Sync> {
         let wake = Arc::clone(&self.wake);
         Box::new(move || {
@@ -303,11 +314,12 @@ impl LiveStore {
         })
     }
 
+    /// Whether the store is read-only.
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }
 
-    /// Whether the store's folder is where it was when it was opened.
+    /// Checks that the store's folder still exists.
     pub(in crate::engine) fn check_there(&self) -> Result<(), EngineError> {
         if self.root().is_dir() {
             return Ok(());
@@ -315,12 +327,12 @@ impl LiveStore {
         Err(EngineError::NoStore(self.root().to_owned()))
     }
 
-    /// The known state of the files and of the index.
+    /// Locks the known state of the files and of the index.
     pub(in crate::engine) fn freshness(&self) -> MutexGuard<'_, Freshness> {
         locked(&self.freshness)
     }
 
-    /// As [`LiveStore::freshness`]; `None` while somebody else has it.
+    /// As [`LiveStore::freshness`]; `None` while another thread holds it.
     pub(in crate::engine) fn try_freshness(&self) -> Option<MutexGuard<'_, Freshness>> {
         match self.freshness.try_lock() {
             Ok(freshness) => Some(freshness),
@@ -329,26 +341,28 @@ impl LiveStore {
         }
     }
 
-    /// The last view, however old.
+    /// Returns the last view, however old.
     pub(in crate::engine) fn latest(&self) -> Option<Arc<dyn Snapshot>> {
         locked(&self.latest).snapshot.clone()
     }
 
+    /// Sets the last view.
     pub(in crate::engine) fn set_latest(&self, snapshot: &Arc<dyn Snapshot>) {
         locked(&self.latest).set(snapshot);
         self.listeners.know(snapshot);
     }
 
+    /// Locks the state of the watch.
     pub(in crate::engine) fn watching_state(&self) -> MutexGuard<'_, Watching> {
         locked(&self.watching)
     }
 
-    /// Whether this process keeps its index to itself, where nobody else writes or leads.
+    /// Whether this process has an index of its own in memory, so that no other process writes or leads.
     pub(in crate::engine) fn indexes_alone(&self) -> bool {
         self.indexes_alone
     }
 
-    /// The right to write the index; `None` while another process has it.
+    /// Takes the lock for writing the index; `None` while another process holds it.
     pub(in crate::engine) fn try_lock_index(&self) -> Result<Option<WriterLock>, EngineError> {
         if self.indexes_alone {
             return Ok(Some(WriterLock(None)));
@@ -369,26 +383,28 @@ impl LiveStore {
         )?)))
     }
 
+    /// Returns the path of the index's lock.
     pub(in crate::engine) fn writer_lock_path(&self) -> PathBuf {
         self.state().join("writer.lock")
     }
 
-    /// Notes that the file `name` may differ from the newest commit.
+    /// Records that the file `name` may differ from the newest commit.
     pub(in crate::engine) fn note_pending(&self, name: &str) {
         self.pending().add(name);
     }
 
-    /// Notes that any file may.
+    /// Records that any file may differ from the newest commit.
     pub(in crate::engine) fn note_all_pending(&self) {
         *self.pending() = Pending::Everything;
     }
 
+    /// Locks the set of files that may differ from the newest commit.
     pub(in crate::engine) fn pending(&self) -> std::sync::MutexGuard<'_, Pending> {
         locked(&self.pending)
     }
 }
 
-/// The index below `state`; in memory, for this process alone, where nothing can be written there.
+/// Opens the index below `state`; in memory, for this process alone, if that cannot be written.
 fn open_index(state: &Path, options: &Options) -> (Box<dyn Index>, bool) {
     let Err(error) = prepare(state, &options.root) else {
         return (

@@ -1,8 +1,8 @@
-//! The state of memories as of now, from their file, the uses and records of the journals, and the clock.
+//! State of memories as of now, from their files, the uses and records of the journals, and the clock.
 //!
-//! A search reads the clock once and hands a function down with its query, which computes the state
-//! of a stem from what its file states. The index asks it only of memories whose passing depends
-//! on the answer: those with a tier or an end, or where the filter wants a tier, an importance or a
+//! A search reads the clock once and passes a function with its query, which computes the state
+//! of a stem from the values of its file. The index calls it only for memories whose passing depends
+//! on the result: those with a tier or an end, or if the filter wants a tier, an importance or a
 //! confidence.
 
 use std::sync::atomic::Ordering;
@@ -18,10 +18,11 @@ use crate::lifecycle;
 use crate::lifecycle::{State, Stated};
 use crate::model::{Memory, Stem, Tier, Timestamp, Usage};
 
+/// Warning about a journal that cannot be written.
 pub(in crate::engine) const UNRECORDED: &str = "uses and changes are not recorded";
 
-/// Does something at one moment: the clock is asked once, the journals at most once, and not
-/// before somebody wants to know what a memory has become by its uses.
+/// Runs `act` as of one moment: the clock is read once, the journals at most once, and not
+/// before the state of a memory is needed.
 pub(in crate::engine) fn at_once<T>(live: &LiveStore, act: impl FnOnce(AsOf<'_>) -> T) -> T {
     let uses: OnceLock<Arc<Uses>> = OnceLock::new();
     let unused = Usage::default();
@@ -36,7 +37,7 @@ pub(in crate::engine) fn at_once<T>(live: &LiveStore, act: impl FnOnce(AsOf<'_>)
     })
 }
 
-/// The memory as of now, and its uses.
+/// Returns the state of a memory as of now, and its uses.
 pub fn state_of(live: &LiveStore, memory: &Memory) -> (State, Usage) {
     let uses = self::uses(live);
     let usage = uses.of(memory.stem.as_str()).cloned().unwrap_or_default();
@@ -45,7 +46,7 @@ pub fn state_of(live: &LiveStore, memory: &Memory) -> (State, Usage) {
     (state, usage)
 }
 
-/// When a memory ends that gets the tier now and is not used any more; `None` for never.
+/// Returns when a memory expires that gets the tier now and is not used any more; `None` for never.
 pub fn end_of_tier(live: &LiveStore, tier: Tier) -> Option<Timestamp> {
     let life = match tier {
         Tier::Short => live.life.short_life,
@@ -56,12 +57,12 @@ pub fn end_of_tier(live: &LiveStore, tier: Tier) -> Option<Timestamp> {
     Some(Timestamp::from_utc(end))
 }
 
-/// The uses of the memory with this stem.
+/// Returns the uses of the memory with this stem.
 pub(in crate::engine) fn usage_of(live: &LiveStore, stem: &Stem) -> Usage {
     uses(live).of(stem.as_str()).cloned().unwrap_or_default()
 }
 
-/// All uses, as far as they are known.
+/// Returns all uses that can be read.
 fn uses(live: &LiveStore) -> Arc<Uses> {
     let (uses, trouble) = live.journal.uses();
     if let Some(error) = trouble {
@@ -70,13 +71,13 @@ fn uses(live: &LiveStore) -> Arc<Uses> {
     uses
 }
 
-/// Makes sure that all uses are known.
+/// Fails if some uses cannot be read.
 pub(in crate::engine) fn check_uses(live: &LiveStore) -> Result<(), EngineError> {
     let (_, trouble) = live.journal.uses();
     Ok(trouble.map_or(Ok(()), Err)?)
 }
 
-/// The records of changes of one memory, oldest first.
+/// Returns the records of changes of one memory, oldest first.
 ///
 /// # Errors
 ///
@@ -87,7 +88,7 @@ pub fn records_of(live: &LiveStore, stem: &Stem) -> Result<Vec<Record>, EngineEr
     Ok(live.journal.records(&is_of)?)
 }
 
-/// The records of all changes since a moment, oldest first.
+/// Returns the records of all changes since a moment, oldest first.
 ///
 /// # Errors
 ///
@@ -100,7 +101,7 @@ pub fn records_since(
     Ok(live.journal.records(&is_since)?)
 }
 
-/// Sums up the uses in the journals that this copy has left.
+/// Sums up the uses in the closed journals of this copy.
 pub(in crate::engine) fn sum_up_journals(live: &LiveStore) {
     if live.is_read_only() || live.check_there().is_err() {
         return;
@@ -110,6 +111,7 @@ pub(in crate::engine) fn sum_up_journals(live: &LiveStore) {
     }
 }
 
+/// Logs the first error of a journal.
 pub(in crate::engine) fn warn_of_journal(live: &LiveStore, what: &str, error: &JournalError) {
     if !live.warned_of_journal.swap(true, Ordering::Relaxed) {
         tracing::warn!("{what}: {error}");

@@ -1,4 +1,4 @@
-//! Watches the memory folder: this process learns of changes by the system's events where it can.
+//! Watches the memory folder: this process gets changes from the system's events if possible.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use crate::engine::live::watch_state::Watching;
 use crate::engine::locked::locked;
 use crate::files::ChangeFeed;
 
-/// Time before another try to watch.
+/// Time before another attempt to watch.
 const RETRY: Duration = Duration::from_secs(5);
 
 impl LiveStore {
-    /// Begins to watch the memory folder, or says why it cannot be.
+    /// Begins to watch the memory folder, or logs why it cannot be watched.
     pub(in crate::engine) fn start_watching(&self) {
         let started = self.store.changes(self.waker());
         let mut watching = self.watching_state();
@@ -33,7 +33,7 @@ impl LiveStore {
         };
     }
 
-    /// The watch, while it can be relied on.
+    /// Returns the watch, while it can be relied on.
     pub(in crate::engine) fn watch(&self) -> Option<Arc<dyn ChangeFeed>> {
         let mut watching = self.watching_state();
         match &*watching {
@@ -54,7 +54,7 @@ impl LiveStore {
         None
     }
 
-    /// Ends the trust in a watch that is alive and does not tell everything.
+    /// Stops using a watch that works but does not report everything.
     pub(in crate::engine) fn distrust_watch(&self, reason: &str) {
         tracing::warn!("the folder is looked at instead of watched: {reason}");
         *self.watching_state() = Watching::Polling {
@@ -63,7 +63,7 @@ impl LiveStore {
         };
     }
 
-    /// Tries again to watch where that was lost some time ago; true if it is watched now and was
+    /// Tries again to watch if the watch was lost some time ago; true if it works now and did
     /// not before.
     pub(in crate::engine) fn watch_again(&self) -> bool {
         let is_due = match &*self.watching_state() {
@@ -76,7 +76,7 @@ impl LiveStore {
         is_due && self.watch().is_some()
     }
 
-    /// The way changes become known, in words.
+    /// Returns a description of the method of detecting changes.
     pub(in crate::engine) fn watching(&self) -> String {
         match &*self.watching_state() {
             Watching::Never => "never".to_owned(),
@@ -87,13 +87,14 @@ impl LiveStore {
         }
     }
 
-    /// Has the next operation look at the file `name`, which this process changed.
+    /// Makes the next operation read the file `name`, which this process changed.
     pub(in crate::engine) fn note_own_change(&self, name: &str) {
         self.note_pending(name);
         locked(&self.own_changes).insert(name.to_owned());
         self.wake();
     }
 
+    /// Takes the names of the files that this process changed.
     pub(in crate::engine) fn take_own_changes(&self) -> BTreeSet<String> {
         let mut own = locked(&self.own_changes);
         std::mem::take(&mut own)
