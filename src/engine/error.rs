@@ -1,4 +1,4 @@
-//! Why an operation of the engine failed.
+//! Errors of the engine.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,26 +15,34 @@ use crate::index::IndexError;
 use crate::journal::JournalError;
 use crate::model::POSSIBLE_TIMES;
 
-/// The reason why an operation failed.
+/// Error of an operation.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
+    /// A file could not be read or written.
     #[error(transparent)]
     Files(#[from] FilesError),
+    /// A value breaks the format's limits.
     #[error("the memory cannot be written: {0}")]
     Format(FormatError),
-    /// A server asks before it archives so many.
+    /// So many memories have expired that a server does not archive them unasked.
     #[error("{0} memories have ended at once, and none was archived")]
     TooManyExpired(usize),
+    /// A journal could not be read or written.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The index could not be read or written.
     #[error(transparent)]
     Index(#[from] IndexError),
+    /// A model could not be used.
     #[error(transparent)]
     Embed(EmbedError),
+    /// The git repository could not be read or written.
     #[error(transparent)]
     Git(#[from] GitError),
+    /// A remote could not be reached.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// A past state could not be found or restored.
     #[error(transparent)]
     Past(#[from] PastError),
     #[error("no memory is called `{0}`")]
@@ -61,7 +69,7 @@ pub enum EngineError {
     Invalid(String),
 }
 
-/// The first of them, and how many more there are.
+/// Returns the first items as a list, with the number of further ones.
 fn list<T: ToString>(all: &[T]) -> String {
     let shown: Vec<String> = all.iter().take(MAX_LISTED).map(T::to_string).collect();
     match all.len() - shown.len() {
@@ -70,6 +78,7 @@ fn list<T: ToString>(all: &[T]) -> String {
     }
 }
 
+/// Maximum number of listed items.
 const MAX_LISTED: usize = 20;
 
 impl EngineError {
@@ -117,14 +126,14 @@ impl EngineError {
     }
 }
 
-/// Not a `source`: the error says what the cause says, in one line.
+/// Not a `source`: the message includes that of the cause, in one line.
 impl From<FormatError> for EngineError {
     fn from(error: FormatError) -> EngineError {
         EngineError::Format(error)
     }
 }
 
-/// Why the past cannot be told, or brought back.
+/// Error of reading the history or restoring from it.
 #[derive(Debug, thiserror::Error)]
 pub enum PastError {
     #[error("the store has no history: {why}")]
@@ -202,8 +211,9 @@ impl PastError {
 /// A credential in a commit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leak {
+    /// Location and kind of the credential.
     pub held: Quarantined,
-    /// The beginning of the commit's id.
+    /// Short id of the commit.
     pub commit: String,
 }
 
@@ -216,9 +226,9 @@ impl fmt::Display for Leak {
 /// A credential in a memory's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundSecret {
-    /// Such as `a GitHub token`.
+    /// Kind of the credential, such as `a GitHub token`.
     pub kind: &'static str,
-    /// The line of the file on which it begins, from 1.
+    /// Line of the file on which it begins, from 1.
     pub line: usize,
 }
 
@@ -228,7 +238,7 @@ impl fmt::Display for FoundSecret {
     }
 }
 
-/// The kinds that are no credentials.
+/// Kinds of reasons to hold back a file that are no credentials.
 pub(in crate::engine) const CONFLICT_MARKERS: &str = "git's conflict markers";
 
 pub(in crate::engine) const CREDENTIAL_IN_NAME: &str = "has a name that holds a credential";
@@ -249,35 +259,35 @@ pub(in crate::engine) const UNREADABLE_SETTINGS: &str =
 
 pub(in crate::engine) const TOO_LARGE: &str = "has more bytes than another machine takes (10 MiB)";
 
-/// Why a memory is not committed.
+/// Reason why a memory is held back from commits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Quarantined {
-    /// The memory's path below the store's folder.
+    /// Path of the memory below the store's folder.
     pub file: String,
-    /// The line of the file on which it begins, from 1; 0 if it is the file as a whole.
+    /// Line of the file on which the finding begins, from 1; 0 if it is the file as a whole.
     pub line: usize,
-    /// Such as `a GitHub token`.
+    /// Kind of the finding, such as `a GitHub token`.
     pub kind: &'static str,
 }
 
 impl Quarantined {
-    /// Whether it is because of git's conflict markers, and not of a credential.
+    /// Whether the reason is git's conflict markers.
     pub fn is_unmerged(&self) -> bool {
         self.kind == CONFLICT_MARKERS
     }
 
-    /// Whether it is because of the file as a whole: its name or size, or settings that cannot be
+    /// Whether the reason is the file as a whole: its name or size, or settings that cannot be
     /// read.
     pub fn is_untaken(&self) -> bool {
         self.line == 0
     }
 
-    /// Whether it is in something that is no memory: the settings, or a journal.
+    /// Whether the file is no memory: the settings, or a journal.
     pub fn is_beside(&self) -> bool {
         self.file == SETTINGS || is_journal(&self.file)
     }
 
-    /// Advice for the user, as a command or a few words.
+    /// Returns advice for the user, as a command or a few words.
     pub fn remedy(&self) -> String {
         let id = stem_of(&self.file);
         let id = id.short();

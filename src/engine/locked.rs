@@ -1,5 +1,5 @@
-//! Mutexes whose contents outlive a panic elsewhere: what they guard is only a memory of what was
-//! looked at, or of what waits.
+//! Mutexes that stay usable after a panic elsewhere: their contents are only caches of
+//! files, or lists of pending work.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

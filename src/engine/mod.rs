@@ -1,11 +1,11 @@
-//! The engine: a store with everything that can be done to it.
+//! The engine: a store with all its operations.
 //!
 //! Parts, lowest first: `live` (reading), `write` (changing), `meaning` (vectors), `history` (git).
-//! Each knows only those before it. Over them lie the operations, `ops`, and what a server does
-//! unasked, `upkeep`.
+//! Each depends only on those before it. Above them are the operations, `ops`, and the background
+//! work of a server, `upkeep`.
 //!
-//! Promises: an operation never answers from the index alone, it first looks whether the files
-//! changed; writing a memory needs no index; a damaged file or index costs that one thing.
+//! Promises: an operation never answers from the index alone, it first checks whether the files
+//! changed; writing a memory needs no index; a damaged file or index affects only itself.
 
 mod error;
 pub mod history;

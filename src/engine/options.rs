@@ -1,4 +1,4 @@
-//! The options with which a store is opened: from the command line, the environment and files.
+//! Options with which a store is opened: from the command line, the environment and files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,76 +12,76 @@ use crate::secrets::Policy;
 use crate::trust::{Consent, Naming};
 use crate::words::Language;
 
-/// The file that holds the store's settings.
+/// Name of the file with the store's settings.
 pub(in crate::engine) const SETTINGS: &str = "memdir.toml";
 
 /// Options of commits and of the exchange with a remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitOptions {
-    /// The committer's name where git's configuration names nobody.
+    /// Name of the committer if git's configuration has none.
     pub user: String,
-    /// Interval at which a server looks at the remote.
+    /// Interval at which a server synchronizes with the remote.
     pub interval: Duration,
-    /// The remote to sync with where the store names none; empty: the one that its
+    /// Address of the remote to set up if the store has none; empty: the one that its
     /// repository names.
     pub remote: Option<String>,
 }
 
-/// Opens models. Asked when one is needed for the first time, and only then.
+/// Opener of models, called when one is needed for the first time.
 pub trait Models: Send + Sync {
-    /// The one that is set; says itself why there is none.
+    /// Returns the configured model; logs itself why there is none.
     fn set(&self) -> Option<Arc<dyn Embedder>>;
 
-    /// One that was set before, by its id; `None` if it cannot be had any more, or if texts would
-    /// leave this machine for it: nobody wants that any longer.
+    /// Returns an earlier model by its id; `None` if it is not available any more, or if texts would
+    /// be sent to a host for it, which is not wanted for a former model.
     fn earlier(&self, id: &str) -> Option<Arc<dyn Embedder>> {
         let _ = id;
         None
     }
 }
 
-/// The options with which a store is opened.
+/// Options with which a store is opened.
 #[derive(Clone)]
 pub struct Options {
-    /// The folder that holds `files/`.
+    /// Folder that holds `files/`.
     pub root: PathBuf,
-    /// Where index and locks lie, if not in `.memdir/` below the root.
+    /// Folder of index and locks, if not `.memdir/` below the root.
     pub state: Option<PathBuf>,
-    /// Where they lie if the store cannot be written or is shared with other machines, and no
-    /// place was named.
+    /// Folder for them if the store cannot be written or is shared with other machines, and `state` is
+    /// not set.
     pub cache: Option<PathBuf>,
     /// Languages whose words are stemmed.
     pub languages: Vec<Language>,
-    /// The namespace of memories that state none; `None` is `global`.
+    /// Namespace of memories that state none; `None` is `global`.
     pub namespace: Option<String>,
-    /// In which folder new memories are put.
+    /// Layout of the folders for new memories.
     pub layout: Layout,
     /// Default maximum number of hits of a search.
     pub limit: usize,
-    /// Refuse every change.
+    /// Whether to refuse every change.
     pub read_only: bool,
     /// Options of commits; `None` if nothing is committed.
     pub git: Option<GitOptions>,
-    /// The policy for credentials in texts that are written and committed.
+    /// Policy for credentials in texts that are written and committed.
     pub secrets: Policy,
-    /// The lives of memories, and the effect of a use.
+    /// Lifetimes of memories, and the effect of a use.
     pub life: Life,
-    /// The maintenance that a server does by itself.
+    /// Maintenance that a server does by itself.
     pub maintenance: Maintenance,
-    /// The policy for a new memory that resembles others.
+    /// Policy for a new memory that resembles others.
     pub writes: WritePolicy,
-    /// The models that find memories by meaning; `None` if words alone are searched.
+    /// Models for the search by meaning; `None` if only words are searched.
     pub models: Option<Arc<dyn Models>>,
     /// The user's consent for this store, beyond its folder.
     pub consent: Consent,
-    /// The policy for a folder of the store that is a symbolic link. Only the user's own record may
-    /// say that it is followed, never the store.
+    /// Policy for a folder of the store that is a symbolic link. Only the user's own record may
+    /// allow to follow it, never the store.
     pub links: LinkPolicy,
 }
 
 impl Options {
-    /// The store at `root` by itself: English, flat, nothing committed, nothing looked for in what
-    /// is written, searched by words alone; everything else as where no setting says otherwise.
+    /// Returns the options for the store at `root`: English, flat, nothing committed, no check for
+    /// credentials, search by words only; all others at their defaults.
     pub fn new(root: impl Into<PathBuf>) -> Options {
         let root = root.into();
         Options {

@@ -1,9 +1,9 @@
-//! A store, opened: the parts of the engine, and how they are put together.
+//! An opened store: the parts of the engine, and their construction.
 //!
-//! Each part keeps one promise and knows only the parts below it: `live` shows the files as they are,
-//! `write` is the only way to change one, `meaning` makes vectors of what `live` shows, `history`
-//! commits and exchanges what `write` and `live` tell of. What is done with them are functions in
-//! `ops`; nothing is done here.
+//! Each part depends only on the parts below it: `live` reads the files,
+//! `write` is the only way to change one, `meaning` makes vectors of the memories in `live`, `history`
+//! commits and exchanges the changes of `write` and `live`. Operations on them are functions in
+//! `ops`; there are none here.
 
 use std::sync::Arc;
 
@@ -17,18 +17,23 @@ use crate::engine::error::EngineError;
 use crate::engine::history::commits::dates;
 use crate::lifecycle::Maintenance;
 
-/// A store with everything that can be done to it. Shared between threads.
+/// An opened store. Shared between threads.
 pub struct Engine {
+    /// Reading of the store.
     pub live: Arc<LiveStore>,
+    /// Writing of memories.
     pub writer: Arc<Writer>,
+    /// Search by meaning.
     pub meaning: Arc<Meaning>,
+    /// Commits and exchange with a remote.
     pub history: Arc<History>,
+    /// Settings of maintenance.
     pub(in crate::engine) maintenance: Maintenance,
     limit: usize,
 }
 
 impl Engine {
-    /// Opens the store. Cheap: nothing is read before the first operation needs it, but notes that
+    /// Opens the store. Cheap: nothing is read before the first operation needs it, except notes that
     /// git wrote since the last time.
     ///
     /// # Errors
@@ -57,12 +62,12 @@ impl Engine {
 }
 
 impl Engine {
-    /// Default length, in characters, of a memory that is made of several.
+    /// Returns the default length, in characters, of a memory made from several.
     pub fn summary_length(&self) -> usize {
         self.maintenance.compaction.budget
     }
 
-    /// Default maximum number of hits of a search.
+    /// Returns the default maximum number of hits of a search.
     pub fn default_limit(&self) -> usize {
         self.limit
     }

@@ -1,27 +1,27 @@
-//! From a file to a memory: names of files, and what a text holds.
+//! Parsing of files to memories, and names of files.
 
 use std::time::{Duration, SystemTime};
 
 use crate::files::Entry;
 use crate::model::{Memory, Problem, Stem, plain_id};
 
-/// A file that changed so shortly before it was read may change again without a trace: file
-/// systems keep times in steps of at most this.
+/// Time in nanoseconds before a read within which a changed file may change again without a trace: file
+/// systems keep times at a resolution of at most this.
 pub(in crate::engine) const RACY_NANOS: i64 = 2_000_000_000;
 
-/// The stem of a file name below the memory directory.
+/// Returns the stem of a file name below the memory directory.
 pub(in crate::engine) fn stem_of(name: &str) -> Stem {
     let file = name.rsplit('/').next().unwrap_or(name);
     Stem::from_file_name(file.strip_suffix(".md").unwrap_or(file))
 }
 
-/// Reads the memory out of a file's bytes.
+/// Parses the memory in a file's bytes.
 pub(in crate::engine) fn parse(entry: &Entry, bytes: &[u8]) -> Memory {
     let modified = chrono::DateTime::from_timestamp_nanos(entry.stamp.modified);
     crate::format::parse(&stem_of(&entry.name), bytes, modified)
 }
 
-/// Whether a file's text looks as if its writer had only begun: nothing, or a frontmatter without
+/// Whether a file's text looks half-written: empty, or a frontmatter without
 /// its end.
 pub(in crate::engine) fn is_half_written(memory: &Memory) -> bool {
     let begins_a_fence = |content: &str| !content.is_empty() && "---\n".starts_with(content);
@@ -32,7 +32,7 @@ pub(in crate::engine) fn is_half_written(memory: &Memory) -> bool {
     })
 }
 
-/// Time since a moment of the file system's clock; `None` if it lies ahead.
+/// Returns the time since a moment of the file system's clock; `None` if it is in the future.
 pub(in crate::engine) fn age(nanos: i64) -> Option<Duration> {
     let since = Duration::from_nanos(u64::try_from(nanos).ok()?);
     SystemTime::UNIX_EPOCH.checked_add(since)?.elapsed().ok()
@@ -44,12 +44,12 @@ pub(in crate::engine) fn is_racy(changed: i64, now: i64) -> bool {
     changed > now.saturating_sub(RACY_NANOS)
 }
 
-/// The name below `files/` or `archive/`.
+/// Returns the name below `files/` or `archive/`.
 pub(in crate::engine) fn name_of(path: &str) -> &str {
     path.split_once('/').map_or(path, |(_, name)| name)
 }
 
-/// Where memories lie.
+/// Folders of memories.
 pub(in crate::engine) const FOLDERS: [&str; 2] = ["files", "archive"];
 
 /// Whether `id`, as a link has it, names the memory `stem`.

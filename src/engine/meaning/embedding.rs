@@ -1,14 +1,14 @@
-//! Vectors of what is asked and of what is kept.
+//! Vectors of queries and of memories.
 //!
-//! A model is asked without any lock being held; only keeping what it made takes the index's
+//! A model is called without holding any lock; only storing its vectors takes the index's
 //! writer lock. A memory without a vector is found by its words.
 //!
-//! `index::passage` says what is embedded of a memory (itself, and itself together with the one
-//! before it) and under which key the vectors lie: a hash of just these texts, so that renames,
+//! `index::passage` defines the embedded texts of a memory (itself, and itself together with the one
+//! before it) and the key of their vectors: a hash of just these texts, so that renames,
 //! moves, other topics and a new index embed nothing again. A server embeds in a thread of the
 //! leader; a command embeds up to 32 passages before it answers. A search embeds its query in the
-//! middle of ranking, because only there the names in it are known. What goes to a host loses its
-//! credentials first.
+//! middle of ranking, because only there the names in it are known. Credentials are redacted before
+//! a text is sent to a host.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,22 +37,22 @@ const BATCH: usize = 64;
 /// Maximum number of passages that a command embeds before it answers.
 const MAX_AT_ONCE: usize = 32;
 
-/// Maximum number of pieces of texts in one call of a model on this machine; one text is always sent.
+/// Maximum number of pieces of texts in one call of a local model; one text is always sent whole.
 const MAX_PIECES: usize = 16;
 
 /// Interval at which the vectors of a slow model are saved.
 const KEPT_EVERY: Duration = Duration::from_secs(2);
 
-/// As [`BATCH`] in the background, where a question may be waiting for the model.
+/// As [`BATCH`] in the background, where a query may be waiting for the model.
 const FEW: usize = 16;
 
-/// Time without a question after which a model is unloaded.
+/// Time without a query after which a model is unloaded.
 const IDLE: Duration = Duration::from_secs(300);
 
 /// Time after a failure during which nothing is embedded.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// Makes vectors beside the background loop, which must not wait for a model.
+/// Thread that makes vectors beside the background loop, which must not wait for a model.
 pub(in crate::engine) struct Embedding {
     wake: mpsc::Sender<Wake>,
     leads: Arc<AtomicBool>,
@@ -83,13 +83,13 @@ impl Embedding {
         })
     }
 
-    /// Says whether this process is the one that makes vectors.
+    /// Notifies it whether this process makes the vectors.
     pub fn lead(&self, leads: bool) {
         self.leads.store(leads, Ordering::Relaxed);
         self.changed();
     }
 
-    /// Says that there may be something to embed.
+    /// Notifies it that there may be something to embed.
     pub fn changed(&self) {
         let _ = self.wake.send(Wake::Changed); // Nobody listens when the process ends.
     }
@@ -97,7 +97,7 @@ impl Embedding {
 
 impl Drop for Embedding {
     fn drop(&mut self) {
-        // Nobody waits for the batch that is under way; the next process makes it.
+        // The current batch is not awaited; the next process makes it.
         self.is_ending.store(true, Ordering::Relaxed);
     }
 }
@@ -110,7 +110,7 @@ struct Worker {
 
 impl Worker {
     fn run(&self, inbox: &mpsc::Receiver<Wake>) {
-        // While there is nothing to do, and nothing loaded, nothing wakes it.
+        // While there is nothing to do, and nothing loaded, it sleeps.
         let mut wait: Option<Duration> = None;
         let mut tries_again = false;
         loop {
@@ -125,7 +125,7 @@ impl Worker {
                     wait = None;
                     continue;
                 }
-                // What is to be tried again needs no other reason.
+                // A pending retry needs no other trigger.
                 Ok(Wake::Used) if !tries_again => {
                     wait = Some(IDLE + Duration::from_secs(1));
                     continue;
@@ -133,7 +133,7 @@ impl Worker {
                 Err(RecvTimeoutError::Timeout) | Ok(_) => {}
             }
             while inbox.try_recv().is_ok() {}
-            // A host that is left in peace is asked by nobody, and afterwards once.
+            // A host in its pause is not called, and afterwards once.
             if !outage::try_host(&self.meaning) {
                 if let Some(left) = outage::outage_left(&self.meaning) {
                     (wait, tries_again) = (Some(left + Duration::from_millis(100)), true);
@@ -175,15 +175,15 @@ fn set_wake_embedding(meaning: &Meaning, wake: mpsc::Sender<Wake>) {
     let _ = meaning.wake_embedding.set(wake); // A second loop wakes the first one's.
 }
 
-/// The vector of what `snapshot` is asked; `None` without a model, or if it cannot be used
-/// now: words are searched all the same.
+/// Returns the vector of a query to `snapshot`; `None` without a model, or if it cannot be used
+/// now: words are searched nevertheless.
 pub(in crate::engine) fn embed_query(
     meaning: &Meaning,
     snapshot: &dyn Snapshot,
     text: &str,
 ) -> Option<Embedded> {
     let embedder = models::answering(meaning, snapshot)?;
-    // It is let go of again after a while.
+    // The model is unloaded again after a while.
     if let Some(wake) = meaning.wake_embedding.get() {
         let _ = wake.send(Wake::Used);
     }
@@ -197,7 +197,7 @@ pub(in crate::engine) fn embed_query(
             model: embedder.id().to_owned(),
             vector,
         }),
-        // What has no word has no meaning either.
+        // A text without words has no vector.
         Err(EmbedError::NoWords) => None,
         Err(error) => {
             warn_of_model(meaning, &error);
@@ -206,20 +206,20 @@ pub(in crate::engine) fn embed_query(
     }
 }
 
-/// Says once that the model is of no use.
+/// Logs once that the model cannot be used.
 pub(in crate::engine) fn warn_of_model(meaning: &Meaning, error: &dyn std::fmt::Display) {
     if !meaning.warned_of_model.swap(true, Ordering::Relaxed) {
         tracing::warn!("searches are by words only: {error}");
     }
 }
 
-/// Makes the vectors that memories lack, those of this moment; returns how many were made.
-/// Does nothing without a model. What is made is kept a batch at a time, so that an
-/// interrupted call is gone on with by the next.
+/// Makes the missing vectors of the present memories; returns their number.
+/// Does nothing without a model. Vectors are stored batch by batch, so that the next call continues
+/// an interrupted one.
 ///
 /// # Errors
 ///
-/// Fails if the model cannot be used, or if the vectors cannot be kept.
+/// Fails if the model cannot be used, or if the vectors cannot be stored.
 pub fn embed_all(
     meaning: &Meaning,
     progress: &mut dyn FnMut(Progress),
@@ -242,8 +242,8 @@ pub fn embed_all(
     Ok(made)
 }
 
-/// As [`embed_all`] if few are missing and no server makes them; how many memories
-/// still lack theirs.
+/// As [`embed_all`] if few are missing and no server makes them; returns the number of memories
+/// that still lack theirs.
 ///
 /// # Errors
 ///
@@ -267,7 +267,7 @@ pub fn embed_few(meaning: &Meaning) -> Result<usize, EngineError> {
     Ok(coverage.memories - coverage.complete)
 }
 
-/// Makes the next vectors that memories lack, but for those in `given_up`; false once there are
+/// Makes the next missing vectors, except those in `given_up`; false once there are
 /// none left.
 fn embed_some(
     meaning: &Meaning,
@@ -284,12 +284,12 @@ fn embed_some(
         return Ok(false);
     }
     embed_batch(meaning, embedder, &few)?;
-    // What could not be made now is looked for again after the next change.
+    // Vectors that could not be made are tried again after the next change.
     given_up.extend(few.iter().map(|one| one.key));
     Ok(true)
 }
 
-/// Embeds some passages and keeps their vectors; how many there were of which the files still
+/// Embeds some passages and stores their vectors; returns the number of those whose files still
 /// hold the text.
 fn embed_batch(
     meaning: &Meaning,
@@ -339,7 +339,7 @@ fn embed_batch(
     Ok(count)
 }
 
-/// Keeps vectors that were made, so that a process that ends has not made them for nothing.
+/// Stores vectors, so that they are not lost if the process ends.
 fn keep_made(
     meaning: &Meaning,
     embedder: &dyn Embedder,
@@ -353,7 +353,7 @@ fn keep_made(
     Ok(())
 }
 
-/// The text as it is embedded: credentials are not sent to a host.
+/// Returns the text as it is embedded: credentials are redacted for a host.
 pub(in crate::engine) fn sent(embedder: &dyn Embedder, text: String) -> String {
     match embedder.host() {
         Some(_) => secrets::redact(&text),
@@ -361,7 +361,7 @@ pub(in crate::engine) fn sent(embedder: &dyn Embedder, text: String) -> String {
     }
 }
 
-/// The texts to be embedded, by what their vectors are kept under. What was changed since is
+/// Returns the texts to embed with the keys of their vectors. A text that was changed since is
 /// left out; it has another key.
 fn passages(meaning: &Meaning, missing: &[Unembedded]) -> Vec<(VectorKey, String)> {
     let reader = meaning.live.store.reader(Place::Files);
@@ -397,8 +397,8 @@ fn passages(meaning: &Meaning, missing: &[Unembedded]) -> Vec<(VectorKey, String
         .collect()
 }
 
-/// Where the texts end that are embedded together with the one at `start`. A host is asked as
-/// seldom as possible.
+/// Returns the end of the group of texts that are embedded together with the one at `start`. A host is
+/// called as rarely as possible.
 fn end_of_group(pieces: &[Vec<&str>], start: usize, is_hosted: bool) -> usize {
     if is_hosted {
         return pieces.len();

@@ -1,4 +1,4 @@
-//! Vectors of meaning for what `live` shows: models, the thread that embeds, hosts that do not answer.
+//! Vectors of meaning for the memories of `live`: models, the thread that embeds, unavailable hosts.
 
 pub(in crate::engine) mod embedding;
 pub(in crate::engine) mod models;

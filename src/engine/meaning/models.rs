@@ -1,9 +1,9 @@
-//! Which model makes vectors, and which one answers.
+//! Choice of the model that makes vectors, and of the one for queries.
 //!
-//! The model that is set makes vectors. A question is answered by the vectors of one model, never
-//! of two: by those of the one that is set, or, while another has vectors of more memories, by
-//! that one. So a store loses nothing while a change of the model is under way. How models are
-//! found and opened is left to whoever opens the engine.
+//! The configured model makes vectors. A query uses the vectors of one model, never
+//! of two: those of the configured one, or, while another has vectors of more memories, of
+//! that one. So a store loses nothing during a change of the model. The opener of the engine
+//! decides how models are found and opened.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -21,17 +21,19 @@ use crate::engine::locked::locked;
 use crate::engine::options::Models;
 use crate::index::Snapshot;
 
-/// Finds memories of one store by their meaning.
+/// Search of one store's memories by meaning.
 pub struct Meaning {
+    /// The store.
     pub(in crate::engine) live: Arc<LiveStore>,
     pub(in crate::engine::meaning) models: Option<Opened>,
+    /// Whether a warning about the model was logged.
     pub(in crate::engine::meaning) warned_of_model: AtomicBool,
-    /// Wakes the thread that embeds, in a process that has one.
+    /// Sender that wakes the thread that embeds, in a process that has one.
     pub(in crate::engine::meaning) wake_embedding: OnceLock<std::sync::mpsc::Sender<Wake>>,
 }
 
 impl Meaning {
-    /// Opens no model yet.
+    /// Creates the search; opens no model yet.
     pub fn new(live: Arc<LiveStore>, models: Option<Arc<dyn Models>>) -> Meaning {
         Meaning {
             live,
@@ -42,7 +44,7 @@ impl Meaning {
     }
 }
 
-/// The models of a store, as far as they were opened.
+/// Models of a store, each opened on first use.
 pub(in crate::engine) struct Opened {
     models: Arc<dyn Models>,
     set: OnceLock<Option<Arc<dyn Embedder>>>,
@@ -50,6 +52,7 @@ pub(in crate::engine) struct Opened {
 }
 
 impl Opened {
+    /// Creates the set; opens no model yet.
     pub fn new(models: Arc<dyn Models>) -> Opened {
         Opened {
             models,
@@ -67,24 +70,24 @@ impl Opened {
     }
 }
 
-/// The model that is set; `None` if there is none that can be used.
+/// Returns the configured model; `None` if there is none that can be used.
 pub(in crate::engine) fn embedder(meaning: &Meaning) -> Option<&Arc<dyn Embedder>> {
     let opened = meaning.models.as_ref()?;
     opened.set.get_or_init(|| opened.models.set()).as_ref()
 }
 
-/// The model by whose vectors `snapshot` answers.
+/// Returns the model whose vectors answer queries to `snapshot`.
 pub(in crate::engine) fn answering(
     meaning: &Meaning,
     snapshot: &dyn Snapshot,
 ) -> Option<Arc<dyn Embedder>> {
     let set = embedder(meaning)?;
-    // Who cannot look finds what there is.
+    // Without a readable index, the configured one is used.
     let earlier = self::earlier(meaning, set.id(), snapshot).ok().flatten();
     Some(earlier.unwrap_or_else(|| Arc::clone(set)))
 }
 
-/// The model that has vectors of more memories than the one that is set, and can be had.
+/// Returns the model that has vectors of more memories than the configured one, and can be opened.
 pub(in crate::engine) fn earlier(
     meaning: &Meaning,
     set: &str,
@@ -112,7 +115,7 @@ pub(in crate::engine) fn earlier(
     Ok(others.iter().find_map(|(_, name)| opened.earlier(name)))
 }
 
-/// Lets go of models that nobody asked for so long.
+/// Unloads models that were not used for the time `idle`.
 pub(in crate::engine) fn rest_models(meaning: &Meaning, idle: Duration) {
     let Some(opened) = &meaning.models else {
         return;
@@ -124,8 +127,8 @@ pub(in crate::engine) fn rest_models(meaning: &Meaning, idle: Duration) {
     }
 }
 
-/// Removes the vectors that nobody wants, where they are many, and those of other models once
-/// the one that is set has made all of its own.
+/// Removes unused vectors, if they are many, and those of other models once
+/// the configured one has made all of its own.
 pub(in crate::engine) fn tidy_vectors(meaning: &Meaning) -> Result<(), EngineError> {
     let Some(embedder) = self::embedder(meaning) else {
         return Ok(());
@@ -152,41 +155,43 @@ pub(in crate::engine) fn tidy_vectors(meaning: &Meaning) -> Result<(), EngineErr
     Ok(())
 }
 
-/// Events that wake the thread that embeds.
+/// Event that wakes the thread that embeds.
 pub(in crate::engine) enum Wake {
     /// There may be something to embed.
     Changed,
-    /// A question was embedded: the model is loaded, and to be let go of after a while.
+    /// A query was embedded: the model is loaded, and to be unloaded after a while.
     Used,
-    /// A host that did not answer may be asked again.
+    /// A host that did not answer may be called again.
     Try,
 }
 
-/// The first pause, and the longest: a host that is started anew is soon found, and one that is gone
-/// is asked once in half an hour.
+/// First pause in seconds after a failure: a restarted host is soon found.
 pub(in crate::engine) const FIRST_PAUSE: i64 = 30;
 
+/// Maximum pause in seconds: a host that is gone is called once in half an hour.
 pub(in crate::engine) const LONGEST_PAUSE: i64 = 30 * 60;
 
-/// A host that did not answer.
+/// Outage of a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outage {
-    /// The model that was asked.
+    /// Id of the model that was called.
     pub model: String,
+    /// Name of the host.
     pub host: String,
-    /// When it failed first.
+    /// Time of the first failure.
     pub since: DateTime<Utc>,
-    /// When it is tried again, at the next call.
+    /// Time from which it is tried again, at the next call.
     pub next: DateTime<Utc>,
     /// Its last error.
     pub reason: String,
+    /// Pause in seconds until the next attempt.
     pub(in crate::engine) pause_seconds: i64,
 }
 
 impl Outage {
-    /// Time until it is tried again, at `now`.
+    /// Returns the time until it is tried again, at `now`.
     pub(in crate::engine) fn left(&self, now: DateTime<Utc>) -> TimeDelta {
-        // A clock that was set back must not keep the host from being asked for years.
+        // A clock that was set back must not prevent attempts for years.
         let longest = TimeDelta::seconds(LONGEST_PAUSE);
         (self.next - now).clamp(TimeDelta::zero(), longest)
     }

@@ -1,8 +1,8 @@
-//! Spares callers a host of models that does not answer.
+//! Avoids calls of a model's host that does not answer.
 //!
-//! After a failure, questions are answered by words alone, at once, and the host is tried again
-//! after a pause that doubles with each failure: in the background where there is one. What is known
-//! lies beside the index, for all processes and for the next command.
+//! After a failure, queries are answered by words alone, at once, and the host is tried again
+//! after a pause that doubles with each failure: in the background if there is one. The outage is
+//! stored beside the index, for all processes and for the next command.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,17 +14,17 @@ use crate::engine::meaning::models;
 use crate::engine::meaning::models::{FIRST_PAUSE, LONGEST_PAUSE, Meaning, Outage, Wake};
 use crate::files;
 
-/// Longer reasons are cut.
+/// Maximum number of characters of a stored reason.
 const MAX_CHARACTERS: usize = 200;
 
-/// The text that a host is probed with where nothing else waits for it.
+/// Text to probe a host with if nothing else is to be embedded.
 const PROBE: &str = "Is anybody there?";
 
 fn outage_path(meaning: &Meaning) -> PathBuf {
     meaning.live.state().join("model-outage.json")
 }
 
-/// The failure of the model that is set, where it is on a host and has not answered since.
+/// Returns the outage of the configured model, if it is on a host and has not answered since.
 pub fn outage(meaning: &Meaning) -> Option<Outage> {
     let embedder = models::embedder(meaning)?;
     outage_of(meaning, embedder.as_ref())
@@ -37,8 +37,8 @@ fn outage_of(meaning: &Meaning, embedder: &dyn Embedder) -> Option<Outage> {
     (outage.model == embedder.id()).then_some(outage)
 }
 
-/// Whether the model's host is not to be asked now. Once its pause is over it is tried in the
-/// background, or by this call where there is none.
+/// Whether the model's host must not be called now. Once its pause is over it is tried in the
+/// background, or by this call if there is none.
 pub(in crate::engine) fn is_out(meaning: &Meaning, embedder: &dyn Embedder) -> bool {
     let Some(outage) = outage_of(meaning, embedder) else {
         return false;
@@ -59,7 +59,7 @@ pub(in crate::engine) fn is_out(meaning: &Meaning, embedder: &dyn Embedder) -> b
     }
 }
 
-/// Time until the host may be asked again; `None` where it is not known to be out.
+/// Returns the time until the host may be called again; `None` without an outage.
 pub(in crate::engine) fn outage_left(meaning: &Meaning) -> Option<Duration> {
     let outage = self::outage(meaning)?;
     Some(
@@ -70,9 +70,9 @@ pub(in crate::engine) fn outage_left(meaning: &Meaning) -> Option<Duration> {
     )
 }
 
-/// Asks the host once, if its pause is over; whether it may be asked for more.
+/// Calls the host once, if its pause is over; returns whether it may be called for more.
 pub(in crate::engine) fn try_host(meaning: &Meaning) -> bool {
-    // Without a word of an outage no model is opened for it.
+    // Without a stored outage no model is opened for it.
     if !outage_path(meaning).exists() {
         return true;
     }
@@ -83,7 +83,7 @@ pub(in crate::engine) fn try_host(meaning: &Meaning) -> bool {
         None => true,
         Some(left) if !left.is_zero() => false,
         Some(_) => {
-            // Other processes wait for what this one finds.
+            // Other processes wait for the result.
             note_outage(meaning, embedder.as_ref(), "it is being tried again");
             let tried = embedder.query(PROBE);
             heard_of(meaning, embedder.as_ref(), tried.as_ref().err());
@@ -92,7 +92,7 @@ pub(in crate::engine) fn try_host(meaning: &Meaning) -> bool {
     }
 }
 
-/// Notes how a call of the model ended.
+/// Records the result of a call of the model.
 pub(in crate::engine) fn heard_of(
     meaning: &Meaning,
     embedder: &dyn Embedder,
@@ -117,7 +117,7 @@ fn note_outage(meaning: &Meaning, embedder: &dyn Embedder, reason: &str) {
     let now = meaning.live.clock.now();
     let before = outage_of(meaning, embedder);
     let pause_seconds = match &before {
-        // Calls that failed side by side are one failure.
+        // Parallel calls that failed are one failure.
         Some(before) if !before.left(now).is_zero() => before.pause_seconds,
         Some(before) => (before.pause_seconds * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE),
         None => FIRST_PAUSE,

@@ -1,4 +1,4 @@
-//! The state of the search by meaning.
+//! State of the search by meaning.
 
 use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
@@ -6,19 +6,20 @@ use crate::engine::meaning::models::{Meaning, Outage, embedder};
 use crate::engine::meaning::{models, outage};
 use crate::index::Coverage;
 
-/// The number of memories that have vectors, and the model that answers until all have.
+/// Model and coverage of the search by meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeaningStatus {
-    /// The model that is set.
+    /// Id of the configured model.
     pub model: String,
+    /// Number of memories that have vectors of it.
     pub coverage: Coverage,
-    /// Another one whose vectors answer meanwhile.
+    /// Id of another model whose vectors are used meanwhile.
     pub answered_by: Option<String>,
-    /// That its host does not answer, so that words alone do.
+    /// Outage of its host; only words are searched meanwhile.
     pub outage: Option<Outage>,
 }
 
-/// The state of the search by meaning; `None` if no model is set.
+/// Returns the state of the search by meaning; `None` if no model is configured.
 ///
 /// # Errors
 ///

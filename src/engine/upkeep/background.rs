@@ -1,7 +1,7 @@
-//! The background loop of a long-running process: follows the changes, indexes them, leads.
+//! Background loop of a long-running process: detects changes, indexes them, leads.
 //!
-//! Everything that can wake it is one [`Event`]. It sleeps while nothing happens; only the leader
-//! wakes twice a second to say that it is there.
+//! Everything that wakes it is an [`Event`]. It sleeps while nothing happens; only the leader
+//! wakes twice a second to write its heartbeat.
 
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, mpsc};
@@ -17,51 +17,53 @@ use crate::engine::ops::expiry;
 use crate::engine::parts::Engine;
 use crate::engine::upkeep::schedule;
 
-/// Everything that can wake the loop.
+/// Event that wakes the loop.
 #[derive(Debug)]
 enum Event {
-    /// Files changed, or an operation found something to do.
+    /// Files changed, or an operation found work.
     FilesChanged,
-    /// This process leads from now on, as long as it holds this.
+    /// This process leads from now on, as long as it holds this lock.
     Lead(Lead),
     Stop,
 }
 
 /// Time during which changes are collected before they are committed together: longer than a burst of
-/// writes, shorter than anyone closes a client.
+/// writes, shorter than the time until a client is closed.
 const QUIET: Duration = Duration::from_millis(300);
 
 /// Maximum time until changes are committed although more come.
 const MAX_WAITING: Duration = Duration::from_secs(1);
 
-/// Longest pause before a failed commit of the index is tried again: a full disk is not made better
-/// by trying, and nobody waits long once there is room again.
+/// Maximum pause before a failed commit of the index is tried again: a full disk needs few attempts,
+/// but the index catches up soon once there is room again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 
-/// Time for proving the index at once, and the pause in between: damage is found within minutes, and
-/// nobody notices.
+/// Time for one check of a part of the index: damage is found within minutes, at no noticeable
+/// cost.
 const CHECK_BUDGET: Duration = Duration::from_millis(20);
 
+/// Pause between two checks of parts.
 const CHECK_PAUSE: Duration = Duration::from_secs(2);
 
+/// Pause after a check of the whole index.
 const CHECK_AGAIN: Duration = Duration::from_secs(24 * 3600);
 
-/// Interval at which memories whose life has ended are archived.
+/// Interval at which expired memories are archived.
 const EXPIRY_PAUSE: Duration = Duration::from_secs(30 * 60);
 
-/// Time without a new read after which the read cache is emptied: most of the time a server waits, and
-/// its memory is wanted elsewhere.
+/// Time without a new read after which the read cache is emptied: a server is mostly idle, and
+/// its memory is needed elsewhere.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
 
-/// The loop, running until it is dropped.
+/// Handle of the loop, which runs until it is dropped.
 pub struct Background {
     events: mpsc::Sender<Event>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Background {
-    /// Starts the loop for `engine`; the first thing it does is to look at the files, so that the
-    /// first question finds the index ready.
+    /// Starts the loop for `engine`; it checks the files first, so that the
+    /// first query finds the index ready.
     ///
     /// # Errors
     ///
@@ -86,7 +88,7 @@ impl Background {
 impl Drop for Background {
     fn drop(&mut self) {
         let _ = self.events.send(Event::Stop);
-        // What is pending is picked up by the next process; nobody waits for it here.
+        // Pending changes are handled by the next process; no caller waits for the thread.
         drop(self.thread.take());
     }
 }
@@ -94,20 +96,20 @@ impl Drop for Background {
 struct Loop {
     engine: Arc<Engine>,
     events: mpsc::Sender<Event>,
-    /// Commits beside this loop, where the store is committed.
+    /// Thread that commits, if the store is committed.
     committer: Option<Committer>,
-    /// Makes vectors beside this loop, where there is a model.
+    /// Thread that makes vectors, if there is a model.
     embedding: Option<Embedding>,
     /// Held while this process leads.
     lead: Option<Lead>,
-    /// When the first and the last change came that were not settled yet.
+    /// Times of the first and the last change that are not settled yet.
     changed: Option<(Instant, Instant)>,
     next_beat: Instant,
-    /// When the next part of the index is to be proved, while there is one.
+    /// Time of the next check of a part of the index, while there is one.
     next_check: Option<Instant>,
-    /// When this leader looks again for memories whose life has ended.
+    /// Time at which this leader archives expired memories again.
     next_expiry: Instant,
-    /// Number of failures in a row to bring the index up to date.
+    /// Number of failures in a row to update the index.
     failures: u32,
 }
 
@@ -160,7 +162,7 @@ impl Loop {
                     if let Some(embedding) = &self.embedding {
                         embedding.lead(true);
                     }
-                    // What the last leader left undone is this one's.
+                    // Work that the last leader left undone.
                     self.bring_up_to_date();
                     if let Err(error) = indexing::remove_unused_indexes(&self.engine.live) {
                         tracing::info!("unused indexes stay: {error}");
@@ -204,7 +206,7 @@ impl Loop {
         let now = Instant::now();
         let first = self.changed.map_or(now, |(first, _)| first);
         if self.changed.is_none() && self.lead.is_some() {
-            // From this moment on nobody may rely on the index alone.
+            // From now on no process may rely on the index alone.
             leader::beat(&self.engine.live, false);
             self.next_beat = now + BEAT;
         }
@@ -229,7 +231,7 @@ impl Loop {
         wakes.into_iter().flatten().min()
     }
 
-    /// Looks at what changed and indexes it, unless another process does.
+    /// Reads the changed files and indexes them, unless another process does.
     fn bring_up_to_date(&mut self) {
         self.changed = None;
         match self.try_to_bring_up_to_date() {
@@ -250,7 +252,7 @@ impl Loop {
     }
 
     fn try_to_bring_up_to_date(&mut self) -> Result<(), EngineError> {
-        // What was put aside, and may come back, is not made anew by whoever looked on.
+        // A store that was moved away is not recreated.
         self.engine.live.check_there()?;
         self.engine.live.watch_again();
         if self.engine.live.freshness().is_old() && self.engine.live.watch().is_some() {
@@ -262,7 +264,7 @@ impl Loop {
                 current_snapshot::snapshot(&self.engine.live)?;
             }
             indexing::settle(&self.engine.live, true)?;
-            // Who answers from the old state keeps files open that are deleted by now.
+            // A view of the old state keeps deleted files open.
             current_snapshot::snapshot(&self.engine.live)?;
             self.next_check = Some(Instant::now() + CHECK_PAUSE);
         }
@@ -271,14 +273,14 @@ impl Loop {
             &current_snapshot::snapshot(&self.engine.live)?,
         );
         if self.engine.live.freshness().next_due().is_some() {
-            // Until the last good texts have been let go, there is something to do.
+            // Until the last good texts are replaced, there is work.
             let now = Instant::now();
             self.changed = Some((now, now));
         }
         Ok(())
     }
 
-    /// Proves a little of the index, while nothing else is to be done.
+    /// Checks a part of the index, while there is no other work.
     fn check(&mut self) {
         self.next_check = match indexing::check_index(&self.engine.live, CHECK_BUDGET) {
             Ok(false) => Some(Instant::now() + CHECK_PAUSE),
@@ -290,7 +292,7 @@ impl Loop {
         };
     }
 
-    /// Archives what no longer lives, sums up old journals, and has the rest done.
+    /// Archives expired memories, sums up old journals, and starts maintenance.
     fn expire(&mut self) {
         self.next_expiry = Instant::now() + EXPIRY_PAUSE;
         if self.engine.live.is_read_only() {
@@ -320,7 +322,7 @@ impl Loop {
         self.next_beat = Instant::now() + BEAT;
         let Some(lead) = &self.lead else { return };
         if !leader::leads_with(&self.engine.live, lead) {
-            // Somebody deleted the folder of derived things, and the lock with it.
+            // Somebody deleted the folder of derived files, and the lock with it.
             self.lead = None;
             if let Some(committer) = &self.committer {
                 committer.lead(false);

@@ -1,4 +1,4 @@
-//! The work of a server in the background: it indexes, commits, embeds, and archives expired memories.
+//! Background work of a server: indexing, commits, vectors, and archiving of expired memories.
 
 pub(in crate::engine) mod background;
 pub(in crate::engine) mod schedule;

@@ -1,4 +1,4 @@
-//! Maintenance that a server does by itself, where its user has switched it on.
+//! Scheduled maintenance by a server, if its user has enabled it.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use crate::engine::parts::Engine;
 use crate::files::Lock;
 use crate::model::Filter;
 
-/// When maintenance was done last, beside the records of plans, and whose turn it is.
+/// Names of the file with the time of the last maintenance, beside the records of plans, and of its lock.
 const LAST: [&str; 2] = ["scheduled", "schedule.lock"];
 
-/// The same of the archive.
+/// The same for the cleanup of the archive.
 const LAST_KEPT: [&str; 2] = ["kept", "kept.lock"];
 
-/// Interval at which a server removes what the archive need not keep.
+/// Interval of the cleanup of the archive.
 const KEPT_INTERVAL: TimeDelta = TimeDelta::days(1);
 
-/// Takes back what was interrupted, and does what is due by the schedule, in a thread of its
+/// Reverts interrupted plans, and runs scheduled maintenance, in a thread of its
 /// own: comparing observations may take a while.
 pub(in crate::engine) fn start_maintenance(engine: &Arc<Engine>) -> std::io::Result<()> {
     let engine = Arc::clone(engine);
@@ -40,7 +40,7 @@ pub(in crate::engine) fn start_maintenance(engine: &Arc<Engine>) -> std::io::Res
     thread.spawn(work).map(drop)
 }
 
-/// Compacts and cleans up, if the schedule says so; true if it was time.
+/// Compacts and cleans up, if due by the schedule; true if it was due.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub fn maintain_if_due(engine: &Engine) -> Result<bool, EngineError> {
         &constants.observations,
     )
     .and_then(|plan| perform_unasked(engine, &plan));
-    // What was compacted is not there to be cleaned up; what could not be does not hinder it.
+    // Compacted memories are no longer there to be cleaned up; a failed compaction does not prevent the cleanup.
     let cleaned = propose::plan_cleanup(engine, &everything, &constants.cleanup)
         .and_then(|plan| perform_unasked(engine, &plan));
     compacted.and(cleaned).map(|()| true)
@@ -82,7 +82,7 @@ pub(in crate::engine) fn remove_replaced_if_due(engine: &Engine) -> Result<(), E
     Ok(())
 }
 
-/// The lock for something that is due, which is noted as done; `None` if it is not due, or another
+/// Takes the lock for work that is due and records it as done; `None` if it is not due, or another
 /// process does it.
 fn due(
     engine: &Engine,
@@ -92,7 +92,7 @@ fn due(
     if engine.live.is_read_only() || engine.live.check_there().is_err() {
         return Ok(None);
     }
-    // Of several processes one does it.
+    // Only one of several processes does it.
     let path = engine.live.state().join("locks").join(lock);
     let Some(lock) = Lock::try_take(&path)? else {
         return Ok(None);
@@ -102,7 +102,7 @@ fn due(
     let last = crate::files::read_derived(&path).ok();
     let last = last.and_then(|text| String::from_utf8(text).ok());
     let last: Option<DateTime<Utc>> = last.and_then(|text| text.trim().parse().ok());
-    // A moment in the future is a clock's that was wrong.
+    // A time in the future is from a wrong clock.
     if last.is_some_and(|last| last <= now && now < last + interval) {
         return Ok(None);
     }

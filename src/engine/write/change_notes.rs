@@ -1,5 +1,5 @@
-//! Notes that processes leave about their changes for the next commit: the tool that changed a file, and
-//! which changes are undone together.
+//! Notes of processes about their changes for the next commit: the tool that changed a file, and
+//! the operation, whose changes are undone together.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -9,28 +9,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::files::{leave_line, take_lines};
 
-/// The tool that a commit names for a change without a note.
+/// Tool that a commit names for a change without a note.
 pub(in crate::engine) const BY_HAND: &str = "by hand";
 
-/// The tool that a commit names for notes that were there when their store was made.
+/// Tool that a commit names for notes that existed when their store was made.
 pub(in crate::engine) const FOUND: &str = "init";
 
 /// Tools that move a file and leave its text.
 const MOVING: [&str; 3] = ["forget", "restore", "layout"];
 
 thread_local! {
-    /// Number of the deed that this thread is in, and how many callers hold it open.
+    /// Number of this thread's operation, and number of its open handles.
     static DEED: Cell<(u64, usize)> = const { Cell::new((0, 0)) };
 }
 
 static LAST_DEED: AtomicU64 = AtomicU64::new(0);
 
-/// Groups the changes that this thread makes until it is dropped: they are undone together.
+/// Groups the changes of this thread until it is dropped: they are undone together.
 #[derive(Debug)]
 pub struct OneDeed(PhantomData<*const ()>);
 
 impl OneDeed {
-    /// Begins a deed, or joins the one that this thread is in.
+    /// Begins an operation, or joins the present one of this thread.
     pub fn begin() -> OneDeed {
         let (deed, depth) = DEED.get();
         let deed = match depth {
@@ -53,12 +53,12 @@ fn next_deed() -> u64 {
     LAST_DEED.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// The note about one change.
+/// Note about one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine) struct ChangeNote {
-    /// Such as `update (claude-code)`.
+    /// Tool and client, such as `update (claude-code)`.
     pub tool: String,
-    /// Changes with the same one belong together; none in notes of an earlier version.
+    /// Id of the operation, the same for changes that belong together; none in notes of an earlier version.
     pub deed: Option<String>,
 }
 
@@ -69,7 +69,7 @@ impl ChangeNote {
     }
 }
 
-/// Notes about changes that wait for their commit, by the name of the file; oldest first.
+/// Notes about changes that wait for their commit, by the name of the file, oldest first.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct ChangeNotes {
     path: PathBuf,
@@ -95,12 +95,12 @@ impl ChangeNotes {
         })
     }
 
-    /// The last note about the file `name`.
+    /// Returns the last note about the file `name`.
     pub fn last(&mut self, name: &str) -> Option<&ChangeNote> {
         self.all().get(name)?.last()
     }
 
-    /// The tool that wrote the text of `name` before the last `count` changes of it.
+    /// Returns the tool that wrote the text of `name` before its last `count` changes.
     pub fn tool_before(&mut self, name: &str, count: usize) -> Option<String> {
         let notes = self.all().get(name)?.iter();
         let notes: Vec<&ChangeNote> = notes.filter(|note| !note.is_of_move()).collect();
@@ -113,14 +113,14 @@ impl ChangeNotes {
         self.last(name).is_some_and(ChangeNote::is_of_move)
     }
 
-    /// The tool that changed the text of `name` last.
+    /// Returns the tool that last changed the text of `name`.
     pub fn tool_of_change(&mut self, name: &str) -> Option<String> {
         let mut notes = self.all().get(name)?.iter().rev();
         let note = notes.find(|note| !note.is_of_move())?;
         Some(note.tool.clone())
     }
 
-    /// Leaves them for the next commit.
+    /// Keeps the notes for the next commit.
     pub fn put_back(self) {
         for (name, notes) in self.taken.unwrap_or_default() {
             for ChangeNote { tool, deed } in notes {
@@ -134,8 +134,8 @@ impl ChangeNotes {
     }
 }
 
-/// Leaves a note below `state` that `client` changed the file `name` with `tool`, for the next commit.
-/// All changes of a process that runs for one command are one deed.
+/// Writes a note below `state` that `client` changed the file `name` with `tool`, for the next commit.
+/// All changes of a process that runs one command are one operation.
 pub(in crate::engine) fn leave_note(
     state: &Path,
     client: &str,
@@ -153,11 +153,11 @@ pub(in crate::engine) fn leave_note(
         _ => next_deed(),
     };
     let line = format!("{tool}\t{name}\t{:x}-{deed:x}", std::process::id());
-    // The commit then says "by hand".
+    // Without the note the commit names "by hand".
     let _ = leave_line(&notes_of_tools(state), &line);
 }
 
-/// The notes that were left below `state`.
+/// Returns the notes below `state`.
 pub(in crate::engine) fn change_notes(state: &Path) -> ChangeNotes {
     ChangeNotes {
         path: notes_of_tools(state),

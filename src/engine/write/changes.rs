@@ -1,32 +1,32 @@
-//! Every change of a file, as the rest of the engine makes it.
+//! All changes of files by the engine.
 //!
-//! Promises: no other module of the engine changes a file of the store, and `live` hears of each
-//! changed memory from here. Why it was changed, and with which tool, the caller notes
-//! ([`Writer::note_change`]). When each fails, [`crate::files::WritableStorage`] says.
+//! Promises: no other module of the engine changes a file of the store, and `live` is notified of each
+//! changed memory here. The caller records the tool and the reason
+//! ([`Writer::note_change`]). [`crate::files::WritableStorage`] documents the errors.
 
 use crate::engine::write::writer::Writer;
 use crate::files::{FilesError, Place, Replaced, ReplacedText, Version};
 
-/// A memory's place and its name there.
+/// Place and name of a memory.
 pub(in crate::engine) type At<'a> = (Place, &'a str);
 
 impl Writer {
-    /// Has `live` look at the file `name` again if it was changed, or found to be another version.
+    /// Makes `live` read the file `name` again if it was changed, or found in another version.
     fn tell_live<T>(&self, name: &str, done: Result<T, FilesError>) -> Result<T, FilesError> {
         done.inspect(|_| self.live.note_own_change(name))
     }
 
-    /// Makes the place ready for memories, if it is not.
+    /// Creates the folders for memories, if they are missing.
     pub(in crate::engine) fn create(&self) -> Result<(), FilesError> {
         self.storage.create()
     }
 
-    /// Puts a new memory in place.
+    /// Writes a new memory.
     pub(in crate::engine) fn add(&self, at: At<'_>, bytes: &[u8]) -> Result<(), FilesError> {
         self.tell_live(at.1, self.storage.add(at.0, at.1, bytes))
     }
 
-    /// Adds a live memory that survives a power cut once its folder is synced.
+    /// Writes a live memory, which survives a power cut once its folder is synced.
     pub(in crate::engine) fn add_unsynced(
         &self,
         name: &str,
@@ -37,7 +37,7 @@ impl Writer {
         self.tell_live(name, added).map(drop)
     }
 
-    /// Puts new memories in place: their names and bytes.
+    /// Writes new memories, given by names and bytes.
     pub(in crate::engine) fn add_many(
         &self,
         place: Place,
@@ -61,8 +61,8 @@ impl Writer {
         Ok(copy)
     }
 
-    /// Replaces a text that nobody needs any more, such as one with a credential or one that a commit
-    /// holds. Any other is replaced by [`replace_text`](super::replace::replace_text).
+    /// Replaces a text that needs no copy, such as one with a credential or one that a commit
+    /// holds. Others are replaced by [`replace_text`](super::replace::replace_text).
     pub(in crate::engine) fn replace(
         &self,
         at: At<'_>,
@@ -72,7 +72,7 @@ impl Writer {
         self.tell_live(at.1, self.storage.replace(at.0, at.1, seen, bytes))
     }
 
-    /// Replaces a text, which is kept aside for the history.
+    /// Replaces a text and keeps it aside for the history.
     pub(in crate::engine::write) fn replace_and_keep(
         &self,
         at: At<'_>,
@@ -83,7 +83,7 @@ impl Writer {
         self.tell_live(at.1, replaced)
     }
 
-    /// As [`Writer::replace`] for each of `files`, live memories: names with what was seen and the new
+    /// As [`Writer::replace`] for each of `files`, live memories: names with the seen versions and the new
     /// bytes.
     pub(in crate::engine) fn replace_many(
         &self,
@@ -96,7 +96,7 @@ impl Writer {
             .collect()
     }
 
-    /// Takes a memory away that is kept elsewhere, as in a history.
+    /// Removes a memory that is kept elsewhere, such as in the history.
     pub(in crate::engine) fn remove(
         &self,
         at: At<'_>,
@@ -115,14 +115,14 @@ impl Writer {
         self.tell_live(name, self.storage.relocate(name, from, to))
     }
 
-    /// Gives a memory another name or place; it survives a power cut once both folders are synced.
+    /// Renames or moves a memory; it survives a power cut once both folders are synced.
     pub(in crate::engine) fn rename(&self, from: At<'_>, to: At<'_>) -> Result<(), FilesError> {
         self.tell_live(from.1, self.live.directory.rename(from, to))?;
         self.live.note_own_change(to.1);
         Ok(())
     }
 
-    /// Gives a memory that was read as `seen` another name: two names for a moment, never none.
+    /// Renames a memory that was read as `seen`: it has two names for a moment, never none.
     pub(in crate::engine) fn copy_and_remove(
         &self,
         from: At<'_>,
@@ -134,7 +134,7 @@ impl Writer {
         self.remove(from, seen)
     }
 
-    /// Makes the names in `folder`, below the place's own, survive a power cut.
+    /// Syncs `folder`, below the place's own, so that its names survive a power cut.
     pub(in crate::engine) fn sync_folder(
         &self,
         place: Place,
@@ -143,17 +143,17 @@ impl Writer {
         self.live.directory.sync_folder(place, folder)
     }
 
-    /// Removes a folder, below the place's own, in which nothing is left.
+    /// Removes an empty folder, below the place's own.
     pub(in crate::engine) fn remove_if_empty(&self, place: Place, folder: &str) {
         self.live.directory.remove_if_empty(place, folder);
     }
 
-    /// Gives the file of one memory the permissions of another's.
+    /// Copies the permissions of one memory's file to another's.
     pub(in crate::engine) fn copy_mode(&self, from: At<'_>, to: At<'_>) -> Result<(), FilesError> {
         self.live.directory.copy_mode(from, to)
     }
 
-    /// Gives the file of a live memory another time of its last change, in nanoseconds since 1970.
+    /// Sets the modification time of a live memory's file, in nanoseconds since 1970.
     pub(in crate::engine) fn set_modified(
         &self,
         seen: &Version,
@@ -173,7 +173,7 @@ impl Writer {
         self.storage.put_beside(path, seen, bytes)
     }
 
-    /// Drops a replaced text that was kept aside.
+    /// Removes a replaced text that was kept aside.
     pub(in crate::engine) fn release_replaced(&self, text: &ReplacedText) {
         self.live.directory.release_replaced(text);
     }

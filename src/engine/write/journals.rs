@@ -1,15 +1,15 @@
-//! Writes a journal whose lines other processes append to.
+//! Writes a journal while other processes append lines to it.
 
 use crate::engine::error::EngineError;
 use crate::engine::write::writer::Writer;
 use crate::files::{FilesError, Replaced};
 
-/// Maximum number of attempts to write a journal that lines are appended to meanwhile.
+/// Maximum number of attempts to write a journal while lines are appended.
 const MAX_TRIES: usize = 16;
 
-/// Has the journal at `path` say what `union` makes of its present text, where `None` is no file;
-/// lines that are appended meanwhile stay. `Ok(false)` if something else than a file lies there, or
-/// if it is never at rest.
+/// Replaces the journal at `path` by the result of `union` on its present text, where `None` is no file;
+/// lines that are appended meanwhile stay. `Ok(false)` if something else than a file is there, or
+/// if it changes all the time.
 ///
 /// # Errors
 ///

@@ -1,6 +1,6 @@
 //! The only way to change a memory.
 //!
-//! Promise: a memory is on disk whole or not at all, and every version that is replaced stays
+//! Promise: a memory is on disk completely or not at all, and every replaced version stays
 //! reachable.
 
 pub(in crate::engine) mod change_notes;

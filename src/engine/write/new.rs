@@ -8,10 +8,10 @@ use crate::files::{FilesError, Place};
 use crate::format;
 use crate::model::{Handle, NewMemory, Stem, Timestamp};
 
-/// New names drawn before giving up; a second one is needed once in four billion times.
+/// Maximum number of names drawn; a second one is needed once in four billion times.
 pub(in crate::engine) const MAX_DRAWS: usize = 16;
 
-/// Draws a name and writes; draws again if somebody has it.
+/// Draws a name and writes the memory; draws again if the name is taken.
 pub(in crate::engine) fn write_new(
     writer: &Writer,
     memory: &NewMemory,
@@ -21,7 +21,7 @@ pub(in crate::engine) fn write_new(
     write_new_by(writer, memory, tool, add)
 }
 
-/// As [`write_new`], where `add` puts the file in place.
+/// As [`write_new`], with `add` writing the file.
 pub(in crate::engine) fn write_new_by(
     writer: &Writer,
     memory: &NewMemory,
@@ -42,7 +42,7 @@ pub(in crate::engine) fn write_new_by(
                 writer.note_change(tool, &name);
                 return Ok((stem, screened));
             }
-            // Taken by another memory, or the temporary file was swept away: once more.
+            // Taken by another memory, or the temporary file was removed: repeated.
             Err(FilesError::Taken { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -52,13 +52,13 @@ pub(in crate::engine) fn write_new_by(
     )))
 }
 
-/// The time that a new memory states, or this moment.
+/// Returns the time that a new memory states, or the present time.
 pub(in crate::engine) fn time_of(writer: &Writer, memory: &NewMemory) -> Timestamp {
     let now = || Timestamp::from_utc(writer.live.clock.now());
     memory.timestamp.clone().unwrap_or_else(now)
 }
 
-/// The file of a new memory that is called by `stem`: its name and bytes, and the credentials in
+/// Returns the name and the bytes of the file of a new memory with this `stem`, and the credentials in
 /// them.
 pub(in crate::engine) fn rendered(
     writer: &Writer,
@@ -72,8 +72,8 @@ pub(in crate::engine) fn rendered(
     Ok((name, bytes, screened))
 }
 
-/// A handle that no memory has, as far as this process knows. A doubtful look is no reason to
-/// fail: names are unique by their time, too.
+/// Draws a handle that no memory has, as known to this process. An error of the check is
+/// ignored: names are unique by their time, too.
 pub(in crate::engine) fn draw_handle(writer: &Writer) -> Handle {
     let known = writer.live.latest();
     (0..MAX_DRAWS)

@@ -1,4 +1,4 @@
-//! Writes one changed memory, if its file is as it was read.
+//! Writes one changed memory, if its file is unchanged since it was read.
 
 use crate::engine::error::EngineError;
 use crate::engine::texts::{parse, stem_of};
@@ -45,7 +45,7 @@ pub(in crate::engine) fn put_aside(
     }
 }
 
-/// Writes `bytes` over the version `seen`; `None` if the file is another one by now.
+/// Writes `bytes` over the version `seen`; `None` if the file has changed since.
 pub(in crate::engine) fn put(
     writer: &Writer,
     name: &str,
@@ -67,7 +67,7 @@ pub(in crate::engine) fn put(
         }
         other => other?,
     };
-    // What makes memories says when it wrote over one that was there.
+    // The record of `remember` names that it replaced an existing memory.
     writer.note_change_because(tool, name, (tool == "remember").then_some(REPLACED));
     match replaced {
         Replaced::Done => Ok(Some(Edited {
@@ -82,15 +82,16 @@ pub(in crate::engine) fn put(
     }
 }
 
-/// A memory that was asked to change.
+/// Result of changing a memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Edited {
+    /// The memory after the change.
     pub memory: Memory,
-    /// Whether a byte is different now.
+    /// Whether a byte of its file was changed.
     pub changed: bool,
-    /// The credentials that the change brought.
+    /// Credentials that the change added.
     pub screened: Screened,
 }
 
-/// The reason in the record where `remember` wrote over a memory that was there.
+/// Reason in the record if `remember` replaced an existing memory.
 pub(in crate::engine) const REPLACED: &str = "replaced what was there";

@@ -1,17 +1,17 @@
-//! Puts a text in the place of another, of which no version is lost.
+//! Replaces a text by another without losing a version.
 //!
-//! Read (bytes, hash), change, then under the memory's lock: look again, write a temporary file,
-//! exchange the names, compare what came out with what was read. Where the look shows another text,
-//! `update` begins anew with it and `edit` keeps its draft as a conflict copy; where the exchange
-//! does, what came out becomes the copy. `files/swap` says how a crash in between is mended.
+//! Read (bytes, hash), change, then under the memory's lock: check again, write a temporary file,
+//! exchange the names, compare the exchanged file with what was read. If the check finds another text,
+//! `update` starts again with it and `edit` keeps its draft as a conflict copy; if the exchange
+//! does, the exchanged file becomes the copy. `files/swap` documents the recovery after a crash.
 
 use crate::engine::texts::stem_of;
 use crate::engine::write::tombstones;
 use crate::engine::write::writer::Writer;
 use crate::files::{FilesError, Place, Replaced, ReplacedText, Version};
 
-/// Replaces the text of a memory that was read as `seen`; what stood there comes into the history,
-/// or where there is none, into the archive if somebody wrote it by hand.
+/// Replaces the text of a memory that was read as `seen`; the old text goes into the history,
+/// or without one, into the archive if it was written by hand.
 pub(in crate::engine) fn replace_text(
     writer: &Writer,
     place: Place,
@@ -26,8 +26,8 @@ pub(in crate::engine) fn replace_text(
     Ok(replaced)
 }
 
-/// Puts the texts that are kept aside, and that this program did not write, into the archive, as
-/// there is no history for them. One that cannot be put there stays aside.
+/// Archives the texts that are kept aside and that this program did not write, as
+/// there is no history for them. A text that cannot be archived stays aside.
 pub(in crate::engine) fn archive_replaced(writer: &Writer) {
     let texts = writer.live.directory.replaced().unwrap_or_default();
     if texts.is_empty() {

@@ -1,9 +1,9 @@
-//! Screens a text that is about to be written for credentials.
+//! Screens a text for credentials before it is written.
 //!
-//! The whole text of a file is looked at before it is handed to `files`, and a credential counts
-//! only if the change brings it. Commits are looked at before they are sent
+//! The whole text of a file is checked before it is passed to `files`, and a credential counts
+//! only if the change adds it. Commits are checked before they are sent
 //! (`history/commits/outgoing_secrets`), files before they are committed
-//! (`history/commits/quarantine`). A store's own settings cannot switch this off: they may have
+//! (`history/commits/quarantine`). A store's own settings cannot disable this: they may have
 //! come from the remote.
 
 use std::borrow::Cow;
@@ -15,22 +15,23 @@ use crate::model::Memory;
 use crate::secrets::{Policy, Secret};
 use crate::{format, secrets};
 
-/// Credentials that were found in a text that was written.
+/// Credentials found in a written text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Screened {
+    /// The credentials.
     pub found: Vec<FoundSecret>,
-    /// Whether something else was written in its place.
+    /// Whether they were replaced before writing.
     pub redacted: bool,
 }
 
-/// Replaces a credential in the frontmatter, where brackets and colons mean things.
+/// Replacement of a credential in the frontmatter, where brackets and colons are syntax.
 pub(in crate::engine) const WORD: &str = "redacted";
 
-/// A replacement can set free what was no finding before; hardly ever twice.
+/// Maximum number of rounds, as a replacement can reveal another finding; rarely twice.
 pub(in crate::engine) const MAX_ROUNDS: usize = 16;
 
 impl Screened {
-    /// A sentence about each finding.
+    /// Returns a sentence about each finding.
     pub fn warnings(&self) -> Vec<String> {
         let sentence = |found: &FoundSecret| match self.redacted {
             true => format!("{found} of the memory's file was replaced before it was written"),
@@ -42,25 +43,26 @@ impl Screened {
     }
 }
 
-/// The credentials of a file that it does not say it is meant to hold.
+/// Returns the credentials of a file that its frontmatter does not allow.
 pub(in crate::engine) fn not_allowed(bytes: &[u8]) -> Vec<FoundSecret> {
     not_allowed_by(bytes, &[])
 }
 
-/// As [`not_allowed`], also without those that are allowed besides.
+/// As [`not_allowed`], also without those in `besides`.
 pub(in crate::engine) fn not_allowed_by(bytes: &[u8], besides: &[String]) -> Vec<FoundSecret> {
     let mut allowed = format::allowed_secrets(bytes);
     allowed.extend_from_slice(besides);
     found_but_in(bytes, &allowed)
 }
 
-/// The credentials in a text that is no memory, and allows none.
+/// Returns the credentials in a text that is no memory, and allows none.
 pub(in crate::engine) fn found_in(bytes: &[u8]) -> Vec<FoundSecret> {
     found_but_in(bytes, &[])
 }
 
+/// Returns the credentials in `bytes` whose fingerprints are not in `allowed`.
 pub(in crate::engine) fn found_but_in(bytes: &[u8], allowed: &[String]) -> Vec<FoundSecret> {
-    // What other programs write in two bytes a letter has a NUL beside each of ours.
+    // UTF-16 of other programs has a NUL beside each ASCII character.
     let bytes = match memchr::memchr(0, bytes) {
         None => Cow::Borrowed(bytes),
         Some(_) => bytes.iter().copied().filter(|byte| *byte != 0).collect(),
@@ -69,6 +71,7 @@ pub(in crate::engine) fn found_but_in(bytes: &[u8], allowed: &[String]) -> Vec<F
     found_secrets(&text, &found_but(&text, allowed))
 }
 
+/// Finds the credentials in `text` whose fingerprints are not in `known`.
 pub(in crate::engine) fn found_but(text: &str, known: &[String]) -> Vec<Secret> {
     let mut found = secrets::find(text);
     if !known.is_empty() {
@@ -77,6 +80,7 @@ pub(in crate::engine) fn found_but(text: &str, known: &[String]) -> Vec<Secret> 
     found
 }
 
+/// Returns the kind and line of each of the credentials `found` in `text`.
 pub(in crate::engine) fn found_secrets(text: &str, found: &[Secret]) -> Vec<FoundSecret> {
     let found_secret = |secret: &Secret| FoundSecret {
         kind: secret.kind,
@@ -85,7 +89,7 @@ pub(in crate::engine) fn found_secrets(text: &str, found: &[Secret]) -> Vec<Foun
     found.iter().map(found_secret).collect()
 }
 
-/// The text without the credentials that are not among `known`; `None` if it cannot be had.
+/// Replaces the credentials in `text` that are not in `known`; `None` if that does not end.
 pub(in crate::engine) fn without(text: &str, known: &[String]) -> Option<String> {
     let mut text = text.to_owned();
     for _ in 0..MAX_ROUNDS {
@@ -110,12 +114,12 @@ pub(in crate::engine) fn without(text: &str, known: &[String]) -> Option<String>
     None
 }
 
-/// The text to write to the file `name` in place of `bytes`, and the credentials found in them.
-/// Credentials that the text `before` held already are not counted.
+/// Returns the text to write to the file `name` in place of `bytes`, and the credentials found in them.
+/// Credentials that the text `before` contained already do not count.
 ///
 /// # Errors
 ///
-/// [`EngineError::Secrets`] if nothing is to be written.
+/// [`EngineError::Secrets`] if nothing may be written.
 pub(in crate::engine) fn screen(
     writer: &Writer,
     name: &str,
@@ -154,8 +158,8 @@ pub(in crate::engine) fn screen(
     }
 }
 
-/// `bytes` without the credentials that are not among `known`; `None` if the file would be
-/// damaged by it.
+/// Replaces the credentials in `bytes` that are not in `known`; `None` if that would damage the
+/// file.
 pub(in crate::engine) fn redacted(
     writer: &Writer,
     name: &str,
@@ -171,7 +175,7 @@ pub(in crate::engine) fn redacted(
         .then_some(redacted)
 }
 
-/// Reads `bytes` as the memory at `name` would be read, for checking before saving.
+/// Parses `bytes` as the memory at `name`, for checking before saving.
 pub fn preview(writer: &Writer, name: &str, bytes: &[u8]) -> Memory {
     format::parse(&stem_of(name), bytes, writer.live.clock.now())
 }

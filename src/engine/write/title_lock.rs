@@ -1,4 +1,4 @@
-//! One title in one namespace is written by one process at a time.
+//! Locks for titles: one title in one namespace is written by one process at a time.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::engine::error::EngineError;
 use crate::engine::write::writer::Writer;
 use crate::files::Lock;
 
-/// A title that nobody else gives to a memory meanwhile.
+/// Lock of a title that other processes cannot give to a memory meanwhile.
 pub struct TitleLock {
     _lock: Lock,
 }
@@ -16,7 +16,7 @@ pub(in crate::engine) fn hold_titles<'a>(
     writer: &Writer,
     titles: impl Iterator<Item = &'a str>,
 ) -> Result<Vec<Lock>, EngineError> {
-    // In one order, so that no two wait for each other.
+    // In one order, so that there is no deadlock.
     let titles = titles.map(|title| title.trim().to_lowercase());
     let by_shard: BTreeMap<u128, String> = titles.map(|title| (shard_of(&title), title)).collect();
     let titles = by_shard.values();
@@ -25,12 +25,12 @@ pub(in crate::engine) fn hold_titles<'a>(
         .collect()
 }
 
-/// Keeps others from giving `title` to a memory, as [`DuplicatePolicy::SameTitle`] does, until
-/// what is returned is dropped: for whoever looks first whether it is free.
+/// Keeps others from giving `title` to a memory with
+/// [`DuplicatePolicy::SameTitle`], until the result is dropped: for callers that check first whether it is free.
 ///
 /// # Errors
 ///
-/// Fails if somebody else holds it for long.
+/// Fails if another process holds it for long.
 pub fn hold_title(writer: &Writer, title: &str) -> Result<TitleLock, EngineError> {
     let title = title.trim().to_lowercase();
     Ok(TitleLock {
@@ -38,7 +38,7 @@ pub fn hold_title(writer: &Writer, title: &str) -> Result<TitleLock, EngineError
     })
 }
 
-/// Keeps others out who are about something of the same `name`.
+/// Takes the lock of the shard of `name`.
 pub(in crate::engine) fn lock_shard(
     writer: &Writer,
     kind: &str,
@@ -53,7 +53,7 @@ pub(in crate::engine) fn lock_shard(
     )?)
 }
 
-/// Which of the locks of a kind is a name's.
+/// Returns the shard of a name among the locks of a kind.
 pub(in crate::engine) fn shard_of(name: &str) -> u128 {
     crate::files::digest(name.as_bytes()) % 16
 }

@@ -1,7 +1,7 @@
-//! Which files the word that a memory was purged is about.
+//! Tombstones of purged memories, and the files that they apply to.
 //!
-//! An id is nobody else's, so its tombstone is about every file of that name. Other names are used
-//! again: there it is about the texts that were purged, and what became of them.
+//! An id is unique, so its tombstone applies to every file of that name. Other names are used
+//! again: there it applies to the texts that were purged, and to their later versions.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use crate::git;
 use crate::git::{Id, Repository};
 use crate::model::Stem;
 
-/// The word that the memory `stem` was purged, here or on another machine.
+/// Returns the tombstone of the memory `stem`, from here or another machine.
 ///
 /// # Errors
 ///
@@ -43,7 +43,7 @@ pub(in crate::engine) fn is_purged(
     Ok(tombstone(writer, stem)?.is_some_and(is_named))
 }
 
-/// Leaves word that `stem` was purged, with `texts` where the stem alone does not say enough.
+/// Writes the tombstone of `stem`, with `texts` if the stem is no id.
 ///
 /// # Errors
 ///
@@ -70,8 +70,8 @@ pub(in crate::engine) fn leave_tombstone(
     Ok(())
 }
 
-/// Every text that the file at `path`, live or forgotten, has had in the commits that `from` rests
-/// on since it was added.
+/// Returns every text that the file at `path`, live or forgotten, has had in the commits reachable from
+/// `from` since it was added.
 ///
 /// # Errors
 ///
@@ -88,7 +88,7 @@ pub(in crate::engine) fn texts_since_added(
 }
 
 /// As [`texts_since_added`], of all files whose names without folders are wanted, by their names
-/// below `files/` or `archive/`: each commit is looked at once.
+/// below `files/` or `archive/`: each commit is read once.
 ///
 /// # Errors
 ///
@@ -100,7 +100,7 @@ pub(in crate::engine) fn all_texts_since_added(
 ) -> Result<HashMap<String, BTreeSet<Id>>, EngineError> {
     let mut places = git::places(repository, &FOLDERS, is_wanted)?;
     let mut texts: HashMap<String, BTreeSet<Id>> = HashMap::new();
-    // The files that were there in each commit that was made since they were added.
+    // Files in each parent of the commits made since they were added.
     let mut since: HashMap<Id, HashSet<String>> = HashMap::new();
     for moment in git::commits(repository, from, None)? {
         let moment = moment?;

@@ -1,7 +1,7 @@
-//! Notes about changes: a record in the journal, and a line for the next commit.
+//! Writer of a store's memories, and records of changes: in the journal, and for the next commit.
 //!
-//! Uses and records go to the journal. Losing one costs a count, never the operation that it is about,
-//! so a journal that cannot be written is a warning.
+//! Uses and records go to the journal. Losing one costs a count, never the operation itself,
+//! so a journal that cannot be written only causes a warning.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,13 +23,15 @@ use crate::lifecycle::WritePolicy;
 use crate::model::{Stem, is_possible_time};
 use crate::secrets::Policy;
 
-/// Changes the memories of one store.
+/// Writer of one store's memories.
 pub struct Writer {
+    /// The store.
     pub(in crate::engine) live: Arc<LiveStore>,
-    /// The same place, for changing it.
+    /// Storage of the memories, for changing it.
     pub(in crate::engine::write) storage: Box<dyn WritableStorage>,
-    /// Changes are committed: what is replaced stays in the history.
+    /// Whether changes are committed: replaced texts stay in the history.
     pub(in crate::engine::write) has_history: bool,
+    /// Policy for credentials.
     pub(in crate::engine) secrets: Policy,
     writes: WritePolicy,
     client: Mutex<String>,
@@ -39,13 +41,13 @@ pub struct Writer {
     pub(in crate::engine) recent: Mutex<Recent>,
 }
 
-/// The reason in the record of a change that was made in the source of an import.
+/// Reason in the record of a change that was made in the source of an import.
 pub(in crate::engine) const BY_IMPORT: &str = "as it was imported";
 
 /// Maximum number of records that wait to be written.
 pub(in crate::engine) const MAX_WAITING: usize = 256;
 
-/// Whether two records are of one deed: less than a second apart, with the same tool, client and reason.
+/// Whether two records are of one operation: less than a second apart, with the same tool, client and reason.
 pub(in crate::engine) fn is_same_deed(one: &Record, other: &Record) -> bool {
     let apart = (other.at - one.at).abs();
     (&one.did, &one.client, &one.why) == (&other.did, &other.client, &other.why)
@@ -59,7 +61,7 @@ pub(in crate::engine) struct Waiting {
     held: usize,
 }
 
-/// Writes the records that were collected, when it is dropped.
+/// Collects records, and writes them when it is dropped.
 pub(in crate::engine) struct Collecting<'a>(&'a Writer, OneDeed);
 
 impl Drop for Collecting<'_> {
@@ -75,7 +77,7 @@ impl Drop for Collecting<'_> {
 }
 
 impl Writer {
-    /// Changes the memories that `live` shows.
+    /// Creates the writer of the memories of `live`.
     pub fn new(
         live: Arc<LiveStore>,
         writes: WritePolicy,
@@ -94,22 +96,23 @@ impl Writer {
         }
     }
 
-    /// Notes the tool that changed a file, for the next commit and in the journal.
+    /// Records the tool that changed a file, for the next commit and in the journal.
     pub(in crate::engine) fn note_change(&self, tool: &str, name: &str) {
         self.note_change_because(tool, name, None);
     }
 
-    /// As [`Writer::note_change`], with the reason that somebody gave.
+    /// As [`Writer::note_change`], with a reason.
     pub(in crate::engine) fn note_change_because(&self, tool: &str, name: &str, why: Option<&str>) {
         self.leave_note(tool, name);
         self.record(tool, name, why);
     }
 
-    /// The policy for new memories that resemble others.
+    /// Returns the policy for new memories that resemble others.
     pub fn write_policy(&self) -> &WritePolicy {
         &self.writes
     }
 
+    /// Checks that the store can be written, and that the clock is plausible.
     pub(in crate::engine) fn check_writable(&self) -> Result<(), EngineError> {
         if self.live.is_read_only() {
             return Err(EngineError::ReadOnly(self.live.root().to_owned()));
@@ -129,7 +132,7 @@ impl Writer {
         }
     }
 
-    /// The name of the client that uses the store.
+    /// Returns the name of the client that uses the store.
     pub(in crate::engine) fn client(&self) -> String {
         let client = locked(&self.client);
         client.clone()
@@ -144,7 +147,7 @@ impl Writer {
                 Recalled::Failed { .. } => None,
             })
             .collect();
-        // A store that was moved away is not made anew for it.
+        // A store that was moved away is not recreated.
         if self.live.is_read_only() || self.live.check_there().is_err() {
             return;
         }
@@ -153,7 +156,7 @@ impl Writer {
         }
     }
 
-    /// Counts uses that were made before, elsewhere.
+    /// Counts uses that were made before in the source of an import.
     pub(in crate::engine) fn count_past_uses(&self, uses: &[(DateTime<Utc>, Stem)]) {
         if uses.is_empty() || self.live.check_there().is_err() {
             return;
@@ -168,7 +171,7 @@ impl Writer {
         self.record_at(self.live.clock.now(), did, name, why);
     }
 
-    /// As [`Writer::record`], of a change at another moment.
+    /// As [`Writer::record`], of a change at another time.
     pub(in crate::engine) fn record_at(
         &self,
         at: DateTime<Utc>,
@@ -194,7 +197,7 @@ impl Writer {
         }
     }
 
-    /// Until what is returned is dropped, records are collected, to be written together.
+    /// Collects records until the result is dropped, and then writes them together.
     pub(in crate::engine) fn collect_records(&self) -> Collecting<'_> {
         let mut waiting = locked(&self.records);
         waiting.held += 1;
@@ -205,7 +208,7 @@ impl Writer {
         if records.is_empty() || self.live.check_there().is_err() {
             return;
         }
-        // What was done to many at once is one line.
+        // Records of one operation on many memories become one line.
         let mut lines: Vec<Record> = Vec::new();
         for record in records {
             match lines.last_mut() {
