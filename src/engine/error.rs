@@ -24,7 +24,7 @@ pub enum EngineError {
     /// A value breaks the format's limits.
     #[error("the memory cannot be written: {0}")]
     Format(FormatError),
-    /// So many memories have expired that a server does not archive them unasked.
+    /// More memories have expired than a server archives automatically.
     #[error("{0} memories have ended at once, and none was archived")]
     TooManyExpired(usize),
     /// A journal could not be read or written.
@@ -82,7 +82,7 @@ fn list<T: ToString>(all: &[T]) -> String {
 const MAX_LISTED: usize = 20;
 
 impl EngineError {
-    /// Advice for the user, as a sentence.
+    /// Returns advice for the user, as a sentence.
     pub fn hint(&self) -> Option<String> {
         match self {
             EngineError::Files(error) if error.is_full() => {
@@ -170,7 +170,7 @@ pub enum PastError {
 }
 
 impl PastError {
-    /// Advice for the user, as a sentence.
+    /// Returns advice for the user, as a sentence.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             PastError::NoHistory { hint, .. } => hint,
@@ -238,25 +238,32 @@ impl fmt::Display for FoundSecret {
     }
 }
 
-/// Kinds of reasons to hold back a file that are no credentials.
+/// Kind of a text with git's conflict markers.
 pub(in crate::engine) const CONFLICT_MARKERS: &str = "git's conflict markers";
 
+/// Kind of a file whose name holds a credential.
 pub(in crate::engine) const CREDENTIAL_IN_NAME: &str = "has a name that holds a credential";
 
+/// Kind of a name that git interprets.
 pub(in crate::engine) const GIT_NAME: &str =
     "has a name that git acts on, so that no other machine takes it";
 
+/// Kind of a path with too many folders.
 pub(in crate::engine) const TOO_DEEP: &str = "lies in more folders than another machine takes";
 
+/// Kind of a path that some systems cannot store.
 pub(in crate::engine) const UNPORTABLE_PATH: &str =
     "has a name or path that not every system holds";
 
+/// Kind of a file in a folder with a memory's name.
 pub(in crate::engine) const MEMORY_LIKE_FOLDER: &str =
     "lies in a folder that is called as a memory is";
 
+/// Kind of settings that cannot be parsed.
 pub(in crate::engine) const UNREADABLE_SETTINGS: &str =
     "cannot be read, so that none of its settings counts";
 
+/// Kind of a file above the size limit.
 pub(in crate::engine) const TOO_LARGE: &str = "has more bytes than another machine takes (10 MiB)";
 
 /// Reason why a memory is held back from commits.

@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(names(live), [ONE]);
     }
 
-    /// The files that a search sees.
+    /// Returns the files that a search finds.
     fn names(live: &LiveStore) -> Vec<String> {
         let view = snapshot(live).unwrap();
         view.files().map(|(name, _)| name.to_owned()).collect()

@@ -235,7 +235,7 @@ mod tests {
     const NAME: &str = "20260101_000000_aaaaaaaa.md";
     const TEXT: &str = "---\nid: aaaaaaaa\n---\n\nalpha\n";
     const OTHER: &str = "---\nid: aaaaaaaa\n---\n\nbravo\n";
-    /// So late that no file is in doubt.
+    /// Time so late that no file is in doubt.
     const LATER: i64 = i64::MAX;
 
     struct Scene {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     impl Scene {
-        /// One memory, which was read.
+        /// Returns a memory that was read.
         fn new() -> Scene {
             let scene = Scene::with(ReadCache::default());
             fs::write(scene.path(NAME), TEXT).unwrap();

@@ -616,7 +616,7 @@ fn namespace(new: &NewMemory) -> String {
     new.namespace.clone().unwrap_or_else(|| "global".to_owned())
 }
 
-/// Filter for the group of `new`; a kind or a scope that is not stated is left to the decision.
+/// Returns the filter for the group of `new`; a kind or a scope that is not stated is left to the decision.
 fn group(new: &NewMemory) -> Filter {
     Filter {
         namespaces: vec![namespace(new)],

@@ -43,7 +43,9 @@ pub struct Import {
 pub enum Imported {
     /// It was imported.
     Added {
+        /// Id of the memory in the source.
         source_id: Option<String>,
+        /// Stem of the new memory; `None` in a dry run.
         stem: Option<Stem>,
         /// Credentials found in it.
         screened: Screened,
@@ -54,17 +56,23 @@ pub enum Imported {
     },
     /// It was imported before.
     Known {
+        /// Id of the memory in the source.
         source_id: Option<String>,
+        /// Stem of the memory here.
         stem: Option<Stem>,
     },
     /// It is left out by design.
     LeftOut {
+        /// Id of the memory in the source.
         source_id: Option<String>,
+        /// Kind of what was left out.
         what: &'static str,
     },
     /// It could not be imported.
     Failed {
+        /// Name of the item in the source.
         source: String,
+        /// Message of the error.
         reason: String,
         /// Error of the store, if it is not one of the memory. It may name folders of this
         /// machine, and so may the reason.

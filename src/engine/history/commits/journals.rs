@@ -160,7 +160,7 @@ mod tests {
     use crate::engine::history::commits::commit::Committed;
     use crate::engine::options::{GitOptions, Options};
 
-    /// An engine on the store at `root` as a process opens it so many minutes after the first one.
+    /// Opens an engine on the store at `root` as a process opens it so many minutes after the first one.
     fn engine(root: &Path, minutes: i64) -> Engine {
         let options = Options {
             git: Some(GitOptions {
@@ -241,7 +241,7 @@ mod tests {
         assert!(!waits(&long, &line(60)), "it waited for an hour");
         assert!(!waits(&long, &line(-1)), "the clock was set back");
         assert!(!waits(&long, "no moment\n"));
-        // What was summed up is no longer what was committed, with something added.
+        // A summed-up journal is no longer the committed one with lines appended.
         let all = format!("{}{}", line(80), &long);
         let id = Id::of_text(long.as_bytes());
         assert!(!may_wait(

@@ -167,9 +167,9 @@ fn formers_of(
     Ok((formers, settled))
 }
 
-/// For memories that were changed and then moved or forgotten, before a commit held the change:
-/// commits the change in the old place, so that the move is one by itself. Returns the newest
-/// commit; `None` if a file or the branch changed meanwhile.
+/// Commits changes of memories that were then moved or forgotten, before a commit held the change, at
+/// their old paths, so that the move is a change by itself. Returns the newest commit;
+/// `None` if a file or the branch changed meanwhile.
 pub(in crate::engine) fn commit_before_moves(
     history: &History,
     repository: &Repository,

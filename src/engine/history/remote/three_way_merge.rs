@@ -594,8 +594,8 @@ mod tests {
         }
     }
 
-    /// Two texts of one memory that contradict, as a merge leaves them: what stays under the name,
-    /// and what is put aside, with its path.
+    /// Returns two contradicting texts of one memory, as a merge leaves them: the one under its name,
+    /// and the one put aside, with its path.
     fn pair(texts: &mut Texts, base: Id, ours: Id, theirs: Id) -> (Id, String, Id) {
         let one = plan(
             &[change(PATH, Some(base), ours)],

@@ -10,7 +10,7 @@ use crate::files;
 use crate::model::Stem;
 
 /// Removes every record of a plan with a step on one of the memories, as it holds their texts.
-/// Such a plan cannot be reverted any more, which is logged. An interrupted plan is reverted
+/// A plan without a record cannot be reverted any more, which is logged. An interrupted plan is reverted
 /// first.
 pub(in crate::engine) fn forget_in_plans(engine: &Engine, stems: &[Stem]) {
     if let Err(error) = perform::recover_plans(engine) {

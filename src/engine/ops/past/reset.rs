@@ -496,7 +496,7 @@ mod tests {
         .into()
     }
 
-    /// The memories below `root` that have the path of one of `texts`.
+    /// Returns the memories below `root` that have the path of one of `texts`.
     fn found(root: &Path) -> BTreeMap<String, Vec<u8>> {
         let read = |path: String| Some((path.clone(), fs::read(root.join(path)).ok()?));
         texts().into_keys().filter_map(read).collect()

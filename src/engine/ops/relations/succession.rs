@@ -86,8 +86,8 @@ fn passing(
     Ok(names.iter().map(|name| stem_of(name)).collect())
 }
 
-/// Before the memory in the file `name` is removed: the live memory that supersedes it, if there is
-/// one, takes over what it had superseded.
+/// Adds the memories that the one in the file `name` superseded, before that is removed, to the live
+/// memory that supersedes it, if there is one.
 pub(in crate::engine) fn hand_on(engine: &Engine, name: &str) {
     if let Err(error) = try_to_hand_on(engine, name) {
         tracing::warn!("what {name} superseded may be found again: {error}");

@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::engine::options::{GitOptions, Options};
 use crate::files::dying_at;
 
-/// An engine as a process opens it; with `git` it commits.
+/// Opens an engine as a process does; with `git` it commits.
 fn engine(root: &Path, git: bool, read_only: bool) -> Engine {
     let options = Options {
         read_only,
@@ -83,7 +83,7 @@ fn files(root: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A copy with the same times.
+/// Copies a folder with the times of its files.
 fn copy(from: &Path, to: &Path) {
     for path in files(from) {
         let target = to.join(path.strip_prefix(from).unwrap());
@@ -118,7 +118,7 @@ fn held(root: &Path) -> BTreeMap<PathBuf, String> {
         .collect()
 }
 
-/// Two stores that were in step, and changed in every way since.
+/// Makes two stores that were in step, and changed in every way since.
 fn changed_stores(root: &Path) {
     let [here, there] = ["here", "there"].map(|name| root.join(name));
     let lines = "one\n\ntwo\n";
@@ -203,7 +203,7 @@ fn a_store_that_can_only_be_read_is_read() {
     let done = sync_with(&writable.history, &with(&there, Direction::Pull), None).unwrap();
     assert!(!done.is_in_step());
     assert_eq!(held(&there), before);
-    // Read from here, and written there; what was sent is told as sent.
+    // Read from here, and written there; sent files are reported as sent.
     let source = engine(&here, false, true);
     let target = engine(&there, false, false);
     let refused = sync_with(
