@@ -21,7 +21,7 @@ pub fn stems(live: &LiveStore, filter: &Filter) -> Result<Vec<Stem>, EngineError
     Ok(names.iter().map(|name| stem_of(name)).collect())
 }
 
-/// The files, below `files/`, of all memories that pass the filter now, newest first.
+/// Returns the files, below `files/`, of all memories that pass the filter now, newest first.
 pub(in crate::engine) fn names_where(
     live: &LiveStore,
     filter: &Filter,
@@ -29,7 +29,7 @@ pub(in crate::engine) fn names_where(
     current_snapshot::with_snapshot(live, |snapshot| names_of(live, snapshot, filter))
 }
 
-/// The files, below `files/`, of all memories of a snapshot that pass the filter, as they are
+/// Returns the files, below `files/`, of all memories of a snapshot that pass the filter, as they are
 /// indexed.
 pub(in crate::engine) fn names_of(
     live: &LiveStore,

@@ -22,7 +22,7 @@ pub struct Settled {
     pub found: Vec<FoundSecret>,
 }
 
-/// Notes in the memory called `id`, live or forgotten, that it is meant to hold the credentials
+/// Records in the memory called `id`, live or forgotten, that it may hold the credentials
 /// that it holds now.
 ///
 /// # Errors

@@ -20,7 +20,7 @@ pub(in crate::engine) fn superseded_by(stem: &Stem) -> Change {
     }
 }
 
-/// Makes `change` in the memory called `id`; only the lines of changed keys are touched.
+/// Applies `change` to the memory called `id`; only the lines of changed keys are touched.
 ///
 /// # Errors
 ///
