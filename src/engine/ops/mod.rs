@@ -52,10 +52,10 @@ pub use past::undo::{restore_as_of, undo};
 pub use relations::conflicts::{
     conflicts, conflicts_of, keep_both, keep_one, take_out_markers, title_conflicts, unmerged,
 };
-pub use relations::links::{
-    count_stated_relations, dangling, dangling_of, decide_between, link, named_in, relations_of,
-    stated_relations, unlink, unlink_from_all,
+pub use relations::graph::{
+    count_stated_relations, dangling, dangling_of, named_in, relations_of, stated_relations,
 };
+pub use relations::links::{decide_between, link, unlink, unlink_from_all};
 pub use relations::neighbours::neighbours;
 pub use relations::succession::{
     count_links, current_among, current_of, current_relations, newer_than,

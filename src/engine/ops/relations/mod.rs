@@ -2,6 +2,7 @@
 
 pub(in crate::engine) mod conflicts;
 pub(in crate::engine) mod contender;
+pub(in crate::engine) mod graph;
 pub(in crate::engine) mod links;
 pub(in crate::engine) mod neighbours;
 pub(in crate::engine) mod relating;

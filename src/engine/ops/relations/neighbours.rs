@@ -1,7 +1,7 @@
 //! Memories one link away from the hits of a search.
 
 use crate::engine::error::EngineError;
-use crate::engine::ops::relations::links::Relation;
+use crate::engine::ops::relations::graph::Relation;
 use crate::engine::ops::relations::succession;
 use crate::engine::ops::retrieval::search;
 use crate::engine::ops::retrieval::search::Hit;

@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use crate::engine::error::EngineError;
 use crate::engine::live::names::Names;
 use crate::engine::live::{current_snapshot, names, rows};
-use crate::engine::ops::relations::links;
-use crate::engine::ops::relations::links::{Relation, Relations, SUPERSEDES, check_readable};
+use crate::engine::ops::relations::graph;
+use crate::engine::ops::relations::graph::{Relation, Relations, SUPERSEDES};
+use crate::engine::ops::relations::links::check_readable;
 use crate::engine::ops::update;
 use crate::engine::parts::Engine;
 use crate::engine::texts::{is_called, stem_of};
@@ -147,7 +148,7 @@ pub fn current_relations(
     let mut each = Vec::new();
     let mut ends = BTreeSet::new();
     for stem in stems {
-        let row = links::relations_of_each(engine, &row_of(engine, stem))?;
+        let row = graph::relations_of_each(engine, &row_of(engine, stem))?;
         if row.first().is_none_or(Option::is_none) {
             each.push(None);
             continue;
