@@ -34,6 +34,13 @@ pub enum Replaced {
     KeptOther,
 }
 
+impl Replaced {
+    /// Whether the new text is in place.
+    pub fn is_written(&self) -> bool {
+        *self != Replaced::Stale
+    }
+}
+
 /// A temporary file whose writer is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {

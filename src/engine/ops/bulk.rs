@@ -149,7 +149,7 @@ fn write_batch(engine: &Engine, batch: Batch, policy: &WritePolicy, done: &mut [
     let replaced = engine.writer.replace_many(&files);
     for ((place, one), replaced) in renewed.into_iter().zip(replaced) {
         let Renewed { stem, new, renewal } = one;
-        if replaced.is_ok() {
+        if replaced.as_ref().is_ok_and(Replaced::is_written) {
             engine.writer.note_change("remember", &renewal.name);
         }
         done[place] = Some(match replaced {

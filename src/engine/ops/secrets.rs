@@ -95,7 +95,9 @@ fn settle_secrets(
             Err(FilesError::Missing { .. }) => return Ok(None), // Forgotten or restored meanwhile.
             other => other?,
         };
-        engine.writer.note_change(tool, &name);
+        if replaced.is_written() {
+            engine.writer.note_change(tool, &name);
+        }
         match replaced {
             Replaced::Done => Ok(Some(settled)),
             Replaced::Stale => Ok(None),

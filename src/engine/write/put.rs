@@ -67,8 +67,10 @@ pub(in crate::engine) fn put(
         }
         other => other?,
     };
-    // The record of `remember` names that it replaced an existing memory.
-    writer.note_change_because(tool, name, (tool == "remember").then_some(REPLACED));
+    if replaced.is_written() {
+        // The record of `remember` names that it replaced an existing memory.
+        writer.note_change_because(tool, name, (tool == "remember").then_some(REPLACED));
+    }
     match replaced {
         Replaced::Done => Ok(Some(Edited {
             memory: preview(writer, name, bytes),
@@ -95,3 +97,41 @@ pub struct Edited {
 
 /// Reason in the record if `remember` replaced an existing memory.
 pub(in crate::engine) const REPLACED: &str = "replaced what was there";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::engine::options::Options;
+    use crate::engine::parts::Engine;
+    use crate::engine::{live, ops};
+    use crate::model::NewMemory;
+
+    #[test]
+    fn a_text_that_is_not_written_is_not_recorded() {
+        let root = tempfile::tempdir().unwrap();
+        let engine = Engine::open(Options::new(root.path()), Box::new(SystemClock)).unwrap();
+        let new = NewMemory {
+            agent: "a".to_owned(),
+            user: "u".to_owned(),
+            topics: vec!["t".to_owned()],
+            content: "One.".to_owned(),
+            ..NewMemory::default()
+        };
+        let stem = ops::remember(&engine, new, None).unwrap().stem;
+        let (name, seen) = live::names::read(&engine.live, stem.as_str()).unwrap();
+        let newer = [&seen.bytes[..], b"Two.\n"].concat();
+        std::fs::write(root.path().join("files").join(&name), newer).unwrap();
+        let records = || live::usage::records_of(&engine.live, &stem);
+        let before = records().unwrap();
+        let put = put(
+            &engine.writer,
+            &name,
+            &seen,
+            b"---\n---\n\nThree.\n",
+            "update",
+        );
+        assert_eq!(put.unwrap(), None);
+        assert_eq!(records().unwrap(), before);
+    }
+}

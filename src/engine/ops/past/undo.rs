@@ -539,9 +539,12 @@ fn perform(
             let name = &seen.entry.name;
             match replace::replace_text(&engine.writer, *place, name, seen, bytes) {
                 Err(FilesError::Missing { .. }) => return Ok(false),
-                replaced => {
-                    note(name);
-                    replaced?
+                other => {
+                    let replaced = other?;
+                    if replaced.is_written() {
+                        note(name);
+                    }
+                    replaced
                 }
             }
         }
