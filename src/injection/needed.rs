@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 use memchr::memmem::Finder;
 
-use crate::literals::{Dictionary, KEY};
+use crate::literals::{Dictionary, KEY, lines};
 
 /// Expressions, a bit each.
 pub(super) type ExpressionSet = u128;
@@ -37,7 +37,7 @@ impl Needed {
     pub fn read(table: &'static str) -> Needed {
         let mut always = 0;
         let mut words: Vec<(Cow<'static, [u8]>, ExpressionSet)> = Vec::new();
-        for line in table.lines() {
+        for line in lines(table) {
             let (of, word) = line.split_once(' ').unwrap_or((line, ""));
             let of = ExpressionSet::from_str_radix(of, 16).unwrap_or_default();
             if word.is_empty() {

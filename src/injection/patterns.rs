@@ -12,6 +12,7 @@ use regex::Regex;
 use super::needed::Needed;
 use super::signs::{CLEAR, FoundSigns};
 use super::spelling;
+use crate::literals::lines;
 
 const WEAK: u8 = 1;
 
@@ -23,14 +24,24 @@ const COMMENT: &str = "has an instruction in a comment";
 struct Sign {
     reason: &'static str,
     weight: u8,
-    expression: String,
+    /// Its expression, with `{NAME}` for a part.
+    text: &'static str,
+    /// Compiled when a text has one of its words for the first time.
+    compiled: OnceLock<Regex>,
 }
 
-/// All signs, in the order of `signs.txt`.
-static TABLE: LazyLock<Vec<Sign>> = LazyLock::new(|| {
-    let mut parts: Vec<(String, &str)> = Vec::new();
-    let (mut table, mut reason) = (Vec::new(), "");
-    for line in include_str!("signs.txt").lines() {
+/// `signs.txt`.
+#[derive(Default)]
+struct Table {
+    /// Expressions that stand in signs as `{NAME}`, by that.
+    parts: Vec<(String, &'static str)>,
+    /// In the order of the file.
+    signs: Vec<Sign>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let (mut table, mut reason) = (Table::default(), "");
+    for line in lines(include_str!("signs.txt")) {
         if let Some(name) = line.strip_prefix('[') {
             reason = name.trim_end_matches(']');
         }
@@ -40,49 +51,53 @@ static TABLE: LazyLock<Vec<Sign>> = LazyLock::new(|| {
         let weight = match what {
             "part" => {
                 let (name, text) = text.split_once(' ').expect("a part has a name");
-                parts.push((format!("{{{name}}}"), text));
+                table.parts.push((format!("{{{name}}}"), text));
                 continue;
             }
             "clear" => CLEAR,
             "weak" => WEAK,
             _ => continue,
         };
-        let put = |sign: String, (name, part): &(String, &str)| sign.replace(name, part);
-        table.push(Sign {
+        table.signs.push(Sign {
             reason,
             weight,
-            expression: parts.iter().fold(text.to_owned(), put),
+            text,
+            compiled: OnceLock::new(),
         });
     }
     table
 });
 
-/// The signs as they are looked for. The words are ours, in small letters. Unicode's idea of words
+/// Returns the expression of a sign. The words are ours, in small letters. Unicode's idea of words
 /// would keep the fast engine from every text with an accent in it.
-pub(super) static SIGNED: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let ascii = |sign: &str| sign.replace(r"\b", r"(?-u:\b)").replace(r"\w", "[a-z0-9_]");
-    TABLE.iter().map(|sign| ascii(&sign.expression)).collect()
-});
+fn expression(sign: &Sign) -> String {
+    let put = |text: String, (name, part): &(String, &str)| text.replace(name, part);
+    let whole = TABLE.parts.iter().fold(sign.text.to_owned(), put);
+    whole
+        .replace(r"\b", r"(?-u:\b)")
+        .replace(r"\w", "[a-z0-9_]")
+}
+
+/// Returns the expressions of all signs, in the order of the table.
+#[cfg(test)]
+pub(super) fn expressions() -> Vec<String> {
+    TABLE.signs.iter().map(expression).collect()
+}
 
 /// The words without which no sign is there: nearly every text has none of them.
 static NEEDED: LazyLock<Needed> = LazyLock::new(|| Needed::read(include_str!("words.txt")));
 
-/// The expressions of the signs that some text had a word of so far.
-static EXPRESSIONS: LazyLock<Vec<OnceLock<Regex>>> =
-    LazyLock::new(|| SIGNED.iter().map(|_| OnceLock::new()).collect());
-
-/// The signs that a folded text has, by their places in the table.
-fn signs(folded: &str) -> impl Iterator<Item = usize> {
+/// The signs that a folded text has, in the order of the table.
+fn signs(folded: &str) -> impl Iterator<Item = &'static Sign> {
     let mut named = NEEDED.named_by(folded);
     let next = std::iter::from_fn(move || {
         let sign = (named != 0).then(|| named.trailing_zeros() as usize)?;
         named &= named - 1;
-        Some(sign)
+        Some(&TABLE.signs[sign])
     });
-    next.filter(|&sign| {
-        let expression = EXPRESSIONS[sign]
-            .get_or_init(|| Regex::new(&SIGNED[sign]).expect("the table's expressions are right"));
-        expression.is_match(folded)
+    next.filter(|sign| {
+        let compile = || Regex::new(&expression(sign)).expect("the table's expressions are right");
+        sign.compiled.get_or_init(compile).is_match(folded)
     })
 }
 
@@ -116,7 +131,7 @@ static SPELLED_SO: LazyLock<Regex> = LazyLock::new(|| {
 /// Adds the signs that a folded text has.
 pub(super) fn judge(folded: &str, found: &mut FoundSigns) {
     for sign in signs(folded) {
-        found.add(TABLE[sign].reason, TABLE[sign].weight);
+        found.add(sign.reason, sign.weight);
     }
     if !holds_one(folded, &*COMMENTS) {
         return;
@@ -169,6 +184,7 @@ mod tests {
 
     use super::*;
 
+    static SIGNED: LazyLock<Vec<String>> = LazyLock::new(expressions);
     static ALL: LazyLock<RegexSet> = LazyLock::new(|| RegexSet::new(&*SIGNED).unwrap());
 
     /// Texts that a sign may match, and, as nothing is asked of what stands around it, may not.
@@ -207,8 +223,10 @@ mod tests {
             let mut text: String = pieces.iter().flat_map(|(a, b)| [a.as_str(), b]).collect();
             let cut = text.ceil_char_boundary(text.len().saturating_sub(cut));
             for _ in 0..2 {
-                let all: Vec<usize> = ALL.matches(&text).iter().collect();
-                prop_assert_eq!(signs(&text).collect::<Vec<_>>(), all);
+                let matches = ALL.matches(&text);
+                let all = matches.iter().map(|at| TABLE.signs[at].text);
+                let found = signs(&text).map(|sign| sign.text);
+                prop_assert_eq!(found.collect::<Vec<_>>(), all.collect::<Vec<_>>());
                 text.truncate(cut);
             }
         }

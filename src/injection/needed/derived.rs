@@ -59,11 +59,11 @@ mod tests {
 
     use super::*;
     use crate::injection::needed::Needed;
-    use crate::injection::patterns::SIGNED;
+    use crate::injection::patterns::expressions;
 
     #[test]
     fn the_table_is_that_of_the_signs() {
-        let derived = table(SIGNED.iter().map(String::as_str)).unwrap();
+        let derived = table(expressions().iter().map(String::as_str)).unwrap();
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/injection/words.txt");
         if std::env::var_os("MEMDIR_RENEW").is_some() {
             fs::write(&path, &derived).unwrap();

@@ -3,8 +3,9 @@
 //! They stand in `vocabulary.txt`. A word that is missing costs a hint; one too many may cost a
 //! false one.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
 
 use crate::literals::WordLists;
 
@@ -73,11 +74,12 @@ static LISTS: LazyLock<WordLists> =
     LazyLock::new(|| WordLists::read(include_str!("vocabulary.txt")));
 
 /// Each word with a bit for every list that holds it.
-static WORDS: LazyLock<HashMap<&str, u32>> = LazyLock::new(|| {
-    let mut words: HashMap<&str, u32> = HashMap::new();
+static WORDS: LazyLock<FxHashMap<&str, u32>> = LazyLock::new(|| {
+    let all = LISTS.iter().map(|(_, list)| list.len()).sum();
+    let mut words = FxHashMap::with_capacity_and_hasher(all, Default::default());
     for (number, (_, list)) in LISTS.iter().take(List::Change as usize + 1).enumerate() {
         for word in list {
-            *words.entry(word).or_default() |= 1 << number;
+            *words.entry(word.as_ref()).or_default() |= 1 << number;
         }
     }
     words

@@ -4,6 +4,8 @@ use std::sync::{LazyLock, OnceLock};
 
 use regex::bytes::Regex;
 
+use crate::literals::lines;
+
 /// One published rule: where it runs, and what it takes for a secret.
 #[derive(Default)]
 pub(in crate::secrets) struct Rule {
@@ -25,7 +27,7 @@ pub(in crate::secrets) struct Rule {
 /// All rules, in the order of the file.
 pub(in crate::secrets) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let mut rules: Vec<Rule> = Vec::new();
-    for line in include_str!("gitleaks.txt").lines() {
+    for line in lines(include_str!("gitleaks.txt")) {
         if let Some(id) = line.strip_prefix('[') {
             rules.push(Rule {
                 kind: format!("a credential ({})", id.trim_end_matches(']')),
