@@ -202,7 +202,7 @@ fn detect_contradiction(call: &Call<'_>, arguments: &Arguments) -> Result<Reply,
     let assisted = assist(
         call,
         |assistant| assistant.contradict(&text(&one), &text(&other)),
-        || Ok(at_hand(call, &one, &other)),
+        || Ok(at_hand(&one, &other)),
     )?;
     let (contradicts, why) = &assisted.what;
     let named = |memory: &Memory| NamedMemory {
@@ -222,8 +222,8 @@ fn text(memory: &Memory) -> String {
 }
 
 /// By their claims; else the same title over another text says that one of them is out of date.
-fn at_hand(call: &Call<'_>, one: &Memory, other: &Memory) -> (bool, String) {
-    if let Some(evidence) = ops::contradiction_between(call.engine, one, other) {
+fn at_hand(one: &Memory, other: &Memory) -> (bool, String) {
+    if let Some(evidence) = ops::contradiction_between(one, other) {
         return (true, evidence.to_string());
     }
     let plain = |memory: &Memory| shape::title(memory).to_lowercase();

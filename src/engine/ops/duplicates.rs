@@ -103,7 +103,7 @@ impl Renewal {
         let is_new_text = self.change.content.is_some();
         is_new_text.then(|| {
             let marked = marked_as_earlier(&self.old, &self.version.bytes);
-            let stem = earlier_stem(engine, &self.old, &marked, Kept::Text);
+            let stem = earlier_stem(&self.old, &marked, Kept::Text);
             earlier_file(engine, &stem, &marked)
         })
     }
@@ -387,7 +387,7 @@ fn keep_earlier(
     what: Kept,
 ) -> Result<Stem, EngineError> {
     let marked = marked_as_earlier(old, bytes);
-    let mut stem = earlier_stem(engine, old, &marked, what);
+    let mut stem = earlier_stem(old, &marked, what);
     for _ in 0..MAX_DRAWS {
         let Earlier { name, bytes } = earlier_file(engine, &stem, &marked);
         // One that was brought back has that name.
@@ -419,7 +419,7 @@ fn taken(engine: &Engine, name: &str) -> FilesError {
 
 /// Returns the stem of an earlier text in the archive. It is derived from the text, so that several
 /// processes or machines that replace the same text keep it once.
-fn earlier_stem(_engine: &Engine, old: &Memory, marked: &[u8], what: Kept) -> Stem {
+fn earlier_stem(old: &Memory, marked: &[u8], what: Kept) -> Stem {
     let text = match what {
         Kept::Text => old.content.as_bytes(),
         Kept::Everything => marked,

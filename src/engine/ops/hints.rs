@@ -58,7 +58,7 @@ const VIEW_LASTS: Duration = Duration::from_secs(2);
 const MANY_FILES: usize = 256;
 
 /// Returns the evidence that the later of two memories contradicts the earlier one.
-pub fn contradiction_between(_engine: &Engine, one: &Memory, other: &Memory) -> Option<Evidence> {
+pub fn contradiction_between(one: &Memory, other: &Memory) -> Option<Evidence> {
     let (older, newer) = match one.timestamp.utc() <= other.timestamp.utc() {
         true => (one, other),
         false => (other, one),

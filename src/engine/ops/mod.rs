@@ -5,6 +5,7 @@
 
 pub(in crate::engine) mod adopt_notes;
 pub(in crate::engine) mod bulk;
+pub(in crate::engine) mod conflicts;
 pub(in crate::engine) mod duplicates;
 pub(in crate::engine) mod expiry;
 pub(in crate::engine) mod finding;
@@ -27,6 +28,9 @@ pub(in crate::engine) mod verify;
 
 pub use adopt_notes::adopt_notes;
 pub use bulk::remember_many;
+pub use conflicts::{
+    conflicts, conflicts_of, keep_both, keep_one, take_out_markers, title_conflicts, unmerged,
+};
 pub use duplicates::{rewrite, update_keeping};
 pub use expiry::expire;
 pub use forget::{
@@ -49,9 +53,6 @@ pub use past::purge::{
 pub use past::rearrange::{out_of_place, rearrange};
 pub use past::reset::{backups_holding, bring_back, reset};
 pub use past::undo::{restore_as_of, undo};
-pub use relations::conflicts::{
-    conflicts, conflicts_of, keep_both, keep_one, take_out_markers, title_conflicts, unmerged,
-};
 pub use relations::graph::{
     count_stated_relations, dangling, dangling_of, named_in, relations_of, stated_relations,
 };

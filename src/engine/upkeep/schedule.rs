@@ -108,7 +108,7 @@ fn due(
     }
     let noted = crate::files::create_private_folder(&engine.live.state().join("plans"))
         .and_then(|()| crate::files::write_derived(&path, now.to_rfc3339().as_bytes()));
-    perform::written(engine, noted, "the schedule")?;
+    perform::written(noted, "the schedule")?;
     Ok(Some(lock))
 }
 

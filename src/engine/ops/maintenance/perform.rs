@@ -76,20 +76,23 @@ pub fn perform_plan(
     let mut record = Recorded::new(operation, engine.live.clock.now(), steps);
     let records = plan_records(engine);
     engine.writer.create()?;
-    written(engine, records.write(&mut record), &record.id)?;
+    written(records.write(&mut record), &record.id)?;
     let _together = engine.writer.collect_records();
     if let Err(error) = do_steps(engine, &record) {
         // Steps that cannot be reverted now are reverted by the next process.
         if take_back_steps(engine, &record, true)?.kept.is_empty() {
-            written(engine, records.remove(&record.id), &record.id)?;
+            written(records.remove(&record.id), &record.id)?;
         }
         return Err(error);
     }
     record.state = PlanState::Done;
-    written(engine, records.write(&mut record), &record.id)?;
-    tell(engine, &record, |step| match step {
-        Step::Create { .. } | Step::Edit { .. } | Step::Archive { .. } => operation,
-    });
+    written(records.write(&mut record), &record.id)?;
+    for step in &record.steps {
+        let why = Some(record.id.as_str());
+        engine
+            .writer
+            .note_change_because(operation, step.name(), why);
+    }
     remove_old_records(engine);
     let stems = |is_it: fn(&Step) -> bool| {
         let steps = record.steps.iter().filter(|step| is_it(step));
@@ -110,7 +113,7 @@ pub fn perform_plan(
 ///
 /// Fails if their records cannot be read.
 pub fn plans(engine: &Engine) -> Result<Vec<Recorded>, EngineError> {
-    written(engine, plan_records(engine).all(), "plans")
+    written(plan_records(engine).all(), "plans")
 }
 
 /// Reverts the plan called `id`: archived memories are restored, changed ones get their earlier text,
@@ -129,7 +132,7 @@ pub fn take_back(engine: &Engine, id: &str, dry_run: bool) -> Result<TakenBack, 
         true => None,
         false => Some(lock_plans(engine)?),
     };
-    let Some(mut record) = written(engine, records.read(id), id)? else {
+    let Some(mut record) = written(records.read(id), id)? else {
         return Err(EngineError::Invalid(format!(
             "there is no plan `{id}` on this machine"
         )));
@@ -148,16 +151,16 @@ pub fn take_back(engine: &Engine, id: &str, dry_run: bool) -> Result<TakenBack, 
         )));
     }
     if dry_run {
-        return Ok(would_take_back(engine, &record));
+        return Ok(would_take_back(&record));
     }
     // If it is interrupted, the next process continues it.
     record.state = PlanState::Begun;
-    written(engine, records.write(&mut record), id)?;
+    written(records.write(&mut record), id)?;
     let _together = engine.writer.collect_records();
     let taken = take_back_steps(engine, &record, is_interrupted)?;
     if taken.kept.is_empty() {
         record.state = PlanState::TakenBack;
-        written(engine, records.write(&mut record), id)?;
+        written(records.write(&mut record), id)?;
     }
     Ok(taken)
 }
@@ -182,7 +185,7 @@ pub fn recover_plans(engine: &Engine) -> Result<Vec<TakenBack>, EngineError> {
 /// As [`recover_plans`], for a caller that holds the lock.
 fn take_back_begun(engine: &Engine) -> Result<Vec<TakenBack>, EngineError> {
     let records = plan_records(engine);
-    let begun = written(engine, records.all(), "plans")?.into_iter();
+    let begun = written(records.all(), "plans")?.into_iter();
     let mut taken = Vec::new();
     for mut record in begun.filter(|record| record.state == PlanState::Begun) {
         let _together = engine.writer.collect_records();
@@ -191,7 +194,7 @@ fn take_back_begun(engine: &Engine) -> Result<Vec<TakenBack>, EngineError> {
         let ended = take_back_steps(engine, &record, true)?;
         if ended.kept.is_empty() {
             record.state = PlanState::TakenBack;
-            written(engine, records.write(&mut record), &id)?;
+            written(records.write(&mut record), &id)?;
         }
         taken.push(ended);
     }
@@ -199,11 +202,7 @@ fn take_back_begun(engine: &Engine) -> Result<Vec<TakenBack>, EngineError> {
 }
 
 /// Converts an error of the record of `what`.
-pub(in crate::engine) fn written<T>(
-    _engine: &Engine,
-    done: io::Result<T>,
-    what: &str,
-) -> Result<T, EngineError> {
+pub(in crate::engine) fn written<T>(done: io::Result<T>, what: &str) -> Result<T, EngineError> {
     done.map_err(|error| {
         EngineError::Invalid(format!("the record of {what} cannot be kept: {error}"))
     })
@@ -396,7 +395,7 @@ fn changed_since(engine: &Engine, record: &Recorded) -> Vec<String> {
     changed.map(|step| step.name().to_owned()).collect()
 }
 
-fn would_take_back(_engine: &Engine, record: &Recorded) -> TakenBack {
+fn would_take_back(record: &Recorded) -> TakenBack {
     let mut taken = TakenBack {
         id: record.id.clone(),
         ..TakenBack::default()
@@ -534,14 +533,6 @@ fn take_back_step(engine: &Engine, step: &Step, leniently: bool) -> Result<bool,
                 Replaced::Stale | Replaced::KeptOther => Err(changed_meanwhile(name)),
             }
         }
-    }
-}
-
-fn tell(engine: &Engine, record: &Recorded, did: impl Fn(&Step) -> &'static str) {
-    for step in &record.steps {
-        engine
-            .writer
-            .note_change_because(did(step), step.name(), Some(&record.id));
     }
 }
 

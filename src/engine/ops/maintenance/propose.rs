@@ -323,21 +323,14 @@ fn like_pairs(
             let is_same_scope = other.hit.memory.scope_or_usual() == memory.scope_or_usual();
             other.similarity >= least && is_same_scope
         };
-        let knows = |other: &Similar| is_like(&Similar { ..other.clone() });
         if similar::similar(engine, memory, &known, 1)?
             .iter()
-            .any(knows)
+            .any(is_like)
         {
             continue;
         }
         for other in similar::similar(engine, memory, &filter, COMPARED)? {
-            let least = match other.by {
-                Likeness::Meaning => observations.similarity,
-                Likeness::Shingles => observations.resemblance,
-            };
-            let is_same_scope = other.hit.memory.scope_or_usual() == memory.scope_or_usual();
-            if other.similarity >= least
-                && is_same_scope
+            if is_like(&other)
                 && other.hit.memory.stem != **stem
                 && let Some(&other) = places.get(&other.hit.memory.stem)
             {

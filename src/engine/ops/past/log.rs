@@ -188,9 +188,8 @@ pub(in crate::engine) fn resolve_ever(
     for name in history.names_like(&plain_id(id))? {
         matches.take(&name);
     }
-    let not_found = |_| EngineError::NotFound(id.to_owned());
     match matches.only() {
-        Err(error @ EngineError::NotFound(_)) => Err(not_found(error)),
+        Err(EngineError::NotFound(_)) => Err(EngineError::NotFound(id.to_owned())),
         other => other.map(|(stem, _)| stem),
     }
 }

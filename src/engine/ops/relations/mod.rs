@@ -1,6 +1,5 @@
 //! Relations between memories: links, succession, contradictions, equal titles.
 
-pub(in crate::engine) mod conflicts;
 pub(in crate::engine) mod contender;
 pub(in crate::engine) mod graph;
 pub(in crate::engine) mod links;
