@@ -1,21 +1,21 @@
-//! Facts: every value of a memory that a filter can ask for, as a key and a text without case.
+//! Facts: every value of a memory that a filter can match, as a key and a lower-case text.
 //!
-//! All kinds of index share this definition, so that they let the same memories pass.
+//! All kinds of index share this definition, so that the same memories pass.
 
 use crate::model::{MENTIONED, Memory, MetaValue, Problem, Stem, plain_id};
 
 /// The fact that marks files with problems.
 pub(super) const PROBLEM: &str = "problem";
 
-/// Longer values are compared by their beginnings.
+/// Maximum length of a value; longer ones are compared by their beginnings.
 const MAX_VALUE_BYTES: usize = 1_000;
 
-/// A fact as one text: `key`, NUL, value.
+/// Returns a fact as one text: `key`, NUL, value.
 pub(super) fn fact(key: &str, value: &str) -> String {
     format!("{key}\0{}", comparable(value))
 }
 
-/// A value as values are compared: lower case, cut.
+/// Returns a value as it is compared: lower case, truncated.
 pub(super) fn comparable(value: &str) -> String {
     let mut end = value.len().min(MAX_VALUE_BYTES);
     while !value.is_char_boundary(end) {
@@ -24,7 +24,7 @@ pub(super) fn comparable(value: &str) -> String {
     value[..end].to_lowercase()
 }
 
-/// The value of the `id` fact of whatever is called `id`: a handle, or a stem that is not ours.
+/// Returns the value of the `id` fact of a memory called `id`: its handle, or a stem of another form.
 pub(super) fn id_value(id: &str) -> &str {
     match Stem::parse(id) {
         Some(_) => &id[16..],
@@ -32,22 +32,22 @@ pub(super) fn id_value(id: &str) -> &str {
     }
 }
 
-/// Whether the file `name`, which has the [`id_value`] of `id`, is called by the whole of it.
+/// Returns whether the file `name`, which has the [`id_value`] of `id`, ends with all of `id`.
 pub(super) fn is_called(name: &str, id: &str) -> bool {
     let name = name.to_lowercase();
     name.strip_suffix(".md").unwrap_or(&name).ends_with(id)
 }
 
-/// The stem in a file's name below the memory directory.
+/// Returns the stem in a file's name below the memory directory.
 pub(super) fn stem_in(name: &str) -> &str {
     let file = name.rsplit('/').next().unwrap_or(name);
     file.strip_suffix(".md").unwrap_or(file)
 }
 
-/// The key of the namespaces that a memory's own lies in: `a` and `a/b` for `a/b/c`.
+/// Key of the namespaces above a memory's own: `a` and `a/b` for `a/b/c`.
 pub(super) const ABOVE: &str = "namespace/";
 
-/// Calls `each` with every key and value a filter can ask for.
+/// Calls `each` with every key and value that a filter can match.
 pub(super) fn each_fact(memory: &Memory, mut each: impl FnMut(&str, &str)) {
     each("id", memory.stem.short());
     each("agent", &memory.agent);
@@ -100,7 +100,7 @@ pub(super) fn each_fact(memory: &Memory, mut each: impl FnMut(&str, &str)) {
         .for_each(|code| each(PROBLEM, code));
 }
 
-/// The facts of what lies in a namespace: it, and those above it.
+/// Calls `each` with the facts of a namespace: itself, and those above it.
 pub(super) fn each_namespace(namespace: &str, each: &mut impl FnMut(&str, &str)) {
     each("namespace", namespace);
     for (end, _) in namespace.match_indices('/') {
@@ -108,7 +108,7 @@ pub(super) fn each_namespace(namespace: &str, each: &mut impl FnMut(&str, &str))
     }
 }
 
-/// What is named, as it is written and as it is meant.
+/// Calls `each` with a name as it is written, and with its plain id if that is another.
 fn each_name(key: &str, name: &str, each: &mut impl FnMut(&str, &str)) {
     each(key, name);
     let plain = plain_id(name);

@@ -1,4 +1,4 @@
-//! A filter as conditions on what is known of a memory, the same for every kind of index.
+//! A filter as conditions on facts and fields of a memory, the same for every kind of index.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -11,25 +11,25 @@ use crate::model::{Filter, Scope, TopicMatch, Visibility, normalized_namespace};
 use crate::ranking::keyword::Keyword;
 use crate::words::Analyzer;
 
-/// What a memory must be to pass a filter.
+/// Conditions that a memory must meet to pass a filter.
 pub(super) struct Conditions<'a> {
     filter: &'a Filter,
     moment: AsOf<'a>,
     stems: Option<HashSet<&'a str>>,
-    /// The memory's namespace has one of these facts, if there are any.
+    /// Facts of which the memory's namespace has one, if there are any.
     namespaces: Vec<String>,
-    /// Of each list, the memory has at least one fact.
+    /// Lists of facts; the memory has at least one fact of each list.
     pub facts: Vec<Vec<String>>,
-    /// The memory has none of these facts.
+    /// Facts of which the memory has none.
     pub unwanted: Vec<String>,
-    /// Each stands in the memory's texts, or does not. `None` stands in none.
+    /// Phrases, each with whether the memory's texts must hold it. `None` is held by none.
     pub phrases: Vec<(Option<Keyword>, bool)>,
-    /// Once they are asked for.
+    /// Words that the memory must hold, made at the first use.
     words: OnceLock<WantedWords>,
 }
 
 impl<'a> Conditions<'a> {
-    /// The conditions of `filter` at a moment.
+    /// Returns the conditions of `filter` at a moment.
     pub fn of(filter: &'a Filter, moment: AsOf<'a>) -> Conditions<'a> {
         let stems = filter.stems.as_ref();
         let phrases = |phrases: &[String], wanted: bool| -> Vec<_> {
@@ -54,39 +54,39 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// The moment that is asked about.
+    /// Returns the moment of the search.
     pub fn moment(&self) -> AsOf<'a> {
         self.moment
     }
 
-    /// The words that must all stand in the memory's texts.
+    /// Returns the words that the memory's texts must all hold.
     pub fn words(&self, analyzer: &mut Analyzer) -> &WantedWords {
         self.words
             .get_or_init(|| WantedWords::of(analyzer, &self.filter.words))
     }
 
-    /// Whether it asks for words.
+    /// Returns whether the filter has words.
     pub fn asks_for_words(&self) -> bool {
         !self.filter.words.is_empty()
     }
 
-    /// Whether what another memory supersedes does not pass.
+    /// Returns whether superseded memories do not pass.
     pub fn hides_superseded(&self) -> bool {
         self.filter.visibility == Visibility::Current
     }
 
-    /// Whether the file `name` is one of those that the filter asks for, if it names any.
+    /// Returns whether the filter lists the stem of the file `name`, or lists none.
     pub fn names(&self, name: &str) -> bool {
         let stems = self.stems.as_ref();
         stems.is_none_or(|stems| stems.contains(stem_in(name)))
     }
 
-    /// Whether it matters in which namespace a memory lies.
+    /// Returns whether the filter has namespaces.
     pub fn asks_for_namespaces(&self) -> bool {
         !self.namespaces.is_empty()
     }
 
-    /// Whether what lies in `namespace` may pass.
+    /// Returns whether memories in `namespace` may pass.
     pub fn admits_namespace(&self, namespace: &str) -> bool {
         let mut is_one = !self.asks_for_namespaces();
         each_namespace(namespace, &mut |key, value| {
@@ -95,7 +95,7 @@ impl<'a> Conditions<'a> {
         is_one
     }
 
-    /// Whether every memory that may not end is admitted, whatever else is known of it.
+    /// Returns whether [`Conditions::admits`] is true of every permanent memory.
     pub fn admits_the_permanent(&self) -> bool {
         let filter = self.filter;
         let asks_for_time =
@@ -104,7 +104,7 @@ impl<'a> Conditions<'a> {
         self.stems.is_none() && !asks_for_time && is_visible && !self.asks_for_more()
     }
 
-    /// Whether the filter wants to know what a memory is worth.
+    /// Returns whether the filter has conditions on importance, confidence or tier.
     fn asks_for_more(&self) -> bool {
         let filter = self.filter;
         filter.min_importance.is_some()
@@ -112,9 +112,9 @@ impl<'a> Conditions<'a> {
             || !filter.tiers.is_empty()
     }
 
-    /// Whether the memory in the file `name` lived, and was as the filter wants it, at the moment
-    /// that is asked about; its name, namespace, facts, phrases and supersession are to be looked at
-    /// besides.
+    /// Returns whether the memory in the file `name` meets the conditions on time, visibility,
+    /// importance, confidence and tier at the moment of the search. Its name, namespace, facts, words,
+    /// phrases and supersession are checked elsewhere.
     pub fn admits(&self, name: &str, stated: &Stated) -> bool {
         let filter = self.filter;
         if filter.since.is_some_and(|since| stated.timestamp < since)
@@ -156,7 +156,7 @@ impl<'a> Conditions<'a> {
     }
 }
 
-/// What lies in a namespace is of it, however deep.
+/// Returns the facts of the filter's namespaces; a memory in a namespace below one matches too.
 fn namespaces(filter: &Filter) -> Vec<String> {
     let wanted = filter.namespaces.iter();
     let facts = wanted.flat_map(|wanted| {
@@ -200,7 +200,7 @@ fn facts(filter: &Filter) -> Vec<Vec<String>> {
     lists
 }
 
-/// The fact that a condition on one key asks for.
+/// Returns the fact of a condition on one key.
 fn wanted_fact(key: &str, value: &str) -> String {
     match key {
         "namespace" => fact(key, &normalized_namespace(value)),

@@ -1,11 +1,11 @@
-//! The derived state: what is indexed, and who finds what.
+//! The derived state: the contract of an index.
 //!
-//! This file is the contract; [`embedded`] is its first implementation, and [`Scan`] answers the
-//! same from the files where there is no index. Promises: changes
-//! become visible together with the record of which file versions they stand for; a snapshot
-//! never changes; deleting the index and rebuilding it gives the same answers. An index never
-//! reads or writes a memory file: documents are brought to it, and where a search needs a text it
-//! asks for it ([`Texts`]). The contract speaks of nothing that only a local directory has.
+//! [`embedded`] is its first implementation, and [`Scan`] gives the same answers from the files where
+//! there is no index. Guarantees: changes become visible together with the record of the file versions
+//! that they come from; a snapshot never changes; deleting the index and rebuilding it gives the same
+//! answers. An index never reads or writes a memory file: the caller hands it documents, and where a
+//! search needs a text, the text is requested ([`Texts`]). The contract does not depend on a local
+//! directory.
 
 pub mod embedded;
 mod facts;
@@ -30,10 +30,10 @@ use crate::model::{Filter, Memory, Stamp, Usage};
 use crate::ranking::{Parts, RankingSignals};
 use crate::vectors::VectorKey;
 
-/// What could not be done with the index.
+/// Error of reading or writing the index.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
-    /// The index is of another version, damaged or incomplete: throw it away and rebuild.
+    /// The index is of another version, damaged or incomplete; it is to be rebuilt.
     #[error("the index is unusable: {reason}")]
     Unusable { reason: String },
     #[error("cannot {action} the index: {reason}")]
@@ -43,83 +43,92 @@ pub enum IndexError {
     },
 }
 
-/// Which version of a file is indexed.
+/// Version of an indexed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Indexed {
+    /// Stamp of the file.
     pub stamp: Stamp,
+    /// Hash of the file's bytes.
     pub hash: u128,
-    /// The file was so young when it was read that a later change may bear the same stamp.
+    /// Whether the file was so new when it was read that a later change may have the same stamp.
     pub racy: bool,
 }
 
 /// A file version with its memory, to be indexed.
 #[derive(Debug, Clone)]
 pub struct Document {
+    /// Name of the file below the memory directory.
     pub name: String,
+    /// Version of the file.
     pub indexed: Indexed,
+    /// The memory in the file.
     pub memory: Memory,
     /// The file's bytes as far as they are searched.
     pub bytes: Vec<u8>,
 }
 
-/// Changes that are not in the index yet, and shall be seen by a search all the same.
+/// Changes that are not in the index yet, but visible to a search.
 #[derive(Debug, Clone, Default)]
 pub struct Overlay {
-    /// By file name. `None`: the file is gone.
+    /// Changed documents by file name; `None` of a deleted file.
     pub files: BTreeMap<String, Option<Arc<Document>>>,
 }
 
-/// Gives the text of a file where a search needs it; `None` if it is gone.
+/// Returns the memory of a file by its name; `None` if it is gone.
 pub type Texts<'a> = dyn Fn(&str) -> Option<Memory> + 'a;
 
-/// Gives the vector of what is asked; `None` if that cannot be had now.
+/// Returns the vector of a query's text; `None` if there is none at present.
 pub type EmbedQuery<'a> = dyn Fn(&str) -> Option<Embedded> + 'a;
 
 /// A vector with the model that made it: only vectors of one model can be compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedded {
+    /// Name of the model.
     pub model: String,
+    /// The vector.
     pub vector: Vec<f32>,
 }
 
-/// A passage that a model has made no vector of yet.
+/// A passage without a vector of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unembedded {
-    /// What the vector is to be kept under.
+    /// Key of the vector.
     pub key: VectorKey,
-    /// The file.
+    /// Name of the file.
     pub name: String,
-    /// The file before it, of which the passage holds the text as well.
+    /// Name of the file of the previous memory, of a window passage.
     pub previous: Option<String>,
 }
 
-/// How far the memories of a snapshot have vectors.
+/// Numbers of memories and passages of a snapshot that have vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Coverage {
-    /// How many memories have all vectors that they want.
+    /// Number of memories that have all their vectors.
     pub complete: usize,
+    /// Number of memories.
     pub memories: usize,
-    /// How many passages want a vector.
+    /// Number of passages.
     pub wanted: usize,
-    /// How many have one, and those that nobody wants any more.
+    /// Number of vectors' keys, those that no passage has any more included.
     pub kept: usize,
-    /// On disk, in bytes.
+    /// Size of the vectors on disk, in bytes.
     pub bytes: usize,
 }
 
-/// Says what the memory called by a stem is at a moment, from what its file states.
+/// Returns the state of the memory called by a stem at a moment, from the fields that its file states.
 pub type StateOf<'a> = dyn Fn(&str, &Stated, DateTime<Utc>) -> State + Sync + 'a;
 
-/// The moment of a search, and what memories are at it.
+/// Moment of a search, and the states of memories at it.
 #[derive(Clone, Copy)]
 pub struct AsOf<'a> {
+    /// Moment of the search.
     pub now: DateTime<Utc>,
-    /// Asked only of memories whose passing depends on it.
+    /// State of a memory; called only where the answer depends on it.
     pub state: &'a StateOf<'a>,
 }
 
 impl AsOf<'_> {
-    /// What the memory in the file `name` is worth.
+    /// Returns the ranking signals of the memory in the file `name`.
     fn signals(&self, name: &str, stated: &Stated) -> RankingSignals {
         let state = (self.state)(facts::stem_in(name), stated, self.now);
         let days = |at: DateTime<Utc>| (self.now - at).num_seconds() as f32 / 86_400.0;
@@ -133,7 +142,7 @@ impl AsOf<'_> {
         }
     }
 
-    /// The moment `now`, when nothing was used yet.
+    /// Returns the moment `now` of a store in which no memory was used yet.
     pub fn unused(now: DateTime<Utc>) -> AsOf<'static> {
         AsOf {
             now,
@@ -146,22 +155,25 @@ fn unused(_: &str, stated: &Stated, now: DateTime<Utc>) -> State {
     lifecycle::state(stated, &Usage::default(), &Life::default(), now)
 }
 
-/// A memory that an index found: which file, and in which version.
+/// A memory that an index found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexHit {
+    /// Name of the file.
     pub name: String,
+    /// Score; 0 of a search for everything.
     pub score: f64,
-    /// The keywords that matched, in lower case, in the order asked.
+    /// Keywords that matched, in lower case, in the order of the query.
     pub matched: Vec<String>,
-    /// What the score of a ranked text is made of.
+    /// Parts of the score of a ranked text.
     pub parts: Option<Parts>,
+    /// Indexed version of the file.
     pub indexed: Indexed,
 }
 
 /// An unchanging view of the index together with an [`Overlay`].
 pub trait Snapshot: Send + Sync {
-    /// Runs one search. What is no longer alive at `moment` is not current; without `embed` a text
-    /// is ranked by words alone.
+    /// Runs one search. Memories that have expired at `moment` are not current; without `embed` a text is
+    /// ranked by words alone.
     ///
     /// # Errors
     ///
@@ -174,8 +186,8 @@ pub trait Snapshot: Send + Sync {
         texts: &Texts<'_>,
     ) -> Result<SearchResults<IndexHit>, IndexError>;
 
-    /// The files that pass the filter and whose own passages are nearest to the passage whose pieces
-    /// are `embedded`, nearest first, each with the mean, over these pieces, of the cosine with its
+    /// Returns the files that pass the filter and whose own passages are nearest to the passage whose
+    /// pieces are `embedded`, nearest first, each with the mean, over these pieces, of the cosine with its
     /// nearest piece. Empty where no vectors of that model are kept.
     ///
     /// # Errors
@@ -190,18 +202,18 @@ pub trait Snapshot: Send + Sync {
         texts: &Texts<'_>,
     ) -> Result<Vec<(String, f32)>, IndexError>;
 
-    /// The names of the files that may hold all of `fragments` in the order of the names, each
-    /// fragment a lower-case text; `None` if the index cannot narrow it down.
+    /// Returns the names of the files that may hold all fragments (lower-case texts) of one of the lists
+    /// in `fragments`, sorted; `None` if the index cannot narrow it down.
     ///
     /// # Errors
     ///
     /// As for [`Snapshot::search`].
     fn containing(&self, fragments: &[Vec<String>]) -> Result<Option<Vec<String>>, IndexError>;
 
-    /// The names of files that are larger than what is indexed of one.
+    /// Returns the names of files that are larger than the part of a file that is indexed.
     fn cut(&self) -> Vec<String>;
 
-    /// Those of `names` whose memories pass the filter.
+    /// Returns those of `names` whose memories pass the filter.
     ///
     /// # Errors
     ///
@@ -214,8 +226,8 @@ pub trait Snapshot: Send + Sync {
         texts: &Texts<'_>,
     ) -> Result<Vec<String>, IndexError>;
 
-    /// The names of at most `limit` files that pass the filter and share the rarest of some words,
-    /// those first that share most. What shares only common words may not be among them.
+    /// Returns the names of at most `limit` files that pass the filter and share the rarest of some words,
+    /// best first. Files that share only common words may be missing.
     ///
     /// # Errors
     ///
@@ -229,37 +241,39 @@ pub trait Snapshot: Send + Sync {
         texts: &Texts<'_>,
     ) -> Result<Vec<String>, IndexError>;
 
-    /// The indexed version of the file `name`.
+    /// Returns the indexed version of the file `name`.
     fn indexed(&self, name: &str) -> Option<Indexed>;
 
-    /// Every indexed file name with its version, in the order of the names.
+    /// Returns every indexed file name with its version, in the order of the names.
     fn files(&self) -> Box<dyn Iterator<Item = (&str, Indexed)> + '_>;
 
-    /// Names the committed state that this is a view of: equal for equal states only.
+    /// Returns the name of the committed state of this view: equal for equal states only.
     fn state(&self) -> &str;
 
-    /// The names of the files that may be called by the whole of `id`, a stem or a handle, and maybe
-    /// of others; `None` if looking through all names is as quick.
+    /// Returns the names of the files that may be called `id`, a stem or a handle, and maybe others;
+    /// `None` if searching all names is as quick.
     fn maybe_called(&self, id: &str) -> Option<Vec<String>>;
 
-    /// How many memories end with the eight hex digits `handle`.
+    /// Returns the number of memories whose ids end with the eight hex digits `handle`; 1 on an error.
     fn handle_count(&self, handle: &str) -> usize;
 
-    /// How many files are covered.
+    /// Returns the number of files.
     fn len(&self) -> usize;
 
+    /// Returns whether there are no files.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The distinct values of a facet (`topics`, `user`, …) with their numbers of memories.
+    /// Returns the distinct values of a facet (`topics`, `user`, …) with their numbers of memories, most
+    /// first.
     ///
     /// # Errors
     ///
     /// As for [`Snapshot::search`].
     fn facet(&self, key: &str) -> Result<Vec<(String, usize)>, IndexError>;
 
-    /// The distinct values of a facet that several files have; maybe others, if that is quicker.
+    /// Returns the distinct values of a facet that several files have; maybe others, if that is quicker.
     ///
     /// # Errors
     ///
@@ -270,43 +284,43 @@ pub trait Snapshot: Send + Sync {
         Ok(shared.map(|(value, _)| value).collect())
     }
 
-    /// The lower-case values of a facet, each with the name of a file that holds it.
+    /// Returns the lower-case values of a facet, each with the name of a file that holds it.
     ///
     /// # Errors
     ///
     /// As for [`Snapshot::search`].
     fn holders(&self, key: &str) -> Result<Vec<(String, String)>, IndexError>;
 
-    /// The names of files with problems.
+    /// Returns the names of files with problems.
     ///
     /// # Errors
     ///
     /// As for [`Snapshot::search`].
     fn with_problems(&self) -> Result<Vec<String>, IndexError>;
 
-    /// The first `limit` passages that `model` has made no vector of yet, in an order that brings
-    /// neighbours together.
+    /// Returns the first `limit` passages without a vector of `model`, in an order that brings neighbours
+    /// together.
     ///
     /// # Errors
     ///
     /// As for [`Snapshot::search`].
     fn unembedded(&self, model: &str, limit: usize) -> Result<Vec<Unembedded>, IndexError>;
 
-    /// Every key that a vector is wanted for.
+    /// Returns the vector keys of all passages.
     ///
     /// # Errors
     ///
     /// As for [`Snapshot::search`].
     fn vector_keys(&self) -> Result<HashSet<VectorKey>, IndexError>;
 
-    /// How far the memories have vectors of `model`.
+    /// Returns the numbers of memories and passages that have vectors of `model`.
     ///
     /// # Errors
     ///
     /// As for [`Snapshot::search`].
     fn coverage(&self, model: &str) -> Result<Coverage, IndexError>;
 
-    /// Until when racy files are known to be as indexed, in nanoseconds since 1970.
+    /// Returns the moment until which racy files are known to be as indexed, in nanoseconds since 1970.
     fn verified(&self) -> i64;
 }
 
@@ -316,7 +330,7 @@ pub trait Batch {
     ///
     /// # Errors
     ///
-    /// Fails if the index cannot take it; the batch is then worthless.
+    /// Fails if the index cannot take it; the batch cannot be committed then.
     fn upsert(&mut self, document: Document) -> Result<(), IndexError>;
 
     /// As [`Batch::upsert`] for many at once, on all cores.
@@ -326,10 +340,10 @@ pub trait Batch {
     /// As for [`Batch::upsert`].
     fn upsert_all(&mut self, documents: Vec<Document>) -> Result<(), IndexError>;
 
-    /// Takes a file out of the index.
+    /// Removes a file from the index.
     fn delete(&mut self, name: &str);
 
-    /// Names the committed state that the batch changes, as [`Snapshot::state`] does.
+    /// Returns the name of the committed state that the batch changes, as [`Snapshot::state`] does.
     fn base(&self) -> &str;
 
     /// Makes the changes visible and durable, with the moment until which racy files are known
@@ -340,8 +354,8 @@ pub trait Batch {
     /// Fails if they could not be written; the index is then as it was.
     fn commit(self: Box<Self>, verified: i64) -> Result<String, IndexError>;
 
-    /// As [`Batch::commit`], and writes those files of the index anew that still hold words of what
-    /// was taken out, in this batch or an earlier one.
+    /// Commits as [`Batch::commit`], and rewrites the index files that still hold words of deleted
+    /// documents, of this batch or an earlier one.
     ///
     /// # Errors
     ///
@@ -351,23 +365,23 @@ pub trait Batch {
 
 /// An index of one store.
 pub trait Index: Send + Sync {
-    /// The newest committed state, with `overlay` over it.
+    /// Returns a view of the newest committed state, with `overlay` over it.
     ///
     /// # Errors
     ///
     /// [`IndexError::Unusable`]: rebuild it.
     fn snapshot(&self, overlay: &Overlay) -> Result<Arc<dyn Snapshot>, IndexError>;
 
-    /// Begins a batch of about `expected` changes. At most one at a time and store: the caller
-    /// holds the store's writer lock.
+    /// Begins a batch of about `expected` changes. A store has at most one at a time: the caller holds the
+    /// store's writer lock.
     ///
     /// # Errors
     ///
     /// Fails if the index cannot be written.
     fn batch(&self, expected: usize) -> Result<Box<dyn Batch + '_>, IndexError>;
 
-    /// Keeps vectors that `model` made of passages, each key with those of its pieces. They are
-    /// found by every snapshot from now on. The caller holds the writer lock.
+    /// Stores vectors that `model` made of passages, each key with those of its pieces. Every snapshot
+    /// finds them from now on. The caller holds the writer lock.
     ///
     /// # Errors
     ///
@@ -378,19 +392,18 @@ pub trait Index: Send + Sync {
         vectors: Vec<(VectorKey, Vec<Vec<f32>>)>,
     ) -> Result<(), IndexError>;
 
-    /// Puts the vectors in order: what is kept under none of the keys in `wanted` goes where that is
-    /// much, and so do the vectors of all models that are not among `models`. The caller holds the
-    /// writer lock.
+    /// Compacts the vectors: removes those whose keys are not in `wanted` where that is much, and those of
+    /// all models that are not among `models`. The caller holds the writer lock.
     ///
     /// # Errors
     ///
     /// Fails if they cannot be written.
     fn tidy_vectors(&self, models: &[&str], wanted: &HashSet<VectorKey>) -> Result<(), IndexError>;
 
-    /// The models that there are vectors of.
+    /// Returns the names of the models that have vectors.
     fn models(&self) -> Vec<String>;
 
-    /// Throws everything but sound vectors away and begins anew, empty. The caller holds the writer
+    /// Removes everything but undamaged vectors, and makes an empty index. The caller holds the writer
     /// lock.
     ///
     /// # Errors
@@ -398,32 +411,32 @@ pub trait Index: Send + Sync {
     /// Fails if the index cannot be written.
     fn reset(&self) -> Result<(), IndexError>;
 
-    /// A mark of this moment, for [`Index::changed_since`].
+    /// Returns a mark of this moment, for [`Index::changed_since`].
     fn mark(&self) -> u64;
 
-    /// Why what was read of it since `mark` may be wrong: somebody else wrote into its files, or it
-    /// was opened again for that reason meanwhile. Whoever read it asks before the answer is given.
+    /// Returns an error if data that was read since `mark` may be wrong: another process wrote into the
+    /// files, or the index was opened again for that reason. A reader checks it before it answers.
     fn changed_since(&self, mark: u64) -> Option<IndexError>;
 
-    /// Has everything opened anew, after files were changed below it, and [`Index::changed_since`] say
-    /// no more of those: the caller has dropped every snapshot that others could take.
+    /// Drops all open files after one was changed, so that they are opened again, and clears those changes
+    /// from [`Index::changed_since`]. The caller has dropped every snapshot that others could take.
     fn reopen(&self);
 
-    /// Whether its files are whole.
+    /// Returns whether its files are undamaged.
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be opened for want of something else.
+    /// Fails if it cannot be opened for another reason.
     fn is_sound(&self) -> Result<bool, IndexError>;
 
-    /// Proves that the index's own files are whole; the names of those that are not.
+    /// Verifies the index's own files, and returns the names of the damaged ones.
     ///
     /// # Errors
     ///
     /// Fails if they cannot be read at all.
     fn damaged_parts(&self) -> Result<Vec<String>, IndexError>;
 
-    /// Proves some of the index's own files that nobody has proved for long, for about `budget`;
+    /// Verifies some of the index's own files that were not verified for long, for about `budget`. Returns
     /// whether none is left. To be called now and then when there is nothing else to do.
     ///
     /// # Errors
@@ -431,11 +444,11 @@ pub trait Index: Send + Sync {
     /// [`IndexError::Unusable`] if one is damaged.
     fn check_some(&self, budget: Duration, now: DateTime<Utc>) -> Result<bool, IndexError>;
 
-    /// Removes what indexes of other versions and languages left, if nobody used it for long; how
-    /// many there were. The caller holds the writer lock.
+    /// Removes indexes of other versions and languages that were not used for long, and returns their
+    /// number. The caller holds the writer lock.
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be looked for.
+    /// Fails if the folder cannot be read.
     fn remove_unused(&self, now: DateTime<Utc>) -> Result<usize, IndexError>;
 }

@@ -1,4 +1,4 @@
-//! What is embedded of a memory, and what its vectors are kept under.
+//! Passages of a memory that are embedded, and the keys of their vectors.
 //!
 //! Two passages a memory: its *own* text, and the *window* of it together with the memory before
 //! it in its context. The keys follow from the texts alone, so that a memory that was moved,
@@ -12,7 +12,7 @@ use crate::vectors::VectorKey;
 
 const MAX_PIECES: usize = 500;
 
-/// The memory's own passage: who says it, its title, and the text.
+/// Returns the memory's own passage: user, title, and text.
 pub fn own(memory: &Memory) -> String {
     let title = memory.title.as_deref().unwrap_or("");
     let mut passage = String::with_capacity(memory.content.len() + title.len() + 32);
@@ -27,9 +27,9 @@ pub fn own(memory: &Memory) -> String {
     passage + &memory.content
 }
 
-/// A passage in the pieces that are embedded one by one: itself, unless it is long. Then pieces of
-/// whole lines, or sentences of long lines, of about forty words: what answers a question is mostly
-/// one of them, and would be lost in the mean of all.
+/// Cuts a passage into the pieces that are embedded one by one. A short passage is one piece; a long
+/// one is cut into whole lines, or sentences of long lines, of about forty words: mostly one of them
+/// answers a question, and its vector would be lost in the mean of all.
 pub fn pieces(passage: &str) -> Vec<&str> {
     let count = |text: &str| text.split_whitespace().count();
     if count(passage) <= usize::from(LONG_WORDS) {
@@ -53,13 +53,13 @@ pub fn pieces(passage: &str) -> Vec<&str> {
     pieces
 }
 
-/// The text of a memory in pieces, as words are looked for in them.
+/// Returns the text of a memory in pieces, for the search of words in them.
 pub(super) fn texts_of(memory: &Memory) -> Vec<String> {
     let pieces = pieces(&memory.content).into_iter();
     pieces.map(str::to_owned).collect()
 }
 
-/// A line, or its sentences if it is longer than a piece.
+/// Returns a line, or its sentences if it is longer than a piece.
 fn sentences(line: &str) -> Vec<&str> {
     if line.split_whitespace().count() <= PIECE_WORDS as usize {
         return vec![line];
@@ -76,8 +76,8 @@ fn sentences(line: &str) -> Vec<&str> {
     parts
 }
 
-/// The passage of a memory and the one before it, without the names of who wrote them: they would
-/// stand in every one of a conversation.
+/// Returns the passage of a memory and the one before it, without the users' names, which would stand
+/// in every passage of a conversation.
 pub fn window(previous: &Memory, memory: &Memory) -> String {
     let users = [previous.user.clone(), memory.user.clone()];
     let names = Names::of(&users, &HashSet::new());
@@ -85,12 +85,12 @@ pub fn window(previous: &Memory, memory: &Memory) -> String {
     names.strip(&text)
 }
 
-/// What the vectors of the own passage `passage` are kept under.
+/// Returns the vector key of the own passage `passage`.
 pub fn own_key(passage: &str) -> VectorKey {
     key(b"own", &[passage.as_bytes()])
 }
 
-/// What the vectors of a window are kept under, by the keys of its two memories.
+/// Returns the vector key of a window, from the keys of its two memories.
 pub fn window_key(previous: VectorKey, own: VectorKey) -> VectorKey {
     key(b"window", &[&previous.to_le_bytes(), &own.to_le_bytes()])
 }

@@ -1,9 +1,9 @@
-//! One search and its results, as the engine and every kind of index know them.
+//! One search and its results, shared by the engine and every kind of index.
 
 use crate::model::Filter;
 use crate::ranking::{MOST_TERMS, Ranking};
 
-/// Which memories are asked for, besides the filter.
+/// Kind of a search, besides its filter.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueryKind {
     /// Substring counts of keywords; case, blanks around a keyword and doubles do not count.
@@ -17,9 +17,11 @@ pub enum QueryKind {
 /// One search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
+    /// Kind of the search.
     pub kind: QueryKind,
+    /// Filter of the memories.
     pub filter: Filter,
-    /// How a text is ranked.
+    /// Ranking of a text.
     pub ranking: Ranking,
     /// Maximum number of hits, best first.
     pub limit: usize,
@@ -28,7 +30,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// The newest `limit` memories that pass `filter`.
+    /// Returns the search for the newest `limit` memories that pass `filter`.
     pub fn everything(filter: Filter, limit: usize) -> Query {
         Query {
             kind: QueryKind::Everything,
@@ -39,7 +41,8 @@ impl Query {
         }
     }
 
-    /// The best `limit` memories for `text` that pass `filter`, by the usual ranking.
+    /// Returns the search for the best `limit` memories for `text` that pass `filter`, by the default
+    /// ranking.
     pub fn text(text: impl Into<String>, filter: Filter, limit: usize) -> Query {
         Query {
             kind: QueryKind::Text(text.into()),
@@ -51,16 +54,16 @@ impl Query {
 /// The results of a search: hits of an index, or memories that were read from their files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchResults<H> {
-    /// Best first.
+    /// Hits, best first.
     pub hits: Vec<H>,
-    /// How many memories matched in all.
+    /// Number of all memories that matched.
     pub total: usize,
-    /// How many distinct terms of the text were not ranked, because it has more than [`MOST_TERMS`].
+    /// Number of distinct terms of the text beyond [`MOST_TERMS`], which were not ranked.
     pub unranked: usize,
 }
 
 impl<H> SearchResults<H> {
-    /// What whoever asked is told beside the answer: that not every word of a long text was ranked.
+    /// Returns a note for the caller if not every word of a long text was ranked.
     pub fn note(&self) -> Option<String> {
         let terms = self.unranked + MOST_TERMS;
         (self.unranked > 0).then(|| {

@@ -1,4 +1,4 @@
-//! What a search needs to know of a memory's texts, found in one way for every kind of index.
+//! Terms, features and counts of a memory's texts, the same for every kind of index.
 
 use std::collections::HashMap;
 
@@ -7,15 +7,16 @@ use crate::ranking::keyword::{Count, Keyword, KeywordSet};
 use crate::ranking::{TextFeatures, TextPart, TraitsBuilder, keyword};
 use crate::words::{Analyzer, Part};
 
-/// What is noticed about a memory's words.
+/// Length and features of a memory's text.
 pub(super) struct Looked {
-    /// In terms.
+    /// Number of terms.
     pub length: u32,
+    /// Features for ranking.
     pub traits: TextFeatures,
 }
 
-/// Cuts what is ranked of a memory (title, user, topics, content) into terms and calls `each`
-/// with every one of them.
+/// Cuts the ranked texts of a memory (title, user, topics, content) into terms, and calls `each` with
+/// every term.
 pub(super) fn look(
     analyzer: &mut Analyzer,
     memory: &Memory,
@@ -45,15 +46,14 @@ pub(super) fn look(
 
 /// Words that must all stand in a memory.
 pub(super) struct WantedWords {
-    /// Each as the terms it may stand in a memory as: one for each language, and the identifier that it
-    /// is a part of.
+    /// Alternative terms of each word: one for each language, and the identifier that it is a part of.
     terms: Vec<Vec<String>>,
-    /// Which of the words each term stands for.
+    /// Numbers of the words that each term stands for.
     by_term: HashMap<String, Vec<usize>>,
 }
 
 impl WantedWords {
-    /// The words of `texts`. A text without a word is one word that stands nowhere.
+    /// Returns the words of `texts`. A text without a word becomes a word that no memory holds.
     pub fn of(analyzer: &mut Analyzer, texts: &[String]) -> WantedWords {
         let mut terms: Vec<Vec<String>> = Vec::new();
         texts
@@ -68,12 +68,12 @@ impl WantedWords {
         WantedWords { terms, by_term }
     }
 
-    /// The words, each as the terms that it may stand in a memory as.
+    /// Returns the alternative terms of each word.
     pub fn terms(&self) -> &[Vec<String>] {
         &self.terms
     }
 
-    /// Whether every one of them stands in what is ranked of a memory.
+    /// Returns whether the ranked texts of a memory hold every word.
     pub fn stand_in(&self, analyzer: &mut Analyzer, memory: &Memory) -> bool {
         let mut is_there = vec![false; self.terms.len()];
         look(analyzer, memory, |_, term| {
@@ -84,7 +84,7 @@ impl WantedWords {
     }
 }
 
-/// The words of a text that is asked for, each once, as the terms it may stand in a memory as.
+/// Returns the words of a text, each once, as their alternative terms.
 fn words_of(analyzer: &mut Analyzer, text: &str) -> Vec<Vec<String>> {
     let mut words: Vec<Vec<String>> = Vec::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
@@ -121,13 +121,14 @@ fn words_of(analyzer: &mut Analyzer, text: &str) -> Vec<Vec<String>> {
     }
 }
 
-/// The fields of a memory in which keywords are counted, lower case.
+/// Fields of a memory in which keywords are counted, lower case.
 pub(super) struct Lowered {
     topics: Vec<String>,
     others: [String; 3],
 }
 
 impl Lowered {
+    /// Returns the fields of `memory`.
     pub fn of(memory: &Memory) -> Lowered {
         Lowered {
             topics: memory
@@ -139,13 +140,14 @@ impl Lowered {
         }
     }
 
+    /// Returns the score of one keyword.
     pub fn score(&self, keyword: &Keyword) -> u32 {
         let topics: Count = self.topics.iter().map(|topic| keyword.count(topic)).sum();
         let others: Count = self.others.iter().map(|text| keyword.count(text)).sum();
         keyword::score(topics, others)
     }
 
-    /// The scores of those of `keywords` that stand in it, by their numbers, in that order.
+    /// Returns the numbers and scores of those of `keywords` that it holds, ascending by number.
     pub fn scores(&self, keywords: &KeywordSet) -> Vec<(usize, u32)> {
         let texts = self.topics.iter().chain(&self.others);
         let there = keywords.standing_in(texts.map(String::as_str));

@@ -1,4 +1,4 @@
-//! What a view answers.
+//! Answers of a view: the implementation of `Snapshot` over one table and its segments.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -123,7 +123,7 @@ impl EmbeddedSnapshot {
                 .for_each(|(sum, near)| *sum += near);
             exact.push(cosines.exact);
         }
-        // What has no vector is near to nothing.
+        // A row without a vector (NaN) is left out.
         let mut rows: Vec<u32> = (0..self.table.len() as u32)
             .filter(|&row| passing.contains(row) && !sums[row as usize].is_nan())
             .collect();
@@ -151,8 +151,8 @@ impl EmbeddedSnapshot {
         Ok(values)
     }
 
-    /// What stands behind `prefix` in facts, each with how many documents say so, of which some may
-    /// be gone.
+    /// Returns the value of each fact that begins with `prefix`, with its document frequency, deleted
+    /// documents included.
     fn values(&self, prefix: &str) -> Result<HashMap<String, usize>, IndexError> {
         let mut counts: HashMap<String, usize> = HashMap::new();
         for reader in self.readers() {
@@ -335,7 +335,7 @@ impl Snapshot for EmbeddedSnapshot {
 
     fn handle_count(&self, handle: &str) -> usize {
         let fact = facts::fact("id", handle);
-        // Who cannot look cannot say that it is free.
+        // An unreadable index counts as one: the handle may be taken.
         guarded(|| self.rows_with_fact(&fact)).map_or(1, |rows| rows.len())
     }
 
@@ -349,7 +349,7 @@ impl Snapshot for EmbeddedSnapshot {
 
     fn shared(&self, key: &str) -> Result<Vec<String>, IndexError> {
         guarded(|| {
-            // Read from the dictionary alone; what only gone documents share is told, too.
+            // Read from the dictionary alone: values that only deleted documents share are among them.
             let values = self.values(&format!("{key}\0"))?.into_iter();
             let shared = values.filter(|(_, count)| *count > 1);
             Ok(shared.map(|(value, _)| value).collect())
@@ -409,7 +409,7 @@ impl Snapshot for EmbeddedSnapshot {
     }
 }
 
-/// The page of `rows` that `query` asks for, each row as a hit.
+/// Returns the page of `rows` that `query` asks for, each row as a hit.
 fn results<T>(
     query: &Query,
     rows: &[T],
@@ -426,7 +426,7 @@ fn results<T>(
     }
 }
 
-/// The places `range` of what `rows` are in order; only they are put in order.
+/// Returns the positions `range` of `rows` in sorted order; only these are sorted.
 fn page<T>(rows: &[T], range: Range<usize>, order: impl Fn(&T, &T) -> Ordering) -> Vec<&T> {
     let order = |a: &&T, b: &&T| order(a, b);
     let mut page = first(rows, range.end, order);

@@ -20,14 +20,15 @@ const MANY: usize = 16;
 /// Segments of fewer documents count as equal in size: to merge them costs little more than a commit.
 const SMALL_SEGMENT: u32 = 1_000;
 const SMALL_BYTES: usize = 15 << 20;
-/// Larger segments stay as they are. To merge them would map and write all of a large index time
-/// and again, for a search that opens a dictionary less for each.
+/// Segments of more documents are not merged: merging would map and write most of a large index
+/// again and again, and save a search one dictionary for each.
 const LARGE_SEGMENT: usize = 50_000;
 
+/// A batch of changes and the Tantivy writer that makes them.
 pub(super) struct EmbeddedBatch<'a> {
     index: &'a EmbeddedIndex,
     writer: IndexWriter<TantivyDocument>,
-    /// The state that it goes on from.
+    /// Name of the committed state that the batch changes.
     base: String,
     starts_empty: bool,
     /// As [`crate::index::Index::mark`] gave it before anything was read for this batch.
@@ -35,6 +36,7 @@ pub(super) struct EmbeddedBatch<'a> {
 }
 
 impl<'a> EmbeddedBatch<'a> {
+    /// Begins a batch of about `expected` changes of `tantivy`.
     pub fn begin(
         index: &'a EmbeddedIndex,
         tantivy: &TantivyIndex,
@@ -99,8 +101,8 @@ impl<'a> EmbeddedBatch<'a> {
     }
 }
 
-/// When segments become one: eight of a kind, where one that is up to four times as large is of
-/// the same kind, and so are all small ones; and when half of one was replaced. Large ones do not.
+/// Returns the merge policy: eight segments of one size class (a factor of four; all small ones are
+/// of one class), and a segment of which half was deleted. Large ones are not merged.
 fn merge_policy() -> LogMergePolicy {
     let mut policy = LogMergePolicy::default();
     policy.set_min_layer_size(SMALL_SEGMENT);
@@ -154,7 +156,7 @@ impl Batch for EmbeddedBatch<'_> {
 
     fn commit_without_remains(mut self: Box<Self>, verified: i64) -> Result<String, IndexError> {
         guarded(|| {
-            // A segment that is merged already could not be written anew.
+            // A segment that a running merge takes could not be rewritten.
             self.writer.set_merge_policy(Box::new(NoMergePolicy));
             self.publish(verified)?;
             let segments = self.writer.index().searchable_segment_metas();

@@ -1,4 +1,4 @@
-//! Which of the index's files were found whole: none is read again to prove it.
+//! Record of the index files whose checksums were verified, so that none is read again for it.
 //!
 //! Every file of a segment ends with a checksum. Reading all of them at each start would cost as
 //! much as the index is large; so a file is proved once, and what was proved is written down, by
@@ -22,7 +22,7 @@ use crate::beneath::{Access, Facts, Folder};
 use crate::index::IndexError;
 use crate::model::Stamp;
 
-/// What is known of the files of one index.
+/// Verified files of one index, and the file that is being verified.
 #[derive(Default)]
 pub(super) struct Checks {
     whole: BTreeMap<String, Proof>,
@@ -31,8 +31,8 @@ pub(super) struct Checks {
     is_changed: bool,
 }
 
-/// What files looked like when this process had written them to their ends. One that is cut or
-/// written a moment later looks different, and has to be proved.
+/// Stamps of the files that this process wrote, taken when the last byte was written. A file that
+/// was changed since has another stamp, and its checksum is verified.
 #[derive(Debug, Default)]
 pub(super) struct Written(Mutex<BTreeMap<String, Stamp>>);
 
@@ -53,13 +53,13 @@ impl Written {
         Ok(())
     }
 
-    /// The files that were noted since this was called last.
+    /// Takes the files that were noted since the last call.
     pub fn take(&self) -> BTreeMap<String, Stamp> {
         std::mem::take(&mut *locked(&self.0))
     }
 }
 
-/// When a file was proved, and what it looked like then.
+/// Moment of a file's verification, and its stamp then.
 #[derive(Clone, Copy, PartialEq)]
 struct Proof {
     stamp: Stamp,
@@ -79,24 +79,24 @@ struct Reading {
 
 /// The record's name in the index folder.
 const RECORD: &str = "checked";
-/// Disks lose what they held without a trace: each file is proved again after a month.
+/// Maximum age of a verification, a month: disks can lose data silently.
 const PROOF_NANOS: i64 = 30 * 24 * 3_600 * 1_000_000_000;
-/// Read at once: a small part of any budget.
+/// Number of bytes of one read: a small part of any time budget.
 const PIECE_BYTES: usize = 256 << 10;
-/// The end of Tantivy's footers: its length, and a number that says that it is one.
+/// Number of bytes at the end of a Tantivy footer: its length and [`FOOTER_MAGIC`].
 const FOOTER_END_BYTES: u64 = 8;
 const FOOTER_MAGIC: u32 = 1337;
 const MAX_FOOTER_BYTES: u64 = 50_000;
 
 impl Checks {
-    /// What is on record in `folder`.
+    /// Reads the record in `folder`.
     pub fn of(folder: &Path) -> Checks {
         let mut checks = Checks::default();
         checks.learn(folder);
         checks
     }
 
-    /// Takes in what others put on record in `folder`; nothing if it cannot be read.
+    /// Adds the entries of the record in `folder`; none if it cannot be read.
     pub fn learn(&mut self, folder: &Path) {
         let text = Folder::of_state(folder).and_then(|folder| folder.read_derived(RECORD));
         let text = String::from_utf8(text.unwrap_or_default()).unwrap_or_default();
@@ -135,14 +135,14 @@ impl Checks {
         }
     }
 
-    /// Takes in the files that this process wrote, with the stamps that they had then.
+    /// Adds files that this process wrote, with the stamps that they had then.
     pub fn trust(&mut self, written: impl IntoIterator<Item = (String, Stamp)>, now: i64) {
         for (name, stamp) in written {
             self.note(&name, stamp, now);
         }
     }
 
-    /// How many bytes of `files` are not proved.
+    /// Returns the number of bytes of the `files` that are not verified.
     pub fn unproved_bytes(&self, folder: &Path, files: &[PathBuf]) -> u64 {
         let Ok(folder) = Folder::of_state(folder) else {
             return 0;
@@ -157,8 +157,8 @@ impl Checks {
         unproved.sum()
     }
 
-    /// Proves `files` that are not proved, or were long before `now` (nanoseconds since 1970),
-    /// until `deadline`; whether it came to the end.
+    /// Verifies those of `files` that are not verified, or were a month before `now` (nanoseconds
+    /// since 1970), until `deadline`. Returns whether all are done.
     ///
     /// # Errors
     ///
@@ -214,7 +214,7 @@ impl Checks {
         Ok(true)
     }
 
-    /// Forgets what is none of `files`.
+    /// Removes the entries of all files but `files`.
     pub fn keep_only(&mut self, files: &[PathBuf]) {
         let before = self.whole.len();
         self.whole
@@ -228,7 +228,7 @@ impl Checks {
     }
 }
 
-/// The names of those of `files` that are damaged, whatever was known of them.
+/// Verifies all of `files`, whatever is on record, and returns the names of the damaged ones.
 ///
 /// # Errors
 ///
@@ -248,7 +248,7 @@ pub(super) fn damaged_files(folder: &Path, files: &[PathBuf]) -> Result<Vec<Stri
 }
 
 impl Reading {
-    /// `None` if the file is gone.
+    /// Opens a file and reads its footer; `None` if the file is gone.
     fn begin(folder: &Folder, name: &str, stamp: Stamp) -> Result<Option<Reading>, IndexError> {
         let begin = || -> io::Result<Option<Reading>> {
             let mut file = folder.open_file(name, Access::Read)?;
@@ -276,7 +276,7 @@ impl Reading {
         }
     }
 
-    /// Whether the file is whole; `None` if it was not read to its end before `deadline`.
+    /// Reads on, and returns whether the checksum is right; `None` if `deadline` passed before the end.
     fn go_on(&mut self, deadline: Option<Instant>) -> io::Result<Option<bool>> {
         let mut piece = vec![0; PIECE_BYTES.min(usize::try_from(self.left).unwrap_or(usize::MAX))];
         while self.left > 0 {
@@ -289,7 +289,7 @@ impl Reading {
             }
             self.hasher.update(&piece[..read]);
             self.left -= read as u64;
-            // Looked at last, so that every call brings it on.
+            // Checked after a read, so that every call makes progress.
             if self.left > 0 && deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Ok(None);
             }
@@ -298,8 +298,8 @@ impl Reading {
     }
 }
 
-/// The checksum in a file's footer, and how much of the file it stands for; `None` if there is no
-/// footer. The footer is JSON, its length, and [`FOOTER_MAGIC`].
+/// Reads the checksum in a file's footer and the number of bytes that it covers; `None` if there is
+/// no footer. The footer is JSON, its length, and [`FOOTER_MAGIC`].
 fn footer(file: &mut File) -> io::Result<Option<(u32, u64)>> {
     let size = file.metadata()?.len();
     if size < FOOTER_END_BYTES {

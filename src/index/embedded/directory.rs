@@ -1,6 +1,6 @@
-//! Where Tantivy keeps its files: as it would itself, but that no reader waits for anybody, that no
-//! link is followed, that a file which is cut while it is read ends no process (`columns`), and that
-//! no state is published that was made of such a file.
+//! Directories for Tantivy's files. Unlike Tantivy's own, readers take no lock, no link is followed,
+//! a file that is cut while it is read ends no process (`columns`), and no state is published that
+//! was made from such a file.
 
 use std::fs::File;
 use std::io;
@@ -25,27 +25,28 @@ pub(super) const META: &str = "meta.json";
 /// A directory without the lock that Tantivy takes while segments are opened and while unused
 /// files are removed.
 ///
-/// Its holder may be stopped, and whoever waits for it waits without end. It keeps the files of a
-/// state from being removed between the reading of `meta.json` and their opening; instead, whoever
-/// misses a file looks at `meta.json` again. Files that are open stay readable, or cannot be
-/// removed.
+/// The process that holds it may be stopped, and others would wait without end. It keeps the files of
+/// a state from being removed between the reading of `meta.json` and their opening; instead, a reader
+/// that misses a file reads `meta.json` again. Open files stay readable, or cannot be removed.
 #[derive(Clone, Debug)]
 pub(super) struct Unlocked {
     directory: Box<dyn Directory>,
-    /// For one batch: what it reads.
+    /// For a batch: the files whose changes prevent its publication.
     read: Option<ReadSince>,
 }
 
-/// What is read in a folder of derived things since a moment. Merges and commits publish a state by
-/// writing [`META`]; they may have read zeros where a file was cut, and no checksum would tell.
+/// Reads in a folder of derived files since a moment. Merges and commits publish a state by writing
+/// [`META`]; they may have read zeros where a file was cut, which no checksum reveals.
 #[derive(Clone, Debug)]
 pub(super) struct ReadSince {
+    /// Path of the folder.
     pub state: PathBuf,
-    /// As `Index::mark` gave it at that moment.
+    /// Result of `Index::mark` at that moment.
     pub mark: u64,
 }
 
 impl Unlocked {
+    /// Wraps `directory`.
     pub fn new(directory: impl Into<Box<dyn Directory>>) -> Unlocked {
         Unlocked {
             directory: directory.into(),
@@ -53,7 +54,7 @@ impl Unlocked {
         }
     }
 
-    /// The same directory, in which no state is published once a file was changed that was `read`.
+    /// Returns the same directory, which publishes no state once a file that was `read` has changed.
     pub fn publishing_what_is(&self, read: Option<ReadSince>) -> Unlocked {
         let directory = self.directory.clone();
         Unlocked { directory, read }
@@ -114,11 +115,13 @@ impl Directory for Unlocked {
 /// The files of an index in an open folder.
 #[derive(Clone, Debug)]
 pub(super) struct OpenFolder {
+    /// The open folder.
     pub folder: Arc<Folder>,
+    /// Stamps of the files that are written here.
     pub written: Arc<Written>,
 }
 
-/// A file that is being written, synced at its end.
+/// A file that is being written, and synced when it is complete.
 struct Synced {
     file: File,
     name: String,
@@ -145,7 +148,7 @@ impl TerminatingWrite for Synced {
     }
 }
 
-/// The name of one of the index's files; they lie in no folders of their own.
+/// Returns the name of an index file; the path has no folders.
 fn name(path: &Path) -> io::Result<&str> {
     path.to_str()
         .ok_or_else(|| io::ErrorKind::InvalidInput.into())
@@ -206,8 +209,8 @@ impl Directory for OpenFolder {
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
         let open = || name(path).and_then(|name| self.folder.open_file(name, Access::AppendNew));
         let file = match open() {
-            // Its name has the number of a commit, and no file is written for one that is there: a
-            // process was killed in the middle of it, and the next commit has the same number.
+            // Its name has the number of a commit. A process was killed during that commit, and the
+            // next commit has the same number: the old file belongs to no state.
             Err(error)
                 if error.kind() == io::ErrorKind::AlreadyExists
                     && path.extension().is_some_and(|end| end == "del") =>
@@ -243,7 +246,7 @@ impl Directory for OpenFolder {
         self.folder.sync()
     }
 
-    /// Nobody here asks to be told.
+    /// Returns an empty handle: nothing here watches the directory.
     fn watch(&self, _: WatchCallback) -> tantivy::Result<WatchHandle> {
         Ok(WatchHandle::empty())
     }

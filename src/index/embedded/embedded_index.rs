@@ -1,4 +1,4 @@
-//! The index in one folder, or in memory: its open files, the newest view, and how far it is proved.
+//! The index in one folder, or in memory: its open files, the newest view, and the verified files.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -23,18 +23,20 @@ use crate::columns;
 use crate::index::{Index as _, IndexError, Overlay, Snapshot};
 use crate::words::Language;
 
-/// The index in one folder.
+/// An index in one folder, or in memory.
 pub struct EmbeddedIndex {
-    /// `None`: kept in memory.
+    /// Path of the index folder; `None` of an index in memory.
     pub(super) folder: Option<PathBuf>,
+    /// Builder of the index's documents.
     pub(super) documents: DocumentBuilder,
     open: Mutex<Option<Opened>>,
-    /// `None`: nothing was read of it yet.
+    /// Verified files; `None` before the record was read.
     checks: Mutex<Option<Checks>>,
     newest: Mutex<Newest>,
     layers: Layers,
+    /// Vectors of all models.
     pub(super) vectors: Arc<Models>,
-    /// What this process wrote in its last batch.
+    /// Files that this process wrote in its last batch.
     written: Arc<Written>,
 }
 
@@ -42,18 +44,18 @@ pub struct EmbeddedIndex {
 #[derive(Default)]
 struct Newest {
     view: Option<Arc<EmbeddedSnapshot>>,
-    /// Number of times that views were forgotten. Whoever opened files before that keeps no view of
-    /// them here: they may have been changed.
+    /// Number of times that the view was dropped. Files that were opened before the last time may have
+    /// been changed, so no view of them is stored here.
     forgotten: u64,
 }
 
 /// Maximum number of unverified bytes that are verified on opening: a few milliseconds.
 const PROVED_AT_ONCE: u64 = 4 << 20;
-/// Maximum number of looks for a state whose files are there.
+/// Maximum number of tries to open a state whose files all exist.
 const MAX_TRIES: usize = 20;
 
 impl EmbeddedIndex {
-    /// The index in `state`, for texts in `languages`. Opens nothing yet.
+    /// Returns the index in `state`, for texts in `languages`, unopened.
     ///
     /// Version and languages are part of the folder's name: an index made in another way is
     /// another index, and is never misread.
@@ -63,7 +65,7 @@ impl EmbeddedIndex {
         EmbeddedIndex::at(Some(state), Some(state.join(name)), languages)
     }
 
-    /// An index that lives as long as the process: for stores beside which nothing can be kept.
+    /// Returns an index in memory, for stores beside which no files can be kept.
     pub fn in_memory(languages: &[Language]) -> EmbeddedIndex {
         EmbeddedIndex::at(None, None, languages)
     }
@@ -81,7 +83,7 @@ impl EmbeddedIndex {
         }
     }
 
-    /// Does `work` with the index, opened, or made if there is none.
+    /// Calls `work` with the opened index, which is made if there is none.
     pub(super) fn with_open<T>(
         &self,
         work: impl FnOnce(&mut Opened) -> Result<T, IndexError>,
@@ -110,13 +112,13 @@ impl EmbeddedIndex {
         done
     }
 
-    /// The newest committed state, as far proved as that is quickly done.
+    /// Returns the newest committed state, verified unless that would take long.
     pub(super) fn committed(&self) -> Result<Arc<Committed>, IndexError> {
         self.proved_at_once(self.opened()?)
     }
 
-    /// The newest committed state. Nobody keeps its files from being removed while they are
-    /// opened, so it is looked for again as long as there is another each time.
+    /// Returns the newest committed state. Its files may be removed while they are opened; opening is
+    /// tried again as long as there is a newer state each time.
     pub(super) fn opened(&self) -> Result<Arc<Committed>, IndexError> {
         let mut missed: Option<Option<Vec<u8>>> = None;
         let mut tries = 0;
@@ -140,7 +142,7 @@ impl EmbeddedIndex {
         }
     }
 
-    /// Proves what nobody has proved, unless it is much: that is left to [`crate::index::Index::check_some`].
+    /// Verifies unverified files, unless they are large: those are left to [`crate::index::Index::check_some`].
     fn proved_at_once(&self, committed: Arc<Committed>) -> Result<Arc<Committed>, IndexError> {
         let Some(folder) = &self.folder else {
             return Ok(committed);
@@ -160,12 +162,12 @@ impl EmbeddedIndex {
         Ok(committed)
     }
 
-    /// Does `work` with what is known of the files in `folder`.
+    /// Calls `work` with the record of verified files in `folder`.
     pub(super) fn with_checks<T>(&self, folder: &Path, work: impl FnOnce(&mut Checks) -> T) -> T {
         work(locked(&self.checks).get_or_insert_with(|| Checks::of(folder)))
     }
 
-    /// Takes for whole what this process wrote for the state that it has just committed.
+    /// Records as verified the files that this process wrote for the state that it has just committed.
     pub(super) fn trust_committed(&self, now: i64) -> Result<(), IndexError> {
         let Some(folder) = &self.folder else {
             return Ok(());
@@ -183,8 +185,8 @@ impl EmbeddedIndex {
         Ok(())
     }
 
-    /// The rows that are kept in a file, if there is one, and it is whole as far as that is quickly
-    /// proved; those that are known already if it is of the same state.
+    /// Returns the rows in the table file, if there is one and it is not found damaged (a large file is
+    /// not verified here); `known` if that is of the same state.
     fn kept_rows(&self, known: Option<&Arc<MappedTable>>) -> Option<Arc<MappedTable>> {
         let folder = self.folder.as_ref()?;
         let kept = kept::open(folder)?;
@@ -199,13 +201,13 @@ impl EmbeddedIndex {
         is_whole.then(|| Arc::new(kept))
     }
 
-    /// Writes the rows of the newest committed state into a file, for whoever opens the index.
+    /// Writes the rows of the newest committed state into the table file.
     pub(super) fn keep_rows(&self, folder: &Path, now: i64) -> Result<(), IndexError> {
         let mark = self.mark();
         let view = self.bare_view()?;
         let state = &view.committed().state;
         let written = kept::write(folder, state, &view.table, view.documents());
-        // What was read of a file that was changed meanwhile is not put in place.
+        // Rows that were read from a file which was changed meanwhile are not published.
         self.check_files(mark)?;
         match written.and_then(columns::ColumnWriter::finish) {
             Ok(()) => {
@@ -216,7 +218,7 @@ impl EmbeddedIndex {
                 if proved.is_err() {
                     let _ = columns::remove(&folder.join(kept::NAME));
                 }
-                // The next view is made of what all processes share.
+                // The next view maps the file, whose pages all processes share.
                 self.forget_view();
             }
             // Without it, the rows are read from the segments.
@@ -225,8 +227,7 @@ impl EmbeddedIndex {
         Ok(())
     }
 
-    /// Whether the committed state has been the newest for as long as it takes to be worth a file
-    /// of its table: a second for 10,000 rows.
+    /// Returns whether the committed state is old enough for a table file to pay: a second for 10,000 rows.
     pub(super) fn is_settled(
         &self,
         folder: &Path,
@@ -240,10 +241,12 @@ impl EmbeddedIndex {
         modified().is_some_and(|nanos| moment(nanos) + wait <= SystemTime::from(now))
     }
 
+    /// Writes the record of verified files into `folder`.
     pub(super) fn write_checks(&self, folder: &Path) {
         self.with_checks(folder, |checks| checks.write(folder));
     }
 
+    /// Returns the view of the newest committed state with `overlay` over it.
     pub(super) fn view(&self, overlay: &Overlay) -> Result<Arc<dyn Snapshot>, IndexError> {
         let base = self.bare_view()?;
         match overlay.files.is_empty() {
@@ -256,7 +259,7 @@ impl EmbeddedIndex {
         }
     }
 
-    /// The view of what is committed.
+    /// Returns the view of the newest committed state, without an overlay.
     fn bare_view(&self) -> Result<Arc<EmbeddedSnapshot>, IndexError> {
         let mut tries = 0;
         loop {
@@ -280,19 +283,18 @@ impl EmbeddedIndex {
         }
     }
 
-    /// The folder of derived things that the index lies in; `None` for one in memory.
+    /// Returns the folder of derived files that holds the index folder; `None` of an index in memory.
     pub(super) fn state(&self) -> Option<&Path> {
         self.folder.as_ref()?.parent()
     }
 
-    /// An error if a file was cut or written that was read since `mark`: what was made of it may be
-    /// wrong.
+    /// Returns an error if a file that was read since `mark` was cut or written: results may be wrong.
     pub(super) fn check_files(&self, mark: u64) -> Result<(), IndexError> {
         let error = self.state().and_then(|state| changed_since(state, mark));
         error.map_or(Ok(()), Err)
     }
 
-    /// Has everything opened anew. Whoever reads what was open goes on with it.
+    /// Drops everything that is open; the next use opens it again. Existing views stay valid.
     pub(super) fn close(&self) {
         *locked(&self.open) = None;
         self.forget_view();
@@ -300,7 +302,7 @@ impl EmbeddedIndex {
         *locked(&self.checks) = None;
     }
 
-    /// Has the next view made anew.
+    /// Drops the newest view, so that the next one is made again.
     pub(super) fn forget_view(&self) {
         let mut newest = locked(&self.newest);
         newest.view = None;
@@ -308,7 +310,7 @@ impl EmbeddedIndex {
     }
 }
 
-/// Some files of an index, and that of the rows.
+/// Adds the table file to files of an index.
 pub(super) fn with_table(mut files: Vec<PathBuf>) -> Vec<PathBuf> {
     files.push(PathBuf::from(kept::NAME));
     files

@@ -1,4 +1,4 @@
-//! What went wrong with the index's files: damage, or a machine that is short of something.
+//! Errors of the index's files: damage, or a machine that lacks a resource.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -14,16 +14,15 @@ use crate::columns;
 use crate::index::IndexError;
 
 thread_local! {
-    /// This thread reads the index: a panic is told by [`guarded`], and nowhere else.
+    /// Whether this thread reads the index: [`guarded`] turns its panics into errors.
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does `work` with the index's files; damaged ones can make Tantivy panic, which is one more way
-/// to be unusable.
+/// Calls `work`, and returns a panic as [`IndexError::Unusable`]: damaged files can make Tantivy panic.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
     keep_panics_quiet();
     let was_guarded = IS_GUARDED.replace(true);
-    // What a panic leaves half done is dropped with the index: nothing else is shared.
+    // The index is dropped after a panic; nothing else is shared.
     let done = panic::catch_unwind(AssertUnwindSafe(work));
     IS_GUARDED.set(was_guarded);
     done.unwrap_or_else(|panic| {
@@ -34,8 +33,7 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, IndexError>) -> Result
     })
 }
 
-/// Leaves panics over the index out of the program's error output: what becomes of them is told in
-/// one line by whoever makes the index anew.
+/// Keeps panics over the index out of standard error: rebuilding the index reports them in one line.
 fn keep_panics_quiet() {
     static ONCE: Once = Once::new();
     if std::thread::panicking() {
@@ -70,7 +68,7 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 
 /// An error while reading the index.
 pub(super) trait IndexFailure: std::fmt::Display {
-    /// The cause lies with the machine and will pass; the index is no worse for it.
+    /// Returns whether the cause is a passing one of the machine; the index is not damaged then.
     fn will_pass(&self) -> bool;
 }
 
@@ -82,7 +80,7 @@ impl IndexFailure for str {
 
 impl IndexFailure for io::Error {
     fn will_pass(&self) -> bool {
-        // Errors that were given a path have lost their number, not their kind.
+        // Errors with an added path have no OS error number, but a kind.
         let has_passing_kind = matches!(
             self.kind(),
             io::ErrorKind::OutOfMemory
@@ -97,7 +95,7 @@ impl IndexFailure for io::Error {
         #[cfg(unix)]
         let has_passing_number = {
             use rustix::io::Errno;
-            // No kind is theirs alone.
+            // Too many open files: there is no `ErrorKind` for it.
             let number = Errno::from_io_error(self);
             matches!(number, Some(Errno::MFILE | Errno::NFILE))
         };
@@ -127,8 +125,8 @@ impl IndexFailure for TantivyError {
     }
 }
 
-/// What an error while reading says of the index: that it is damaged, unless the machine is short
-/// of something. An index is not thrown away for want of a descriptor.
+/// Returns the index error of a read error: `Unusable`, or `Failed` if the machine lacks a resource
+/// (an index is not rebuilt for want of a descriptor).
 pub(super) fn unusable(error: &(impl IndexFailure + ?Sized)) -> IndexError {
     if error.will_pass() {
         failed("read", error)
@@ -139,6 +137,7 @@ pub(super) fn unusable(error: &(impl IndexFailure + ?Sized)) -> IndexError {
     }
 }
 
+/// Returns [`IndexError::Failed`] of an action.
 pub(super) fn failed(action: &'static str, error: impl std::fmt::Display) -> IndexError {
     IndexError::Failed {
         action,
@@ -146,13 +145,13 @@ pub(super) fn failed(action: &'static str, error: impl std::fmt::Display) -> Ind
     }
 }
 
-/// What a panic left half done is thrown away by whoever caught it; the lock is as good as before.
+/// Locks a mutex, poisoned or not: whatever a panic left half done is dropped where it is caught.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Why what was read of the files in the folder `state` since `mark` may be wrong, if one of them was
-/// cut or written after it was opened.
+/// Returns an error if a file in the folder `state` that was read since `mark` was cut or written
+/// after it was opened: the data read may be wrong.
 pub(super) fn changed_since(state: &Path, mark: u64) -> Option<IndexError> {
     match columns::changed_in(state) {
         Some(path) => {
@@ -163,6 +162,7 @@ pub(super) fn changed_since(state: &Path, mark: u64) -> Option<IndexError> {
     }
 }
 
+/// Returns the error of a file that was changed while it was read.
 pub(super) fn changed(name: &str) -> IndexError {
     IndexError::Unusable {
         reason: format!("{name} was changed while it was read"),

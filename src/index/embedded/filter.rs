@@ -1,4 +1,4 @@
-//! Which rows may be in an answer. The filter is part of the search, never applied to a cut list.
+//! Rows that pass a filter. The filter is part of the search, never applied to a truncated list.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::model::Filter;
 use crate::ranking::keyword::KeywordSet;
 use crate::ranking::{Postings as _, RowSet};
 
-/// The rows that pass `filter` at a moment.
+/// Returns the rows that pass `filter` at a moment.
 pub(super) fn passing(
     snapshot: &EmbeddedSnapshot,
     filter: &Filter,
@@ -25,7 +25,7 @@ pub(super) fn passing(
         conditions.names(name) && conditions.admits(name, &table.stated(row))
     };
     if conditions.admits_the_permanent() {
-        // Most memories have no end: only the others are looked at.
+        // Most memories are permanent: only the others are checked.
         let may_end = table.impermanent();
         may_end
             .filter(|row| !admits(*row))

@@ -17,8 +17,11 @@ use crate::ranking::{RowSet, keyword};
 
 /// A row with its score and the keywords that it holds.
 pub(super) struct Counted {
+    /// Number of the row.
     pub row: u32,
+    /// Sum of the keywords' scores.
     pub score: u32,
+    /// Numbers of the keywords that it holds, ascending.
     pub matched: Vec<usize>,
 }
 
@@ -82,7 +85,7 @@ pub(super) fn count(
         .collect())
 }
 
-/// The rows that may hold a keyword with blanks: those with all its trigrams.
+/// Returns the rows that may hold a keyword with blanks: those with all its trigrams.
 fn candidates(snapshot: &EmbeddedSnapshot, keyword: &Keyword) -> Result<Vec<u32>, IndexError> {
     // Blanks are any white space in a text, but a keyword's own are looked for as they are.
     let fragments = [keyword.as_str().to_owned()];

@@ -1,9 +1,9 @@
 //! The documents of an overlay as segments in memory.
 //!
-//! A search after a write has one document more than the search before it: only that one is made
-//! into a segment, together with those of segments that are hardly larger. So each document is made
-//! into a segment a few times, and there are few segments. What left the overlay meanwhile stays in
-//! its segment, where nobody sees it, until that is made anew.
+//! A search after a write has one more document than the search before it: only that one is indexed,
+//! together with those of segments that are hardly larger. So each document is indexed a few times,
+//! and there are few segments. A document that has left the overlay stays in its segment, without a
+//! row, until that segment is made again.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -17,24 +17,25 @@ use super::schema;
 use super::schema::DocumentBuilder;
 use crate::index::{Document, IndexError, Overlay};
 
-/// A segment stays as it is while it has this many times the documents that come after it.
+/// A segment is kept while it has at least this many times the documents that come after it.
 const RATIO: usize = 4;
 
 /// Memory for the postings of a segment: a few documents' worth, grown as needed.
 const BYTES: usize = 1 << 20;
 
-/// A segment in memory, with what it was made of: the document of each number.
+/// A segment in memory, and its documents by number.
 pub(super) struct Layer {
+    /// The segment.
     pub part: Arc<Part>,
     documents: Vec<Arc<Document>>,
 }
 
-/// The segments that were made last.
+/// Segments of the last overlay.
 #[derive(Default)]
 pub(super) struct Layers(Mutex<Vec<Arc<Layer>>>);
 
 impl Layer {
-    /// Whether the document of this number is what `overlay` holds now.
+    /// Returns whether `overlay` still holds the document of this number.
     pub fn is_current(&self, doc: u32, overlay: &Overlay) -> bool {
         let document = self.documents.get(doc as usize);
         document.is_some_and(|document| is_current(document, overlay))
@@ -48,7 +49,7 @@ fn is_current(document: &Arc<Document>, overlay: &Overlay) -> bool {
 }
 
 impl Layers {
-    /// Segments that hold every document of `overlay` once, and maybe former ones.
+    /// Returns segments that hold every document of `overlay` once, and maybe former ones.
     pub fn of(
         &self,
         builder: &DocumentBuilder,
@@ -74,7 +75,7 @@ impl Layers {
         Ok(layers.clone())
     }
 
-    /// Gives back what is held.
+    /// Drops all segments.
     pub fn clear(&self) {
         locked(&self.0).clear();
     }

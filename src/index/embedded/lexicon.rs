@@ -1,4 +1,4 @@
-//! The distinct terms of a field in one piece of memory, to look for substrings in.
+//! Distinct terms of a field in one buffer, for substring search.
 
 use tantivy::SegmentReader;
 use tantivy::schema::Field;
@@ -7,20 +7,21 @@ use super::failure::unusable;
 use crate::index::IndexError;
 use crate::ranking::keyword::KeywordSet;
 
-/// A byte that stands in no UTF-8 text, so in no term and in nothing that is looked for. A zero
-/// byte would not do: damaged files hold them.
+/// Separator: a byte that occurs in no UTF-8 text, and so in no term and no keyword. Zero bytes occur
+/// in damaged files.
 const END: u8 = 0xff;
 
-/// Where a term begins and ends.
+/// Start and end of a term in the buffer, in bytes.
 pub(super) type TermPlace = (u32, u32);
 
-/// The terms of one field of one segment, one after the other, each with [`END`] after it.
+/// Terms of one field of one segment, each with [`END`] after it.
 #[derive(Default)]
 pub(super) struct Lexicon {
     text: Vec<u8>,
 }
 
 impl Lexicon {
+    /// Reads the terms of `field` from its dictionary.
     pub fn read(reader: &SegmentReader, field: Field) -> Result<Lexicon, IndexError> {
         let terms = reader
             .inverted_index(field)
@@ -47,8 +48,8 @@ impl Lexicon {
         }
     }
 
-    /// Every keyword with the place of every term that holds it, each pair once, by the keywords'
-    /// numbers.
+    /// Returns the number of each keyword with the place of each term that holds it, each pair once,
+    /// sorted.
     pub fn containing_each(&self, keywords: &KeywordSet) -> Vec<(usize, TermPlace)> {
         let mut found = Vec::new();
         keywords.each_in(&self.text, |number, at| {
@@ -59,12 +60,12 @@ impl Lexicon {
         found
     }
 
-    /// The term at a place.
+    /// Returns the term at a place; `None` if it is no UTF-8.
     pub fn term(&self, (start, end): TermPlace) -> Option<&str> {
         std::str::from_utf8(&self.text[start as usize..end as usize]).ok()
     }
 
-    /// The place of the term of which `at` is within.
+    /// Returns the place of the term around the byte `at`.
     fn place_around(&self, at: usize) -> TermPlace {
         let start = memchr::memrchr(END, &self.text[..at]).map_or(0, |end| end + 1);
         let end = memchr::memchr(END, &self.text[at..]).map_or(self.text.len(), |end| at + end);

@@ -11,14 +11,14 @@ use crate::index::{IndexError, Unembedded, passage};
 use crate::ranking::fused::Cosines;
 use crate::vectors::{VectorKey, VectorLocation, View};
 
-/// What the vectors of each row are kept under.
+/// Vector keys of each row.
 pub(super) struct Keys {
     own: Vec<VectorKey>,
-    /// `None`: the memory begins its context, or has none, and its window is itself.
+    /// Key of the window with the previous memory; `None` if there is none in its context.
     window: Vec<Option<VectorKey>>,
 }
 
-/// Where the vectors of each row lie among those of one model.
+/// Locations of each row's vectors in the vector file of one model.
 pub(super) struct Places {
     view: Arc<View>,
     own: Vec<Option<VectorLocation>>,
@@ -26,7 +26,7 @@ pub(super) struct Places {
 }
 
 impl Keys {
-    /// Reads the keys of all rows from the segments, each with the rows of its documents.
+    /// Reads the keys of all rows from `segments`, each with the rows of its documents.
     pub fn read<'a>(
         table: &Table,
         segments: impl Iterator<Item = (&'a Part, RowOf<'a>)>,
@@ -56,18 +56,18 @@ impl Keys {
         Ok(Keys { own, window })
     }
 
-    /// How many vectors are wanted.
+    /// Returns the number of keys: own passages and windows.
     pub fn len(&self) -> usize {
         self.own.len() + self.window.iter().flatten().count()
     }
 
-    /// Every key that a vector is wanted for.
+    /// Returns the distinct keys of all rows.
     pub fn all(&self) -> HashSet<VectorKey> {
         let windows = self.window.iter().flatten();
         self.own.iter().chain(windows).copied().collect()
     }
 
-    /// The passages that `view` holds no vectors of, in the order of the rows.
+    /// Returns the passages without vectors in `places`, in the order of the rows.
     pub fn missing<'a>(
         &'a self,
         table: &'a Table,
@@ -93,6 +93,7 @@ impl Keys {
 }
 
 impl Places {
+    /// Finds the vectors of `keys` in `view`.
     pub fn of(keys: &Keys, view: Arc<View>) -> Places {
         let find = |key: &VectorKey| view.find(*key);
         Places {
@@ -106,12 +107,12 @@ impl Places {
         }
     }
 
-    /// Whether these are the places in `view`.
+    /// Returns whether these are places in `view`.
     pub fn are_in(&self, view: &Arc<View>) -> bool {
         Arc::ptr_eq(&self.view, view)
     }
 
-    /// How near the query is to each row.
+    /// Returns the cosines of the query with each row's vectors; NaN where a row has none.
     pub fn cosines(self: &Arc<Places>, keys: &Arc<Keys>, query: Vec<f32>) -> Cosines {
         let near = self.view.near(&query);
         let at = |place: &Option<VectorLocation>| place.map_or(f32::NAN, |place| near.at(place));
@@ -142,17 +143,17 @@ impl Places {
         }
     }
 
-    /// How many keys there are vectors of, wanted or not.
+    /// Returns the number of keys that have vectors, used by a row or not.
     pub fn kept(&self) -> usize {
         self.view.len()
     }
 
-    /// Of all vectors, on disk.
+    /// Returns the size of all vectors on disk, in bytes.
     pub fn bytes(&self) -> usize {
         self.view.bytes()
     }
 
-    /// How many of the rows have the vectors that they want.
+    /// Returns the number of rows that have all their vectors.
     pub fn complete(&self, keys: &Keys) -> usize {
         (0..self.own.len())
             .filter(|&row| {

@@ -1,7 +1,7 @@
 //! The index in a local folder: Tantivy for postings and columns, our own ranking over them.
 //!
-//! Everything known of a file version (its stamp and hash too) is part of its document, so that
-//! the record of what is indexed cannot differ from what is. An overlay becomes a segment in
+//! All data of a file version (its stamp and hash too) are part of its document, so that the record
+//! of indexed versions cannot differ from the indexed documents. An overlay becomes a segment in
 //! memory that is searched like the others.
 //!
 //! - *Fields.* Words with frequencies, title words, *runs* (what stands between blanks, lower
@@ -222,11 +222,11 @@ impl Index for EmbeddedIndex {
             Some(false) => false,
             is_whole => {
                 if is_whole.is_none() && kept.is_some() {
-                    // It is damaged: what was made from it, too.
+                    // It is damaged, and so is the view that was made from it.
                     let _ = columns::remove(&folder.join(kept::NAME));
                     self.forget_view();
                 }
-                // Without any, each process reads all segments.
+                // Without a table file, each process reads all segments.
                 let is_settled = kept.is_none() || self.is_settled(folder, &committed, moment);
                 if is_settled {
                     self.keep_rows(folder, now)?;

@@ -15,13 +15,15 @@ use crate::vectors::{VectorKey, VectorStore};
 /// Raised whenever vectors are kept in another way.
 const VERSION: u32 = 1;
 
+/// Vector stores of all models.
 pub(super) struct Models {
-    /// Where the folders lie; `None`: no vectors are kept.
+    /// Path of the folder that holds the models' folders; `None` if no vectors are kept.
     state: Option<PathBuf>,
     open: Mutex<HashMap<String, Arc<VectorStore>>>,
 }
 
 impl Models {
+    /// Returns the stores in the folder `state`, unopened.
     pub fn new(state: Option<PathBuf>) -> Models {
         Models {
             state,
@@ -38,7 +40,7 @@ impl Models {
         Some(state.join(format!("{}{model}", Models::prefix())))
     }
 
-    /// The vectors of a model; `None` where none can be kept.
+    /// Returns the vector store of a model; `None` where none can be kept.
     pub fn of(&self, model: &str) -> Option<Arc<VectorStore>> {
         let folder = self.folder(model)?;
         let mut open = locked(&self.open);
@@ -48,7 +50,7 @@ impl Models {
         Some(Arc::clone(store))
     }
 
-    /// The models that there are folders of.
+    /// Returns the names of the models that have a folder, sorted.
     pub fn names(&self) -> Vec<String> {
         let state = self.state.as_ref().map(|state| Folder::of_state(state));
         let Some(Ok(entries)) = state.map(|state| state.and_then(|state| state.names())) else {
@@ -64,7 +66,7 @@ impl Models {
         names
     }
 
-    /// The files of all models that are not as they were written, below the folder of all.
+    /// Returns the damaged vector files of all models, each as `folder/file`.
     pub fn unsound(&self) -> io::Result<Vec<String>> {
         let mut found = Vec::new();
         for store in self.names().iter().filter_map(|name| self.of(name)) {
@@ -82,7 +84,7 @@ impl Models {
         Ok(found)
     }
 
-    /// Removes those files; what they held is embedded again.
+    /// Removes the damaged files of all models; their texts are embedded again.
     pub fn remove_unsound(&self) -> io::Result<()> {
         for store in self.names().iter().filter_map(|name| self.of(name)) {
             store.remove_unsound()?;
@@ -90,6 +92,7 @@ impl Models {
         Ok(())
     }
 
+    /// Writes vectors of `model`, each key with the vectors of its pieces.
     pub fn keep(&self, model: &str, vectors: Vec<(VectorKey, Vec<Vec<f32>>)>) -> io::Result<()> {
         let (Some(folder), Some(store)) = (self.folder(model), self.of(model)) else {
             return Ok(());
@@ -99,7 +102,7 @@ impl Models {
         store.tidy(None)
     }
 
-    /// Leaves out what nobody wants, and all other models.
+    /// Removes vectors whose keys are not in `wanted`, and all models that are not in `models`.
     pub fn tidy(&self, models: &[&str], wanted: &HashSet<VectorKey>) -> io::Result<()> {
         for name in self.names() {
             match (models.contains(&name.as_str()), self.of(&name)) {

@@ -1,4 +1,4 @@
-//! The index's files, opened, and each committed state as it is found in them.
+//! The opened index, and the committed states in it.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,17 +22,19 @@ pub(super) struct Opened {
     newest: Option<Arc<Committed>>,
 }
 
-/// What was committed at one moment.
+/// A committed state of the index.
 pub(super) struct Committed {
+    /// Its segments.
     pub parts: Vec<Arc<Part>>,
-    /// Equal for equal states only.
+    /// Name of the state: equal for equal states only.
     pub state: String,
-    /// Until when racy files are known to be as indexed, in nanoseconds since 1970.
+    /// Moment until which racy files are known to be as indexed, in nanoseconds since 1970.
     pub verified: i64,
 }
 
 /// One segment, opened; shared by all snapshots that hold it.
 pub(super) struct Part {
+    /// Tantivy's reader of the segment.
     pub reader: SegmentReader,
     /// Its files, by their names in the directory.
     pub files: Vec<PathBuf>,
@@ -40,7 +42,7 @@ pub(super) struct Part {
     is_looked_at: AtomicBool,
 }
 
-/// What was read of a segment for keyword counts; deletions change nothing about it.
+/// Lexicons of a segment, for keyword counts; deletions do not change them.
 #[derive(Default)]
 struct Lexicons {
     runs: OnceLock<Lexicon>,
@@ -60,8 +62,8 @@ impl Opened {
         })
     }
 
-    /// The index for one batch. What others wrote and removed since is known to it, so that it
-    /// leaves nothing behind. It publishes nothing once a file was changed that was `read`.
+    /// Opens the index again for one batch, so that files which others wrote and removed since are known
+    /// to it. It publishes no state once a file that was `read` has changed.
     pub fn for_writing(&self, read: Option<ReadSince>) -> Result<TantivyIndex, IndexError> {
         let directory = self.directory.publishing_what_is(read);
         let mut index = TantivyIndex::open(directory).map_err(|error| unusable(&error))?;
@@ -69,7 +71,7 @@ impl Opened {
         Ok(index)
     }
 
-    /// The newest committed state; segments that were there before are not opened again.
+    /// Returns the newest committed state; segments that are open already are not opened again.
     pub fn committed(&mut self) -> Result<Arc<Committed>, IndexError> {
         let meta = self.index.load_metas().map_err(|error| unusable(&error))?;
         let state = state_key(&meta);
@@ -81,8 +83,8 @@ impl Opened {
             .iter()
             .map(|segment| self.part(segment))
             .collect::<Result<Vec<_>, _>>()?;
-        // A segment whose positions are gone opens as one that has none, and fails when it is
-        // searched: files go only after another state was put in the place of this one.
+        // A segment whose positions file is gone opens without error, and fails when it is searched.
+        // Files are removed only after a newer state was published.
         let is_whole = |part: &Arc<Part>| {
             let is_there = |path: &PathBuf| self.directory.exists(path).unwrap_or(false);
             part.files.iter().all(is_there)
@@ -125,7 +127,7 @@ impl Opened {
 }
 
 impl Committed {
-    /// The files of all segments.
+    /// Returns the files of all segments.
     pub fn files(&self) -> Vec<PathBuf> {
         let parts = self.parts.iter();
         parts.flat_map(|part| part.files.iter().cloned()).collect()
@@ -133,7 +135,7 @@ impl Committed {
 }
 
 impl Part {
-    /// A segment that lies in no directory of ours.
+    /// Returns a segment without files, as verified.
     pub fn in_memory(reader: SegmentReader) -> Part {
         Part {
             reader,
@@ -143,26 +145,27 @@ impl Part {
         }
     }
 
-    /// What Tantivy calls it.
+    /// Returns Tantivy's id of the segment.
     pub fn id(&self) -> String {
         self.reader.segment_id().uuid_string()
     }
 
-    /// The number of what was deleted in it last.
+    /// Returns the number of the operation that last deleted in it.
     pub fn deleted(&self) -> Option<u64> {
         self.reader.delete_opstamp()
     }
 
-    /// Somebody has looked whether its files are proved.
+    /// Returns whether it was checked that its files are verified.
     pub fn is_looked_at(&self) -> bool {
         self.is_looked_at.load(Ordering::Relaxed)
     }
 
+    /// Marks the segment as checked.
     pub fn set_looked_at(&self) {
         self.is_looked_at.store(true, Ordering::Relaxed);
     }
 
-    /// The distinct terms of `field`, which holds the runs of topics or of everything else.
+    /// Returns the distinct terms of `field`, which holds the runs of topics or of everything else.
     pub fn lexicon(&self, field: Field, of_topics: bool) -> Result<&Lexicon, IndexError> {
         let slot = if of_topics {
             &self.lexicons.topic_runs
@@ -176,7 +179,7 @@ impl Part {
     }
 }
 
-/// The files of a segment; the positions are there only if a field has some.
+/// Returns the names of a segment's files; positions exist only if a field has some.
 fn files(meta: &SegmentMeta) -> Vec<PathBuf> {
     let mut components = vec![
         SegmentComponent::Postings,
@@ -193,13 +196,13 @@ fn files(meta: &SegmentMeta) -> Vec<PathBuf> {
     paths.map(|part| meta.relative_path(part)).collect()
 }
 
-/// The name of the state that was committed last.
+/// Returns the name of the state that was committed last.
 pub(super) fn state_of(index: &TantivyIndex) -> Result<String, IndexError> {
     let meta = index.load_metas().map_err(|error| unusable(&error))?;
     Ok(state_key(&meta))
 }
 
-/// A text that differs between any two committed states.
+/// Returns a text that differs between any two committed states.
 fn state_key(state: &IndexMeta) -> String {
     let segments: Vec<String> = state
         .segments

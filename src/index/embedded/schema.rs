@@ -1,4 +1,4 @@
-//! The fields of the full-text index, and how a document fills them.
+//! The fields of the full-text index, and the document that is made of a file.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,13 +17,13 @@ use crate::model::{Kind, Tier};
 use crate::ranking::{SKETCH_PARTS, TextPart};
 use crate::words::{Analyzer, Language};
 
-/// Raised whenever the same file would be indexed in another way.
+/// Version of the index, raised whenever the same file would be indexed differently.
 pub(super) const VERSION: u32 = 7;
 
-/// What is kept of every document, by field.
+/// Fields of every document.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields {
-    /// The file's name below the memory directory: what a document is replaced by.
+    /// Name of the file below the memory directory; the key of the document.
     pub name: Field,
     /// Terms of user, topics, title and content, with frequencies.
     pub words: Field,
@@ -39,28 +39,41 @@ pub(super) struct Fields {
     pub facts: Field,
     /// Calendar terms of the timestamp.
     pub dates: Field,
+    /// Namespace of the memory.
     pub namespace: Field,
+    /// User who wrote it.
     pub user: Field,
     /// Microseconds since 1970.
     pub timestamp: Field,
     /// Microseconds since 1970; `i64::MAX` for never.
     pub expires: Field,
+    /// Microseconds since 1970; `i64::MIN` where no change is stated.
     pub updated: Field,
+    /// Stated importance; 0 for none.
     pub importance: Field,
+    /// Stated confidence; -1 for none.
     pub confidence: Field,
     /// Number of terms.
     pub length: Field,
     /// [`TextFeatures`](crate::ranking::TextFeatures), packed.
     pub traits: Field,
+    /// Parts of the text's sketch.
     pub sketch: [Field; SKETCH_PARTS],
+    /// Bits of [`flag`].
     pub flags: Field,
+    /// Size of the file, in bytes.
     pub size: Field,
+    /// Modification time of the file, in nanoseconds since 1970.
     pub modified: Field,
+    /// Inode of the file.
     pub inode: Field,
+    /// Upper half of the file's hash.
     pub hash_high: Field,
+    /// Lower half of the file's hash.
     pub hash_low: Field,
-    /// What the vectors of the memory's own passage are kept under.
+    /// Upper half of the vector key of the memory's own passage.
     pub key_high: Field,
+    /// Lower half of that key.
     pub key_low: Field,
 }
 
@@ -72,12 +85,13 @@ pub(super) const KEY_NAMES: [&str; 2] = ["key_high", "key_low"];
 
 /// Bits of the `flags` column.
 pub(super) mod flag {
+    /// The file may change without a new stamp ([`Indexed::racy`](crate::index::Indexed::racy)).
     pub const RACY: u64 = 2;
     /// Keyword counts must be made by reading the text.
     pub const UNCOUNTED: u64 = 4;
-    /// Where the two bits of the tier begin: 0 for none, else its place among the tiers and 1.
+    /// Lowest of the two bits of the tier: 0 for none, else its position among the tiers and 1.
     pub const TIER: u32 = 3;
-    /// Where the three bits of the kind begin, likewise.
+    /// Lowest of the three bits of the kind, likewise.
     pub const KIND: u32 = 5;
 }
 
@@ -89,17 +103,19 @@ const KINDS: [Kind; 4] = [
     Kind::Entity,
 ];
 
+/// Returns the tier in `flags`.
 pub(super) fn tier_of(flags: u8) -> Option<Tier> {
     let place = usize::from(flags >> flag::TIER & 3).checked_sub(1)?;
     TIERS.get(place).copied()
 }
 
+/// Returns the kind in `flags`.
 pub(super) fn kind_of(flags: u8) -> Option<Kind> {
     let place = usize::from(flags >> flag::KIND & 7).checked_sub(1)?;
     KINDS.get(place).copied()
 }
 
-/// 0 for none, else the place among `all` and 1.
+/// Returns 0 for none, else the position among `all` and 1.
 fn place_of<T: PartialEq>(all: &[T], value: Option<T>) -> u64 {
     let place = value.and_then(|value| all.iter().position(|known| *known == value));
     place.map_or(0, |place| place as u64 + 1)
@@ -149,7 +165,7 @@ fn schema() -> (Schema, Fields) {
     (builder.build(), fields)
 }
 
-/// The tokenizers that the schema names.
+/// Returns the tokenizers that the schema names.
 pub(super) fn tokenizers() -> TokenizerManager {
     let manager = TokenizerManager::default();
     manager.register("cut", Cut::default());
@@ -158,14 +174,18 @@ pub(super) fn tokenizers() -> TokenizerManager {
     manager
 }
 
-/// What a text needs to become a document of the index.
+/// Builder of the index's documents.
 pub(super) struct DocumentBuilder {
+    /// Schema of the index.
     pub schema: Schema,
+    /// Fields of the schema.
     pub fields: Fields,
+    /// Analyzers of the store's languages.
     pub analyzers: Arc<Analyzers>,
 }
 
 impl DocumentBuilder {
+    /// Returns the builder for texts in `languages`.
     pub fn new(languages: &[Language]) -> DocumentBuilder {
         let (schema, fields) = schema();
         DocumentBuilder {
@@ -178,21 +198,21 @@ impl DocumentBuilder {
         }
     }
 
-    /// The document with its fields filled.
+    /// Returns the document with its fields filled.
     pub fn build(&self, document: &Document) -> TantivyDocument {
         self.analyzers
             .lend(|analyzer| fill(&self.fields, analyzer, document))
     }
 }
 
-/// Analyzers that nobody uses at the moment: what they remember of words is worth keeping.
+/// A pool of analyzers, kept for their caches of words.
 pub(super) struct Analyzers {
     languages: Vec<Language>,
     idle: Mutex<Vec<Analyzer>>,
 }
 
 impl Analyzers {
-    /// Does `work` with an analyzer of its own.
+    /// Calls `work` with an analyzer of the pool.
     pub fn lend<T>(&self, work: impl FnOnce(&mut Analyzer) -> T) -> T {
         let idle = locked(&self.idle).pop();
         let mut analyzer = idle.unwrap_or_else(|| Analyzer::new(&self.languages));
@@ -264,8 +284,8 @@ fn fill(fields: &Fields, analyzer: &mut Analyzer, document: &Document) -> Tantiv
     filled
 }
 
-/// The file's text with the values that stand in it escaped, so that a text search can rely on
-/// the trigrams of either spelling.
+/// Returns the file's text and, unescaped, the values that may stand in it escaped, so that a text
+/// search finds the trigrams of either spelling.
 fn trigram_text(document: &Document) -> String {
     let memory = &document.memory;
     let mut text = String::from_utf8_lossy(&document.bytes).into_owned();

@@ -1,8 +1,8 @@
-//! Finds what shares the rarest of some words, without a look at everything that holds one.
+//! Finds memories that share the rarest of some words, without reading all postings of all words.
 //!
-//! The score is that of BM25. The memories that hold the rarest words are read from the postings,
-//! as far as that is quickly done; the best of them are looked for in those of the other words. So
-//! it costs about the same in a store of any size, and misses what shares only common words.
+//! The score is that of BM25. Postings of the rarest words are read, up to a limit; the best memories
+//! in them are looked up in the postings of the other words. So a search costs about the same in a
+//! store of any size, and misses memories that share only common words.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,13 +28,13 @@ struct Candidate {
     doc: u32,
 }
 
-/// A word with how many memories hold it.
+/// A word with its document frequency.
 struct Word {
     term: Term,
     count: usize,
 }
 
-/// The rows of `passing` that share the rarest of `words`, with their scores, in no order.
+/// Returns the rows of `passing` that share the rarest of `words`, with their scores, unordered.
 pub(super) fn rows(
     snapshot: &EmbeddedSnapshot,
     words: &str,
@@ -66,7 +66,7 @@ pub(super) fn rows(
     Ok(scored.map(|one| (one.row, one.score)).collect())
 }
 
-/// The distinct terms of a text that some memory holds.
+/// Returns the distinct terms of a text that some memory holds.
 fn distinct(snapshot: &EmbeddedSnapshot, text: &str) -> Result<Vec<Word>, IndexError> {
     let mut terms: Vec<String> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();
@@ -96,7 +96,7 @@ fn distinct(snapshot: &EmbeddedSnapshot, text: &str) -> Result<Vec<Word>, IndexE
     Ok(words)
 }
 
-/// Adds what a word is worth to everything that holds it.
+/// Adds a word's BM25 weight to every row that holds it.
 fn add_all(
     snapshot: &EmbeddedSnapshot,
     word: &Word,
@@ -132,7 +132,7 @@ fn add_all(
     Ok(())
 }
 
-/// Adds what a word is worth to those of `found` that hold it; they are in the order of documents.
+/// Adds a word's BM25 weight to those of `found` that hold it; they are in the order of documents.
 fn add_to(
     snapshot: &EmbeddedSnapshot,
     word: &Word,

@@ -22,31 +22,35 @@ use crate::ranking::Names;
 use crate::ranking::fused::Cosines;
 use crate::ranking::keyword::{Count, Keyword, KeywordSet};
 
+/// An unchanging view of the index.
 pub(super) struct EmbeddedSnapshot {
+    /// Fields of the index.
     pub(super) fields: Fields,
+    /// Rows of the view.
     pub(super) table: Table,
     segments: Vec<Segment>,
     committed: Arc<Committed>,
+    /// Analyzers of the store's languages.
     pub(super) analyzers: Arc<Analyzers>,
     names: OnceLock<Names>,
     vectors: Arc<Models>,
     keys: OnceLock<Arc<Keys>>,
     /// The rows that a live memory supersedes.
     superseded: OnceLock<Vec<u32>>,
-    /// As they were found last.
+    /// Vector locations by model, as they were found last.
     places: Mutex<HashMap<String, Arc<Places>>>,
 }
 
-/// A segment as this view sees it.
+/// A segment of the view.
 struct Segment {
     part: Arc<Part>,
-    /// Where its documents are in the table.
+    /// Rows of its documents.
     documents: Documents,
 }
 
 impl EmbeddedSnapshot {
-    /// The view of `committed`, made from the first of the `former` rows that can be of use, if
-    /// one can.
+    /// Makes the view of `committed`, from the first of the `former` tables that is similar enough, else
+    /// from the segments.
     pub fn of<'a>(
         (documents, vectors): (&DocumentBuilder, &Arc<Models>),
         committed: &Arc<Committed>,
@@ -68,7 +72,7 @@ impl EmbeddedSnapshot {
         Ok(view(table, rows))
     }
 
-    /// The same with `overlay` over it.
+    /// Makes the view of `base` with `overlay` over it.
     pub fn over(
         base: &EmbeddedSnapshot,
         layers: &[Arc<Layer>],
@@ -109,27 +113,28 @@ impl EmbeddedSnapshot {
         }
     }
 
-    /// Its rows as one table that was written down, without those over it.
+    /// Returns the mapped table that its rows were made from.
     pub fn flat(&self) -> &Arc<MappedTable> {
         self.table.flat()
     }
 
-    /// Its segments, each with the rows of its documents.
+    /// Returns its segments, each with the rows of its documents.
     pub fn documents(&self) -> impl Iterator<Item = (&Part, RowOf<'_>)> + Clone {
         let segments = self.segments.iter();
         segments.map(|segment| (&*segment.part, self.table.row_of(&segment.documents)))
     }
 
-    /// Whether this is the view of `committed` as it was opened, with nothing over it.
+    /// Returns whether this is a view of `committed`.
     pub fn is_of(&self, committed: &Arc<Committed>) -> bool {
         Arc::ptr_eq(&self.committed, committed)
     }
 
+    /// Returns the committed state below the overlay.
     pub fn committed(&self) -> &Committed {
         &self.committed
     }
 
-    /// The segments, opened.
+    /// Returns Tantivy's readers of the segments.
     pub fn readers(&self) -> impl Iterator<Item = &SegmentReader> {
         self.segments.iter().map(|segment| &segment.part.reader)
     }
@@ -164,7 +169,7 @@ impl EmbeddedSnapshot {
         Ok(())
     }
 
-    /// The runs of every segment and field that hold one of `keywords`.
+    /// Returns the runs of every segment and field that hold one of `keywords`.
     pub(super) fn runs_with(&self, keywords: &KeywordSet) -> Result<RunsOfKeywords, IndexError> {
         let mut lists = Vec::new();
         for (field, in_topics) in self.run_fields() {
@@ -175,14 +180,14 @@ impl EmbeddedSnapshot {
         Ok(RunsOfKeywords { lists })
     }
 
-    /// The fields that hold runs, and whether these are of topics.
+    /// Returns the fields that hold runs, and whether these are of topics.
     fn run_fields(&self) -> [(Field, bool); 2] {
         [(self.fields.runs, false), (self.fields.topic_runs, true)]
     }
 
-    /// Calls `each` with the counts of a keyword without blanks, run by run: row, counts in
-    /// topics, counts elsewhere. A row may come several times. `runs` are those that hold it, by its
-    /// number, if they are known.
+    /// Calls `each` with the counts of a keyword without blanks, run by run: row, counts in topics,
+    /// counts elsewhere. A row may come several times. `runs` are known runs and the keyword's number in
+    /// them.
     pub(super) fn each_run(
         &self,
         keyword: &Keyword,
@@ -241,7 +246,7 @@ impl EmbeddedSnapshot {
         Ok(())
     }
 
-    /// The rows that have a fact.
+    /// Returns the rows that have a fact.
     pub(super) fn rows_with_fact(&self, fact: &str) -> Result<Vec<u32>, IndexError> {
         let mut rows = Vec::new();
         self.each_with_fact(fact, |row| rows.push(row))?;
@@ -266,8 +271,8 @@ impl EmbeddedSnapshot {
         Ok(self.superseded.get().expect("it was just set"))
     }
 
-    /// The rows that a live memory supersedes: those it names in `supersedes`, and those that name it
-    /// in `superseded_by`. Where the newer memory was forgotten, the older one counts again.
+    /// Finds the rows that a live memory supersedes: those it names in `supersedes`, and those that name
+    /// it in `superseded_by`. Where the newer memory was forgotten, the older one is current again.
     fn find_superseded(&self) -> Result<Vec<u32>, IndexError> {
         let mut superseded = Vec::new();
         for older in self.values_of("supersedes")? {
@@ -281,7 +286,7 @@ impl EmbeddedSnapshot {
         Ok(superseded)
     }
 
-    /// The values of a fact that some row has.
+    /// Returns the values of a fact that some row has.
     pub(super) fn values_of(&self, key: &str) -> Result<HashSet<String>, IndexError> {
         let prefix = format!("{key}\0");
         let mut values = HashSet::new();
@@ -313,14 +318,14 @@ impl EmbeddedSnapshot {
         Ok(values)
     }
 
-    /// The rows of the memories called `id`, a stem or a handle in lower case.
+    /// Returns the rows of the memories called `id`, a stem or a handle in lower case.
     pub(super) fn rows_called(&self, id: &str) -> Result<Vec<u32>, IndexError> {
         let mut rows = self.rows_with_fact(&facts::fact("id", facts::id_value(id)))?;
         rows.retain(|&row| facts::is_called(self.table.name(row), id));
         Ok(rows)
     }
 
-    /// The rows that hold all trigrams of all `fragments`; `None` if these are too short to tell.
+    /// Returns the rows that hold all trigrams of all `fragments`; `None` if these have none.
     pub(super) fn rows_with_trigrams(
         &self,
         fragments: &[String],
@@ -356,6 +361,7 @@ impl EmbeddedSnapshot {
         Ok(common)
     }
 
+    /// Returns the vector keys of the rows.
     pub(super) fn keys(&self) -> Result<&Arc<Keys>, IndexError> {
         if self.keys.get().is_none() {
             let _ = self
@@ -365,7 +371,7 @@ impl EmbeddedSnapshot {
         Ok(self.keys.get().expect("it was just set"))
     }
 
-    /// Where the vectors of `model` lie now; `None` if there are none.
+    /// Returns the current locations of the vectors of `model`; `None` where none can be kept.
     pub(super) fn places(&self, model: &str) -> Result<Option<Arc<Places>>, IndexError> {
         let Some(vectors) = self.vectors.of(model) else {
             return Ok(None);
@@ -380,12 +386,13 @@ impl EmbeddedSnapshot {
         Ok(Some(places))
     }
 
-    /// How near a vector is to each row's; `None` where no vectors of its model are kept.
+    /// Returns the cosines of a vector with each row's; `None` where no vectors of its model can be read.
     pub(super) fn cosines(&self, embedded: Embedded) -> Option<Cosines> {
         let places = self.places(&embedded.model).ok()??;
         Some(places.cosines(self.keys().ok()?, embedded.vector))
     }
 
+    /// Returns the names of the users and agents.
     pub(super) fn names(&self) -> Result<&Names, IndexError> {
         if self.names.get().is_none() {
             let agents = self.values_of("agent")?;
@@ -397,14 +404,14 @@ impl EmbeddedSnapshot {
     }
 }
 
-/// The runs that hold each of many keywords.
+/// Runs that hold each of many keywords.
 pub(super) struct RunsOfKeywords {
-    /// By field and segment, in the order in which they are gone through; each by the keywords' numbers.
+    /// A list for each field and segment, in that order; each sorted by the keywords' numbers.
     lists: Vec<Vec<(usize, TermPlace)>>,
 }
 
 impl RunsOfKeywords {
-    /// The runs of one keyword, a list for each field and segment.
+    /// Returns the runs of one keyword, a list for each field and segment.
     fn of(&self, number: usize) -> impl Iterator<Item = &[(usize, TermPlace)]> {
         self.lists.iter().map(move |list| {
             let start = list.partition_point(|(known, _)| *known < number);

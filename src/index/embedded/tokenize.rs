@@ -1,13 +1,13 @@
-//! How each field's text becomes index terms.
+//! Tokenizers of the index's fields.
 
 use std::collections::HashSet;
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-/// Longer terms the index drops; a document holding one is counted by reading its text.
+/// Maximum length of a run: the index drops longer terms, and keywords are counted in the text.
 pub(super) const MAX_RUN_BYTES: usize = 60_000;
 
-/// The terms of one text, made at once and then walked.
+/// Terms of one text, all made before the first is returned.
 #[derive(Default, Clone)]
 pub(super) struct Terms {
     text: String,
@@ -26,7 +26,7 @@ impl Terms {
     }
 }
 
-/// Walks the terms of one text.
+/// Token stream over the terms of one text.
 pub(super) struct Walk<'a> {
     terms: &'a Terms,
     next: usize,
@@ -69,17 +69,16 @@ impl TokenStream for Walk<'_> {
     }
 }
 
-/// Ends each term of a text that was cut into terms before.
+/// Character after each term of a text that was cut into terms before.
 pub(super) const TERM_END: char = '\0';
 
-/// Takes apart what [`TERM_END`] ends: the word rules are applied once, where a document is
-/// looked at for everything else too.
+/// Splits a text at [`TERM_END`]: the analyzer has run before, once for all uses of the text.
 #[derive(Clone, Default)]
 pub(super) struct Cut {
     token: Token,
 }
 
-/// Walks the terms of a text that was cut before.
+/// Token stream over the terms of a text that was cut before.
 pub(super) struct CutWalk<'a> {
     rest: &'a str,
     token: &'a mut Token,
@@ -118,7 +117,7 @@ impl TokenStream for CutWalk<'_> {
     }
 }
 
-/// What stands between blanks, lower case: the pieces that substring counts are made of.
+/// Splits a text at white space, in lower case: the runs of substring counts.
 #[derive(Clone, Default)]
 pub(super) struct Runs {
     terms: Terms,
@@ -138,7 +137,7 @@ impl Tokenizer for Runs {
     }
 }
 
-/// Every three neighbouring characters, each once a text.
+/// Makes the trigrams of a text, each once.
 #[derive(Clone, Default)]
 pub(super) struct Trigrams {
     terms: Terms,
@@ -162,7 +161,7 @@ impl Tokenizer for Trigrams {
     }
 }
 
-/// Which trigrams a text has shown so far: a bit each for those of ASCII, a set for the others.
+/// Trigrams of a text so far: a bit each for those of ASCII, a set for the others.
 #[derive(Clone, Default)]
 struct TrigramSet {
     ascii: Vec<u64>,
@@ -180,7 +179,7 @@ impl TrigramSet {
         self.others.clear();
     }
 
-    /// Whether the trigram is new.
+    /// Adds a trigram, and returns whether it is new.
     fn insert(&mut self, key: u64, trigram: [char; 3]) -> bool {
         if !trigram.iter().all(char::is_ascii) {
             return self.others.insert(key);
@@ -198,7 +197,7 @@ impl TrigramSet {
     }
 }
 
-/// Calls `each` with every trigram of `text` after folding, and a number that stands for it.
+/// Calls `each` with every trigram of `text` after case folding, and its number.
 pub(super) fn trigrams(text: &str, mut each: impl FnMut(u64, [char; 3])) {
     let mut window = ['\0'; 3];
     let mut filled = 0;
@@ -221,12 +220,12 @@ fn fold(character: char, mut each: impl FnMut(char)) {
         return each(character.to_ascii_lowercase());
     }
     for lower in character.to_lowercase() {
-        // The two small sigmas are one letter; which one is written depends on the neighbours.
+        // The two lower-case sigmas are one letter in different positions.
         each(if lower == 'ς' { 'σ' } else { lower });
     }
 }
 
-/// A hasher for numbers that are already distinct: one multiplication.
+/// Builder of [`Mix`].
 #[derive(Clone, Default)]
 pub(super) struct BuildMix;
 
@@ -238,6 +237,7 @@ impl std::hash::BuildHasher for BuildMix {
     }
 }
 
+/// A fast hasher of distinct numbers: one multiplication.
 pub(super) struct Mix(u64);
 
 impl std::hash::Hasher for Mix {

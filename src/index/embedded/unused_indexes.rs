@@ -1,10 +1,10 @@
-//! Index folders that nobody uses any more: of older versions, of other languages.
+//! Removal of unused index folders: of older versions, of other languages.
 //!
-//! Whether another program uses a folder cannot be asked of the system. It shows by its files:
-//! commits write them, and whoever runs for long touches one of them once a day ([`touch`]). A
-//! folder that shows nothing for a month is removed; one of an older version, whose program was
-//! most likely replaced, after a week. If it was in use all the same, that program loses no
-//! answer: files that are open stay readable, and it makes its index anew.
+//! Whether a folder is used shows by the times of its files: commits write them, and a process that
+//! runs for long touches one of them once a day ([`touch`]). A folder without a change for a month is
+//! removed; one of an older version, whose program was most likely replaced, after a week. If it was
+//! in use all the same, that program loses no answer: open files stay readable, and it makes its index
+//! again.
 
 use std::io;
 use std::path::Path;
@@ -12,13 +12,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::beneath::{Folder, Kind, Target};
 
-/// The file that says when the index was used.
+/// Name of the file whose modification time is that of the index's last use.
 const USED: &str = "used";
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 3_600);
 const OUTDATED: Duration = Duration::from_secs(7 * 24 * 3_600);
 
-/// What a folder's name says, if it is one of ours.
+/// A parsed name of an index folder.
 #[derive(Debug, PartialEq, Eq)]
 enum Name {
     Index {
@@ -28,7 +28,7 @@ enum Name {
     SetAside,
 }
 
-/// Shows that the index in `folder` is in use, at most once a day.
+/// Marks the index in `folder` as used, at most once a day.
 pub(super) fn touch(folder: &Path, now: SystemTime) {
     let opened = Folder::of_state(folder);
     let used = opened
@@ -44,8 +44,8 @@ pub(super) fn touch(folder: &Path, now: SystemTime) {
     }
 }
 
-/// Removes the folders beside `own` that nobody uses; how many there were. The caller holds the
-/// writer lock, so that nobody is about to remove one of them.
+/// Removes the unused folders beside `own`, and returns their number. The caller holds the writer
+/// lock, so that no other process removes one of them.
 pub(super) fn remove_unused(own: &Path, version: u32, now: SystemTime) -> io::Result<usize> {
     let Some(state) = own.parent() else {
         return Ok(0);
@@ -69,7 +69,7 @@ pub(super) fn remove_unused(own: &Path, version: u32, now: SystemTime) -> io::Re
         if is_unused {
             match remove_in(&state, &name) {
                 Ok(()) => removed += 1,
-                // Some systems keep what is open.
+                // Some systems do not remove open files.
                 Err(error) => {
                     let folder = folder.path().display();
                     tracing::debug!("cannot remove {folder}: {error}");
@@ -80,7 +80,7 @@ pub(super) fn remove_unused(own: &Path, version: u32, now: SystemTime) -> io::Re
     Ok(removed)
 }
 
-/// Removes an index folder; nobody finds half of it under its name.
+/// Removes an index folder, renaming it first: no incomplete index exists under its name.
 pub(super) fn remove(folder: &Path) -> io::Result<()> {
     let (state, name) = Folder::parent_of(folder)?;
     remove_in(&state, name)
@@ -119,7 +119,7 @@ fn read_name(name: &str) -> Option<Name> {
     }
 }
 
-/// Whether the folder holds an index, and not something that has its name by chance.
+/// Returns whether the folder holds a Tantivy index.
 fn is_index(folder: &Folder) -> bool {
     let Ok(text) = folder.read_derived("meta.json") else {
         return false;
@@ -128,7 +128,7 @@ fn is_index(folder: &Folder) -> bool {
     meta.is_some_and(|meta| meta.get("segments").is_some() && meta.get("schema").is_some())
 }
 
-/// How long ago something in the folder was written; not long, if that cannot be told.
+/// Returns the time since the last write in the folder; zero if it cannot be read.
 fn last_use(folder: &Folder, now: SystemTime) -> Duration {
     let newest = || -> io::Result<i64> {
         let mut newest = folder.facts(".")?.modified;
@@ -144,7 +144,7 @@ fn moment(nanos: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_nanos(nanos.max(0).unsigned_abs())
 }
 
-/// Nothing, for what lies in the future.
+/// Returns the time since `then`; zero for a moment in the future.
 fn age(then: SystemTime, now: SystemTime) -> Duration {
     now.duration_since(then).unwrap_or_default()
 }

@@ -1,9 +1,9 @@
 //! Answers without an index: every search reads every file.
 //!
-//! For the time in which there is no index, because it is being made or cannot be had. The answers
-//! are those of the index, to the score: facts, filters, counts and ranking are the same code. A
-//! search costs a reading of the store, on all cores, and holds a line a memory, never the texts.
-//! What is remembered from one search to the next is the listing alone.
+//! Used while there is no index, because it is being made or cannot be opened. The answers and scores
+//! are those of the index: facts, filters, counts and ranking are the same code. A search reads the
+//! whole store, on all cores, and holds one row a memory, never the texts. Only the listing is kept
+//! from one search to the next.
 
 mod ranked;
 
@@ -31,19 +31,19 @@ pub type ReadDocument = dyn Fn(&str) -> Option<Document> + Send + Sync;
 
 /// A view of the files themselves.
 ///
-/// Unlike a view of an index it changes with the files: each search finds what each file held when
-/// that search came to it. A hit bears the stamp and the hash of the text that was searched. Files
-/// that came after the listing are not seen.
+/// Unlike a view of an index it changes with the files: each search reads each file as it is then. A
+/// hit has the stamp and the hash of the text that was searched. Files that were made after the
+/// listing are not found.
 pub struct Scan {
-    /// In the order of the names.
+    /// Names and stamps of the files, in the order of the names.
     files: Vec<(String, Stamp)>,
     read: Box<ReadDocument>,
     languages: Vec<Language>,
-    /// How many files end with each handle, once somebody asks.
+    /// Number of files of each handle, counted at the first use.
     handles: OnceLock<HashMap<String, usize>>,
 }
 
-/// What a search keeps of a file that passed the filter.
+/// Row of a file that passed the filter.
 struct Row {
     file: u32,
     /// Microseconds since 1970.
@@ -54,19 +54,19 @@ struct Row {
     parts: Option<Parts>,
 }
 
-/// What one file's memory says about which memories are superseded.
+/// Supersession fields of one file's memory.
 #[derive(Default)]
 struct Claims {
-    /// Lower-case ids that it supersedes.
+    /// Ids that it supersedes, lower case.
     older: Vec<String>,
-    /// The lower-case id that it is superseded by.
+    /// Id that it is superseded by, lower case.
     newer: Option<String>,
 }
 
 impl Scan {
-    /// A view of `files`, each read by `read` whenever a search needs it.
+    /// Returns a view of `files`, each read by `read` whenever a search needs it.
     ///
-    /// Reading happens on rayon's threads: whoever searches must hold no lock that `read` takes.
+    /// `read` runs on rayon's threads: the caller of a search must hold no lock that `read` takes.
     pub fn new(
         mut files: Vec<(String, Stamp)>,
         read: Box<ReadDocument>,
@@ -81,7 +81,7 @@ impl Scan {
         }
     }
 
-    /// Reads all files and collects what `look` makes of each, in the order of the names.
+    /// Reads all files and collects the results of `look`, in the order of the names.
     fn each_file<T: Send, S>(
         &self,
         state: impl Fn() -> S + Send + Sync,
@@ -96,7 +96,7 @@ impl Scan {
             .collect()
     }
 
-    /// The files that are superseded by another of those that could be read.
+    /// Returns the files that are superseded by another readable file.
     fn superseded(&self, claims: &[(u32, Claims)], is_there: impl Fn(u32) -> bool) -> HashSet<u32> {
         let of = |claims: &Claims| -> Vec<String> {
             claims.older.iter().chain(&claims.newer).cloned().collect()
@@ -134,7 +134,7 @@ impl Scan {
         superseded
     }
 
-    /// The rows that pass the filter and hold one of `keywords`, if there are any.
+    /// Returns the rows that pass the filter and, if `keywords` are given, hold one of them.
     fn counted(&self, conditions: &Conditions<'_>, keywords: Option<&[String]>) -> Vec<Row> {
         let keywords = keywords.map(KeywordSet::read);
         let looked = self.each_file(
@@ -175,7 +175,7 @@ impl Scan {
         rows
     }
 
-    /// The values of the facts called `key`, each with its file and once a file.
+    /// Returns the values of the facts called `key`, each with its file and once a file.
     fn facts_called(&self, key: &str) -> Vec<(String, u32)> {
         let prefix = format!("{key}\0");
         let looked = self.each_file(
@@ -200,7 +200,7 @@ impl Scan {
 }
 
 impl Claims {
-    /// `None` if the memory says nothing of that kind.
+    /// Returns the supersession fields of a memory; `None` if it has none.
     fn of(memory: &Memory) -> Option<Claims> {
         if memory.supersedes.is_empty() && memory.superseded_by.is_none() {
             return None;
@@ -213,13 +213,13 @@ impl Claims {
     }
 }
 
-/// The value of the `id` fact of the file `name`.
+/// Returns the value of the `id` fact of the file `name`.
 fn id_of(name: &str) -> String {
     facts::comparable(Stem::from_file_name(facts::stem_in(name)).short())
 }
 
-/// Whether the memory passes the filter, but for what supersedes it. `lowered` is made if its
-/// texts had to be looked at.
+/// Returns whether the memory passes the filter, supersession aside. Fills in `lowered` if its texts
+/// had to be searched.
 fn passes(
     conditions: &Conditions<'_>,
     analyzer: &mut Analyzer,
@@ -261,7 +261,7 @@ fn passes(
     })
 }
 
-/// The row with its counts; `None` if it holds no keyword.
+/// Returns the row with its counts; `None` if it holds no keyword.
 fn count(mut row: Row, text: &Lowered, keywords: &KeywordSet) -> Option<Row> {
     let (numbers, scores): (Vec<usize>, Vec<u32>) = text.scores(keywords).into_iter().unzip();
     let total: u32 = scores.into_iter().sum();
@@ -358,14 +358,14 @@ impl Snapshot for Scan {
         Ok(None)
     }
 
-    /// The version of the file `name` at this moment: it is read.
+    /// Reads the file `name`, and returns its present version.
     fn indexed(&self, name: &str) -> Option<Indexed> {
         let known = |file: &(String, Stamp)| file.0.as_str().cmp(name);
         self.files.binary_search_by(known).ok()?;
         (self.read)(name).map(|document| document.indexed)
     }
 
-    /// Every listed name with its stamp. No file is read: the hash is 0 and nothing is settled.
+    /// Returns every listed name with its stamp. No file is read: the hash is 0, and every file racy.
     fn files(&self) -> Box<dyn Iterator<Item = (&str, Indexed)> + '_> {
         Box::new(self.files.iter().map(|(name, stamp)| {
             let unread = Indexed {
@@ -377,7 +377,7 @@ impl Snapshot for Scan {
         }))
     }
 
-    /// No committed state is called so.
+    /// Returns a name that no committed state has.
     fn state(&self) -> &str {
         "scan"
     }
@@ -446,7 +446,7 @@ impl Snapshot for Scan {
         })
     }
 
-    /// Nothing is remembered, so nothing is verified.
+    /// Returns 1970: nothing was verified.
     fn verified(&self) -> i64 {
         DateTime::UNIX_EPOCH.timestamp_nanos_opt().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! Ranks all files for a text: as the index does, from words that are cut while it is asked.
+//! Ranks all files for a text as the index does, but reads and tokenizes them for each search.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -16,7 +16,7 @@ use crate::ranking::{
 };
 use crate::words::Analyzer;
 
-/// What ranking needs of one file.
+/// Ranking data of one file.
 struct Line {
     file: u32,
     namespace: String,
@@ -29,22 +29,22 @@ struct Line {
     traits: TextFeatures,
     passes: bool,
     claims: Option<Claims>,
-    /// Which of the query's terms the text holds, and how often.
+    /// Numbers of the query's terms that the text holds, with their frequencies.
     terms: Vec<(u32, u32)>,
-    /// Which stand in the title.
+    /// Numbers of those that the title holds.
     title: Vec<u32>,
-    /// Which calendar terms the timestamp has.
+    /// Numbers of the query's calendar terms that the timestamp has.
     dates: Vec<u32>,
 }
 
-/// The terms that are looked for, with their numbers.
+/// Terms of the query, with their numbers.
 #[derive(Default)]
 struct QueryWords {
     terms: HashMap<String, u32>,
     dates: Vec<String>,
 }
 
-/// The lines that hold a term, by its number.
+/// Postings of the query's terms, by number.
 struct Postings {
     wanted: QueryWords,
     text: Vec<Vec<(u32, u32)>>,
@@ -53,7 +53,7 @@ struct Postings {
 }
 
 impl Scan {
-    /// The rows that have to do with a text, and how many of its terms were not ranked.
+    /// Returns the rows that match a text, and the number of its terms that were not ranked.
     pub(super) fn ranked(
         &self,
         conditions: &Conditions<'_>,
@@ -72,8 +72,7 @@ impl Scan {
             let collection = collection(&lines);
             let agents = lines.iter().map(|line| line.agent.clone()).collect();
             let names = Names::of(collection.user_names(), &agents);
-            // Where a name is taken out of an identifier, another may be left, which was not
-            // looked for.
+            // An identifier without a name in it may be another term, which was not searched for.
             if !wanted.add(&mut analyzer, &ParsedQuery::read(query, &names).text) {
                 break (lines, collection, names);
             }
@@ -150,7 +149,7 @@ impl Scan {
 }
 
 impl QueryWords {
-    /// Looks for the terms of `text`, too; whether one of them is new.
+    /// Adds the terms of `text`, and returns whether one of them is new.
     fn add(&mut self, analyzer: &mut Analyzer, text: &str) -> bool {
         let before = self.terms.len();
         analyzer.terms(text, |term, _, _| {
@@ -201,7 +200,7 @@ impl QueryWords {
     }
 }
 
-/// Numbers for distinct texts, as they come.
+/// Returns the number of each text, and the distinct texts by number.
 fn numbered<'a>(texts: impl Iterator<Item = &'a String>) -> (Vec<u32>, Vec<String>) {
     let mut known: HashMap<&str, u32> = HashMap::new();
     let mut distinct = Vec::new();

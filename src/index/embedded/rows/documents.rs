@@ -1,4 +1,4 @@
-//! What the columns of a segment say of its documents.
+//! Column values of a segment's documents.
 
 use tantivy::SegmentReader;
 use tantivy::columnar::{Column as Fast, StrColumn};
@@ -16,9 +16,13 @@ pub(in crate::index::embedded) type Version = [u64; 5];
 
 /// Reads the columns of one segment.
 pub(in crate::index::embedded) struct Columns {
+    /// Name of the file.
     pub name: StrColumn,
+    /// Namespace of the memory.
     pub namespace: StrColumn,
+    /// User who wrote it.
     pub user: StrColumn,
+    /// Moment of the memory, in microseconds since 1970.
     pub timestamp: Fast<i64>,
     expires: Fast<i64>,
     updated: Fast<i64>,
@@ -36,7 +40,7 @@ pub(in crate::index::embedded) struct Columns {
 }
 
 impl Columns {
-    /// Those of a segment; `None` if it has no documents.
+    /// Opens the columns of a segment; `None` if it has no documents.
     pub fn of(reader: &SegmentReader) -> tantivy::Result<Option<Columns>> {
         let fast = reader.fast_fields();
         let (Some(name), Some(namespace), Some(user)) =
@@ -69,7 +73,7 @@ impl Columns {
     }
 }
 
-/// What the columns say of one document.
+/// Column values of one document.
 pub(in crate::index::embedded) struct Values {
     /// Microseconds since 1970; the greatest number for never.
     pub expires: i64,
@@ -79,16 +83,20 @@ pub(in crate::index::embedded) struct Values {
     pub importance: u8,
     /// Below 0: none is stated.
     pub confidence: f32,
+    /// Bits of [`schema::flag`](crate::index::embedded::schema::flag).
     pub flags: u8,
+    /// Version of the file.
     pub version: Version,
+    /// Number of terms.
     pub length: u32,
     pub traits: TextFeatures,
 }
 
 /// A document that was not there when the rows of a table were written down.
 pub(in crate::index::embedded) struct DeltaRow {
-    /// Its segment, by number, and where it is in it.
+    /// Number of its segment.
     pub segment: usize,
+    /// Number of the document in its segment.
     pub doc: u32,
     pub namespace: String,
     pub user: String,
@@ -98,6 +106,7 @@ pub(in crate::index::embedded) struct DeltaRow {
 }
 
 impl Columns {
+    /// Returns the values of one document.
     pub fn values(&self, doc: u32) -> Values {
         let number = |column: &Fast<u64>| column.first(doc).unwrap_or(0);
         Values {
@@ -123,13 +132,13 @@ impl Columns {
 }
 
 impl DeltaRow {
-    /// What rows are ordered by.
+    /// Returns the sort key of rows: namespace, time, name.
     pub fn order(&self) -> (&str, i64, &str) {
         (&self.namespace, self.timestamp, &self.name)
     }
 }
 
-/// Adds the documents of a segment that are wanted; it is called by its number.
+/// Adds to `newcomers` the documents of a segment that `is_wanted` accepts; `segment` is its number.
 pub(in crate::index::embedded) fn newcomers_of(
     part: &Part,
     segment: usize,
@@ -161,12 +170,12 @@ pub(in crate::index::embedded) fn newcomers_of(
     Ok(())
 }
 
-/// Whether a part of the file is in no index.
+/// Returns whether the file is larger than the part of it that is indexed.
 pub(in crate::index::embedded) fn is_cut(of: &Version) -> bool {
     version(*of, 0).stamp.is_cut()
 }
 
-/// A version as it is spoken of outside.
+/// Returns a version and its flags as an [`Indexed`].
 pub(in crate::index::embedded) fn version(
     [size, modified, inode, high, low]: Version,
     flags: u8,
@@ -182,26 +191,28 @@ pub(in crate::index::embedded) fn version(
     }
 }
 
-/// The number of what a document says in a column.
+/// Returns the ordinal of a document's value in a column's dictionary.
 pub(in crate::index::embedded) fn ord(column: &StrColumn, doc: u32) -> Option<usize> {
     column.ords().first(doc).map(|ord| ord as usize)
 }
 
-/// A dictionary's texts in the order of their numbers.
+/// Texts of a dictionary in the order of their ordinals.
 pub(in crate::index::embedded) struct Terms {
+    /// All texts, one after the other.
     pub text: String,
+    /// Start and end of each text, in bytes.
     pub ranges: Vec<(u32, u32)>,
 }
 
 impl Terms {
-    /// What a document says in the column.
+    /// Returns a document's value in the column.
     pub fn of(&self, column: &StrColumn, doc: u32) -> Option<String> {
         let &(start, end) = self.ranges.get(ord(column, doc)?)?;
         Some(self.text[start as usize..end as usize].to_owned())
     }
 }
 
-/// The texts of a column.
+/// Reads the dictionary of a column.
 pub(in crate::index::embedded) fn texts(column: &StrColumn) -> Result<Terms, IndexError> {
     let mut texts = Terms {
         text: String::new(),

@@ -1,10 +1,9 @@
 //! The rows of a committed state in a file beside the segments, as they lie in memory.
 //!
-//! To read the rows from the segments costs a third of a second for a million memories, each time
-//! a process starts; to map them costs nothing, and all processes share their pages. The file names
-//! the state and the segments that it is of: whoever finds a newer state takes the rows as they
-//! were written down and what became of them since (`table`). It is written by whoever committed
-//! much, and else when there is nothing to do.
+//! Reading the rows from the segments takes a third of a second for a million memories at each start
+//! of a process; mapping them takes no time, and all processes share the pages. The file names its
+//! state and segments: a view of a newer state is these rows and the changes since (`table`). The file
+//! is written by a process that committed much, else when there is nothing to do.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,10 +16,10 @@ use crate::ranking::Rows;
 
 /// The file's name in the index folder.
 pub(in crate::index::embedded) const NAME: &str = "table";
-/// It is written with the commit after which so large a part of the rows is not in it.
+/// The file is written with a commit if more than one row in this many is not in it.
 const PART: usize = 64;
 
-/// What stands before the state: another one means other columns.
+/// Prefix of the state's name in the file: the version of the format.
 const FORMAT: &str = "4 ";
 
 /// Columns of the table, in their order; behind them are those of the rows of each segment's
@@ -40,11 +39,11 @@ const IMPERMANENT: usize = 11;
 const CUT: usize = 12;
 const ROWS: usize = 13;
 
-/// What is not numbers: the namespaces, the users, and each segment's name with the number of what
-/// was deleted in it last.
+/// The text part of the file: namespaces, users, and each segment's id with the number of the
+/// operation that last deleted in it.
 type Words = (Vec<String>, Vec<String>, Vec<(String, Option<u64>)>);
 
-/// The rows in the file in `folder`, if there is one that can be read.
+/// Opens the table file in `folder`; `None` if there is none that can be read.
 pub(in crate::index::embedded) fn open(folder: &Path) -> Option<MappedTable> {
     let file = Columns::open(&folder.join(NAME)).ok()??;
     let state = state_of(&file)?;
@@ -88,8 +87,7 @@ pub(in crate::index::embedded) fn open(folder: &Path) -> Option<MappedTable> {
 }
 
 /// Writes the rows of a view of a committed state into `folder`: `segments` are its segments, each
-/// with the rows of its documents. Whoever finishes the file puts it in the place of the one that is
-/// there.
+/// with the rows of its documents. Finishing the returned writer replaces the file that is there.
 ///
 /// # Errors
 ///
@@ -137,13 +135,13 @@ pub(in crate::index::embedded) fn write<'a>(
     Ok(file)
 }
 
-/// The state that the file in `folder` is of, if there is one that can be read.
+/// Returns the state of the table file in `folder`; `None` if there is none that can be read.
 pub(in crate::index::embedded) fn state_in(folder: &Path) -> Option<String> {
     state_of(&Columns::open(&folder.join(NAME)).ok()??)
 }
 
-/// Whether the rows of `parts` are to be written with the commit that made them: much is new
-/// beside what is in the file.
+/// Returns whether the rows of `parts` are to be written with the commit that made them: more than
+/// one in [`PART`] is in no segment of the file.
 pub(in crate::index::embedded) fn is_due(folder: &Path, parts: &[Arc<Part>]) -> bool {
     let documents = |part: &Arc<Part>| part.reader.max_doc() as usize;
     let all: usize = parts.iter().map(documents).sum();

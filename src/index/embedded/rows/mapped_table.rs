@@ -1,8 +1,7 @@
-//! The rows of a committed state as they are written down: one a memory, in the order that gives
-//! each its neighbours, by namespace, time and name.
+//! The rows of a committed state: one a memory, ordered by namespace, time and name.
 //!
-//! They are read from the segments, or mapped from a file beside them (`kept`). What became of them
-//! since is the business of `table`.
+//! They are read from the segments, or mapped from a file beside them (`kept`). `table` holds the
+//! changes since.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,27 +18,34 @@ use crate::index::embedded::schema;
 use crate::lifecycle::Stated;
 use crate::ranking::{Collection, Member, Members, Rows};
 
-/// A document that has no row: it was deleted.
+/// Row of a document that has none, because it was deleted.
 pub(in crate::index::embedded) const NO_ROW: u32 = u32::MAX;
 
-/// What a name takes, mostly.
+/// Usual length of a name, for the first allocation.
 const NAME_BYTES: usize = 28;
 
 /// The columns of all live documents of a committed state.
 #[derive(Default)]
 pub(in crate::index::embedded) struct MappedTable {
-    /// The state's name: see [`Committed::state`].
+    /// Name of the state: see [`Committed::state`].
     pub state: String,
     /// Its segments.
     pub segments: Vec<Written>,
+    /// All names, in one buffer.
     pub names: Texts,
-    /// Where each row's name lies in `names`.
+    /// Start and end of each row's name in `names`, in bytes.
     pub name_ranges: Column<[u32; 2]>,
+    /// Moments of expiry, in microseconds since 1970; `i64::MAX` for never.
     pub expires: Column<i64>,
+    /// Moments of the last change, likewise; `i64::MIN` where none is stated.
     pub updated: Column<i64>,
+    /// Stated importance; 0 for none.
     pub importance: Column<u8>,
+    /// Stated confidence; below 0 for none.
     pub confidence: Column<f32>,
+    /// Bits of [`schema::flag`].
     pub flags: Column<u8>,
+    /// Versions of the files.
     pub versions: Column<Version>,
     /// Rows in the order of their names.
     pub by_name: Column<u32>,
@@ -49,20 +55,21 @@ pub(in crate::index::embedded) struct MappedTable {
     pub cut: Column<u32>,
     /// The namespaces by number.
     pub namespaces: Vec<String>,
-    /// What ranking knows of the rows.
+    /// Ranking columns of the rows.
     pub rows: Arc<Rows>,
 }
 
-/// A segment of a state that was written down.
+/// A segment of the state.
 pub(in crate::index::embedded) struct Written {
-    /// As Tantivy calls it, and which of its documents were deleted.
+    /// Tantivy's id of the segment.
     pub id: String,
+    /// Number of the operation that last deleted in it.
     pub deleted: Option<u64>,
     /// The row of each of its documents, or [`NO_ROW`].
     pub rows: Arc<Column<u32>>,
 }
 
-/// A row before it has its place.
+/// A row before sorting.
 struct Unplaced {
     segment: u32,
     doc: u32,
@@ -85,7 +92,7 @@ impl MappedTable {
         let mut users = Words::default();
         let count = parts.iter().map(|part| part.reader.num_docs() as usize);
         let count: usize = count.sum();
-        // To grow it would take twice the memory.
+        // Growing it would take twice the memory.
         let mut arena = String::with_capacity(count * NAME_BYTES);
         let mut unplaced = Vec::with_capacity(count);
         for (segment, (part, columns)) in parts.iter().zip(&columns).enumerate() {
@@ -115,7 +122,7 @@ impl MappedTable {
                 });
             }
         }
-        // Bytes are in the order of their texts, and nobody has to prove that they are some.
+        // Bytes sort as their texts do, and need no UTF-8 check.
         let name = |row: &Unplaced| &arena.as_bytes()[row.name[0] as usize..row.name[1] as usize];
         let order = namespaces.sorted_ranks();
         unplaced.sort_unstable_by(|a, b| {
@@ -138,7 +145,7 @@ impl MappedTable {
         })
     }
 
-    /// The columns of these rows, but for the names.
+    /// Returns the columns of these rows, without the names.
     fn placed(
         unplaced: &[Unplaced],
         parts: &[Arc<Part>],
@@ -216,15 +223,17 @@ impl MappedTable {
         flat
     }
 
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.name_ranges.len()
     }
 
+    /// Returns the file name of a row.
     pub fn name(&self, row: u32) -> &str {
         self.names.get(self.name_ranges[row as usize])
     }
 
-    /// The row of the file `name`.
+    /// Returns the row of the file `name`.
     pub fn row(&self, name: &str) -> Option<u32> {
         let by_name = &*self.by_name;
         let at = by_name.binary_search_by(|&row| self.name(row).cmp(name));
@@ -232,8 +241,8 @@ impl MappedTable {
     }
 }
 
-/// What a memory's file states of its life, as the columns hold it: when it was written, when it ends
-/// and when it was changed, then the rest.
+/// Returns the lifecycle fields of a memory's file from their column values; the moments are those of
+/// the memory, its expiry and its last change.
 pub(in crate::index::embedded) fn stated(
     [timestamp, expires, updated]: [i64; 3],
     flags: u8,
@@ -261,7 +270,7 @@ struct Words {
 }
 
 impl Words {
-    /// Takes a segment's dictionary in; returns the number of each of its entries.
+    /// Adds a segment's dictionary, and returns the number of each of its entries.
     fn merge(&mut self, column: &StrColumn) -> Result<Vec<u32>, IndexError> {
         let texts = texts(column)?;
         Ok(texts
@@ -277,8 +286,8 @@ impl Words {
             .collect())
     }
 
-    /// The words by number; those that none of `numbers` stands for are empty. The last document
-    /// of a user may be deleted, and its dictionary still there.
+    /// Returns the words by number; those with none of `numbers` are empty. The last document of a user
+    /// may be deleted while its dictionary entry remains.
     fn of_numbers(self, numbers: impl Iterator<Item = u32>) -> Vec<String> {
         let mut words = vec![String::new(); self.words.len()];
         let mut all = self.words;
@@ -291,8 +300,8 @@ impl Words {
         words
     }
 
-    /// For each number its place in alphabetical order, so that the order of rows does not depend
-    /// on which segment came first.
+    /// Returns the alphabetical rank of each number, so that the order of rows does not depend on the
+    /// order of segments.
     fn sorted_ranks(&self) -> Vec<u32> {
         let mut by_word: Vec<u32> = (0..self.words.len() as u32).collect();
         by_word.sort_unstable_by_key(|&number| &self.words[number as usize]);

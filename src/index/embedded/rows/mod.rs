@@ -1,4 +1,4 @@
-//! The rows of a view: one for each memory, with what the columns of the index say of it.
+//! Rows of a view: one for each memory, with its column values.
 
 pub(in crate::index::embedded) mod documents;
 pub(in crate::index::embedded) mod kept;

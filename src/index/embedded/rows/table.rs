@@ -1,9 +1,8 @@
-//! The rows of a view: those of a committed state as they were written down, and what became of
-//! them since.
+//! The rows of a view: those of a mapped table of a committed state, and the changes since.
 //!
-//! Nothing is copied: a write costs the next search what was written, in a store of any size. Each
-//! row that is looked at is found among the changes first (`TableDelta`), so that who has time writes
-//! the rows down anew (`kept`).
+//! Nothing is copied: a write costs the next search as much as was written, in a store of any size.
+//! Each access to a row goes through the changes (`TableDelta`), so the table file is written again
+//! when there is time (`kept`).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -18,34 +17,34 @@ use crate::index::{IndexError, Indexed, Overlay};
 use crate::lifecycle::Stated;
 use crate::ranking::{Collection, Member, Members, Origin, Piece, TableDelta};
 
-/// Where more than one row in this many changed, all rows are read again.
+/// If more than one row in this many changed, all rows are read again.
 const MUCH: usize = 4;
 
 /// The rows of all live documents of a view.
 pub(in crate::index::embedded) struct Table {
     flat: Arc<MappedTable>,
     splice: Arc<TableDelta>,
-    /// Rows that were written down and are no more, ascending.
+    /// Removed rows of the mapped table, ascending.
     removed: Vec<u32>,
-    /// What came since, in the order of rows.
+    /// Added documents, in the order of rows.
     newcomers: Vec<Arc<DeltaRow>>,
-    /// Their numbers in the order of their names.
+    /// Numbers of the added documents in the order of their names.
     newcomers_by_name: Vec<u32>,
     /// The namespaces by number.
     namespaces: Vec<String>,
-    /// What ranking knows of the rows.
+    /// Ranking columns of the rows.
     pub collection: Collection,
 }
 
-/// Where the documents of a segment are in a table.
+/// Rows of a segment's documents.
 pub(in crate::index::embedded) enum Documents {
-    /// They were written down: their rows there.
+    /// Rows in the mapped table, of a segment that it holds.
     Written(Arc<Column<u32>>),
-    /// They came since: their rows, or [`NO_ROW`].
+    /// Rows in this table, or [`NO_ROW`], of a segment that was added since.
     New(Vec<u32>),
 }
 
-/// The row of each document of a segment.
+/// Lookup of the row of each document of a segment.
 #[derive(Clone, Copy)]
 pub(in crate::index::embedded) struct RowOf<'a> {
     rows: &'a [u32],
@@ -53,7 +52,7 @@ pub(in crate::index::embedded) struct RowOf<'a> {
 }
 
 impl RowOf<'_> {
-    /// `None` if it has none: it was deleted, or something newer is in its place.
+    /// Returns the row of a document; `None` if it was deleted or replaced.
     pub fn get(&self, doc: u32) -> Option<u32> {
         match (self.rows[doc as usize], self.splice) {
             (NO_ROW, _) => None,
@@ -62,13 +61,13 @@ impl RowOf<'_> {
         }
     }
 
-    /// The row of each document, or [`NO_ROW`].
+    /// Returns the row of each document, or [`NO_ROW`].
     pub fn each(self) -> impl Iterator<Item = u32> {
         let docs = 0..self.rows.len() as u32;
         docs.map(move |doc| self.get(doc).unwrap_or(NO_ROW))
     }
 
-    /// Each document that has a row, with it.
+    /// Returns each document that has a row, with the row.
     pub fn all(self) -> impl Iterator<Item = (u32, u32)> {
         let docs = 0..self.rows.len() as u32;
         docs.filter_map(move |doc| Some((doc, self.get(doc)?)))
@@ -76,8 +75,8 @@ impl RowOf<'_> {
 }
 
 impl Table {
-    /// The rows of `parts` from those that were written down of some state; with it, where the
-    /// documents of each are. `None` if so much is another that reading everything is as quick.
+    /// Makes the table of `parts` from the mapped table of some state; with it, the rows of each part's
+    /// documents. `None` if so much differs that reading everything is as quick.
     pub fn of(
         flat: &Arc<MappedTable>,
         parts: &[Arc<Part>],
@@ -92,7 +91,7 @@ impl Table {
                 documents.push(Documents::New(Vec::new()));
                 continue;
             };
-            // Rows of a newer state: what was deleted since has none, and lives in this view.
+            // The table is of a newer state: a document that was deleted since has no row there.
             if written.deleted > part.deleted() {
                 return Ok(None);
             }
@@ -127,7 +126,7 @@ impl Table {
         Ok(Some((table, documents)))
     }
 
-    /// The rows of a state as they were written down, all of them.
+    /// Makes the table of all rows of a mapped table, unchanged.
     pub fn whole(flat: &Arc<MappedTable>) -> (Table, Vec<Documents>) {
         let segments = flat.segments.iter();
         let documents = segments.map(|written| Documents::Written(Arc::clone(&written.rows)));
@@ -135,9 +134,9 @@ impl Table {
         (Table::changed(flat, Vec::new(), Vec::new()), documents)
     }
 
-    /// The rows of this one with those of `overlay`, whose documents are in `layers`, in the place
-    /// of the same names. `parts` and `before` are the segments of this one; returned is where the
-    /// documents of all segments are, the layers' last.
+    /// Makes this table with the documents of `overlay`, which are in `layers`, in place of those of the
+    /// same names. `before` are the segments of this one; returned are the rows of all segments'
+    /// documents, the layers' last.
     pub fn over(
         &self,
         before: &[(&Arc<Part>, &Documents)],
@@ -173,7 +172,7 @@ impl Table {
         Ok((table, documents))
     }
 
-    /// What was written down, without `removed`, ascending, and with `newcomers`.
+    /// Makes the table of the mapped rows without `removed`, ascending, and with `newcomers`.
     fn changed(
         flat: &Arc<MappedTable>,
         removed: Vec<u32>,
@@ -219,7 +218,7 @@ impl Table {
         }
     }
 
-    /// Says for each document of the segments that came since in which row it is.
+    /// Fills in the rows of all documents of added segments.
     fn place_all(&self, parts: &[Arc<Part>], documents: &mut [Documents]) {
         for (part, documents) in parts.iter().zip(documents.iter_mut()) {
             if let Documents::New(rows) = documents {
@@ -233,12 +232,12 @@ impl Table {
         }
     }
 
-    /// What this one was made from.
+    /// Returns the mapped table that this one was made from.
     pub fn flat(&self) -> &Arc<MappedTable> {
         &self.flat
     }
 
-    /// The rows of a segment's documents.
+    /// Returns the lookup of the rows of a segment's documents.
     pub fn row_of<'a>(&'a self, documents: &'a Documents) -> RowOf<'a> {
         let is_changed = !(self.removed.is_empty() && self.newcomers.is_empty());
         match documents {
@@ -250,10 +249,12 @@ impl Table {
         }
     }
 
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.splice.len()
     }
 
+    /// Returns the file name of a row.
     pub fn name(&self, row: u32) -> &str {
         match self.splice.origin(row) {
             Origin::Old(row) => self.flat.name(row),
@@ -261,6 +262,7 @@ impl Table {
         }
     }
 
+    /// Returns the indexed version of a row's file.
     pub fn indexed(&self, row: u32) -> Indexed {
         match self.splice.origin(row) {
             Origin::Old(row) => {
@@ -271,6 +273,7 @@ impl Table {
         }
     }
 
+    /// Returns the flags of a row.
     pub fn flags(&self, row: u32) -> u8 {
         match self.splice.origin(row) {
             Origin::Old(row) => self.flat.flags[row as usize],
@@ -278,7 +281,7 @@ impl Table {
         }
     }
 
-    /// The rows with a flag.
+    /// Returns the rows with a flag.
     pub fn with_flag(&self, flag: u8) -> Vec<u32> {
         let written = (0..).zip(self.flat.flags.iter());
         let written = written.filter(|(_, flags)| **flags & flag != 0);
@@ -291,7 +294,7 @@ impl Table {
         rows
     }
 
-    /// Rows whose memories may end, or were stated to be of a tier that can.
+    /// Returns the rows of memories that may expire, or are stated to be of a tier that can.
     pub fn impermanent(&self) -> impl Iterator<Item = u32> {
         let written = self.flat.impermanent.iter();
         let written = written.filter_map(|row| self.splice.moved(*row));
@@ -299,7 +302,7 @@ impl Table {
         written.chain(places.filter(|row| !self.stated(*row).is_permanent()))
     }
 
-    /// Every name with its version, in the order of the names.
+    /// Returns every name with its version, in the order of the names.
     pub fn files(&self) -> impl Iterator<Item = (&str, Indexed)> {
         let (flat, splice) = (&*self.flat, &*self.splice);
         let (by_name, ranges) = (&*flat.by_name, &*flat.name_ranges);
@@ -321,7 +324,7 @@ impl Table {
         })
     }
 
-    /// What a row's file states of its life.
+    /// Returns the lifecycle fields that a row's file states.
     pub fn stated(&self, row: u32) -> Stated {
         let timestamp = self.collection.timestamp(row);
         match self.splice.origin(row) {
@@ -339,7 +342,7 @@ impl Table {
         }
     }
 
-    /// The row of the file `name`.
+    /// Returns the row of the file `name`.
     pub fn row(&self, name: &str) -> Option<u32> {
         let new = |number: &u32| self.newcomers[*number as usize].name.as_str();
         let at = self
@@ -351,7 +354,7 @@ impl Table {
         }
     }
 
-    /// All rows in the order of their names.
+    /// Returns all rows in the order of their names.
     pub fn by_name(&self) -> Vec<u32> {
         let written = self.flat.by_name.iter();
         let written = written.filter_map(|row| self.splice.moved(*row));
@@ -371,7 +374,7 @@ impl Table {
         rows
     }
 
-    /// The values of all rows in their order, of which those of the flat table are in `written`.
+    /// Returns a column's values in the order of rows; `written` are those of the mapped table.
     pub fn values<'a, T: Plain>(
         &'a self,
         written: &'a [T],
@@ -389,7 +392,7 @@ impl Table {
         })
     }
 
-    /// The rows of the memories in a namespace, those below it left out.
+    /// Returns the rows of the memories in a namespace, without those of namespaces below it.
     pub fn rows_in(&self, namespace: &str) -> Range<u32> {
         let first = |is_before: &dyn Fn(&str) -> bool| {
             let (mut low, mut high) = (0, self.len() as u32);
@@ -406,7 +409,7 @@ impl Table {
         first(&|other| other < namespace)..first(&|other| other <= namespace)
     }
 
-    /// The names of files that are not indexed to their ends.
+    /// Returns the names of files that are larger than the part of them that is indexed.
     pub fn cut(&self) -> impl Iterator<Item = &str> {
         let written = self.flat.cut.iter();
         let written = written.filter_map(|row| self.splice.moved(*row));
@@ -422,7 +425,7 @@ impl Table {
     }
 }
 
-/// Before which of the rows that were written down a document belongs.
+/// Returns the row of the mapped table before which a document belongs.
 fn place_for(flat: &MappedTable, one: &DeltaRow) -> u32 {
     let order = |row: u32| {
         let (namespace, timestamp) = flat.rows.place(row);
@@ -444,7 +447,7 @@ fn indexed(one: &DeltaRow) -> Indexed {
     version(one.values.version, one.values.flags)
 }
 
-/// Words with their numbers: those that are known, and others behind them as they come.
+/// Words with their numbers: known ones, and new ones after them as they come.
 struct Numbered<'a> {
     words: Vec<&'a str>,
     numbers: HashMap<&'a str, u32>,
