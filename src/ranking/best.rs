@@ -1,11 +1,11 @@
-//! The few first of many.
+//! Selection of the first few of many.
 
 use std::cmp::Ordering;
 
-/// The first `count` of `all` by `order`, themselves in no order.
+/// Returns the first `count` of `all` by `order`, unsorted.
 ///
-/// What comes behind them is looked at once, and mostly only compared with the last of them. Of two
-/// that are equal by `order` either may be taken.
+/// Every other element is mostly compared once, with the last of them. Of two that are equal by
+/// `order` either may be taken.
 pub fn first<T>(
     all: impl IntoIterator<Item = T>,
     count: usize,

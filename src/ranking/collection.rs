@@ -1,11 +1,11 @@
-//! What ranking knows of all memories of a store, row by row.
+//! Ranking data of all memories of a store, row by row.
 //!
 //! Rows are in the order (namespace, time, name). Memories of one namespace less than an hour
-//! apart form an *episode*; an episode whose memories have something to do with each other is a
-//! *context*: what stands in one of them helps to find its neighbours.
+//! apart form an *episode*; an episode whose memories are related is a *context*: the words of one of
+//! them help to find its neighbours.
 //!
-//! What was written down once is shared by all views of a store ([`Rows`]); each has what became of
-//! it since, and costs what that is.
+//! All views of a store share the stored rows ([`Rows`]); each view has its own changes since, and
+//! costs as much as those.
 
 use std::io;
 use std::ops::Range;
@@ -17,43 +17,44 @@ use super::table_delta::{Origin, Piece, Spliced, TableDelta};
 use super::text_features::{Sketch, TextFeatures};
 use crate::columns::{Column, ColumnWriter, Plain};
 
-/// Neighbours further apart than this begin a new episode: an hour.
+/// Time between two neighbours from which on they are of different episodes: an hour.
 const EPISODE_GAP_MICROS: i64 = 3_600_000_000;
-/// Episodes larger than this say nothing as a whole.
+/// Maximum number of memories of an episode that is ranked as a whole.
 const MAX_EPISODE: usize = 50;
-/// From this average similarity of neighbours on, an episode is a context.
+/// Mean similarity of neighbours from which on an episode is a context.
 const RELATED: f32 = 0.1;
 /// Maximum number of words of texts that several people write in turn, for these to count as a
 /// conversation.
 const TALK_WORDS: f32 = 100.0;
-/// Neighbours less than a second apart are of one moment: nobody writes two texts in it, but a copy, a
-/// checkout or an import puts hundreds there.
+/// Time between two neighbours below which they are of one moment: nobody writes two texts within a
+/// second, but a copy, a checkout or an import makes hundreds.
 const MOMENT_MICROS: i64 = 1_000_000;
-/// Neighbours of one moment were put there together, not written together: with more than this share
-/// of them, an episode is no context.
+/// Maximum share of neighbours of one moment in a context: they were imported together, not written
+/// together.
 const MAX_OF_ONE_MOMENT: f32 = 0.5;
 
-/// The rows of a store: those that were written down, and what became of them since.
+/// The rows of a store: the stored ones, and the changes since.
 #[derive(Debug, Default)]
 pub struct Collection {
     rows: Arc<Rows>,
     splice: Arc<TableDelta>,
     new: MemberColumns,
-    /// As they are now; those of users without a row are empty.
+    /// Current user fields by number; those without a row are empty.
     user_names: Vec<String>,
-    /// Episodes that were cut anew, in their order. Each takes the next number behind those that
-    /// were written down.
+    /// Episodes that were formed again, in their order, numbered after the stored ones.
     recut: Vec<Episode>,
-    /// How many of those that were written down are no more.
+    /// Number of stored episodes that no longer exist.
     dissolved: usize,
-    /// Rows below this one are of episodes that were written down, and in their places.
+    /// First row that may have moved or be of another episode; those below are as stored.
     same: u32,
+    /// Mean number of terms of a row.
     pub(super) mean_length: f32,
+    /// Mean number of terms of an episode.
     pub(super) mean_episode_length: f32,
 }
 
 impl Collection {
-    /// The collection of these rows, in their order, and what the numbers of users stand for.
+    /// Makes the collection of these rows, in their order; `users` are the user fields by number.
     pub fn of(members: Members, users: Vec<String>) -> Collection {
         let mut rows_of_users = vec![0; users.len()];
         for user in &members.users {
@@ -85,11 +86,11 @@ impl Collection {
         collection
     }
 
-    /// What was written down, with what became of its rows: `removed` are those that `splice` takes
-    /// out, `new` the ones that it puts in. Equal to the collection of all rows in their order.
+    /// Makes the collection of stored rows and changes: `removed` are the rows that `splice` takes out,
+    /// `new` the ones that it puts in. Equal to the collection of all rows in their order.
     ///
-    /// Costs what the changes cost. Names of users that are not known yet are in `more_users`, by
-    /// the numbers behind those that are.
+    /// Takes time in proportion to the changes. `more_users` are the user fields numbered after those of
+    /// `rows`.
     pub fn changed(
         rows: &Arc<Rows>,
         splice: &Arc<TableDelta>,
@@ -122,12 +123,12 @@ impl Collection {
         collection
     }
 
-    /// The rows as they were written down, without what became of them since.
+    /// Returns the stored rows, without the changes since.
     pub fn into_rows(self) -> Arc<Rows> {
         self.rows
     }
 
-    /// Cuts the episodes anew in which or beside which something happened.
+    /// Forms again the episodes in which or beside which rows changed.
     fn recut_episodes(&mut self, removed: &[u32]) {
         let rows = Arc::clone(&self.rows);
         let episode_of = &*rows.episode_of;
@@ -176,7 +177,7 @@ impl Collection {
         self.mean_episode_length = mean(terms, self.episode_count());
     }
 
-    /// Writes it as the next columns of a file; what the numbers of users stand for is not in it.
+    /// Writes it as the next columns of a file, without the user fields.
     ///
     /// # Errors
     ///
@@ -215,52 +216,55 @@ impl Collection {
         }
     }
 
-    /// Terms of each row.
+    /// Returns the number of terms of each row.
     pub(super) fn lengths(&self) -> Spliced<'_, f32> {
         self.column(|rows| &rows.lengths)
     }
 
-    /// The terms of a row, in those of the mean row.
+    /// Returns the number of terms of a row as a multiple of the mean.
     pub fn relative_length(&self, row: u32) -> f32 {
         self.lengths().get(row) / self.mean_length
     }
 
-    /// The number of each row's user.
+    /// Returns the number of each row's user.
     pub(super) fn users(&self) -> Spliced<'_, u32> {
         self.column(|rows| &rows.users)
     }
 
-    /// The number of a row's namespace.
+    /// Returns the number of a row's namespace.
     pub fn namespace(&self, row: u32) -> u32 {
         self.column(|rows| &rows.namespaces).get(row)
     }
 
+    /// Returns the user fields by number; those without a row are empty.
     pub fn user_names(&self) -> &[String] {
         &self.user_names
     }
 
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.splice.len()
     }
 
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.splice.is_empty()
     }
 
-    /// The row before this one in its context, if what was said there belongs to this one's
-    /// meaning: not to that of a long text.
+    /// Returns the row before this one in its context; `None` if there is none, or this one's text is
+    /// long.
     pub fn previous(&self, row: u32) -> Option<u32> {
         let episode = self.episode(self.episodes().of(row));
         let follows = episode.is_context && row > episode.start;
         (follows && !self.traits(row).is_long()).then(|| row - 1)
     }
 
-    /// Microseconds since 1970.
+    /// Returns the moment of a row, in microseconds since 1970.
     pub fn timestamp(&self, row: u32) -> i64 {
         self.column(|rows| &rows.timestamps).get(row)
     }
 
-    /// What is known of a row's text.
+    /// Returns the features of a row's text.
     pub(super) fn traits(&self, row: u32) -> TextFeatures {
         match self.splice.origin(row) {
             Origin::Old(row) => self.rows.columns.traits(row as usize),
@@ -268,13 +272,13 @@ impl Collection {
         }
     }
 
-    /// How many words a row's text has, at most 65,535; without a look at the rest.
+    /// Returns the number of words of a row's text, at most 65,535, without unpacking the other features.
     pub(super) fn words(&self, row: u32) -> f32 {
         let packed = self.column(|rows| &rows.traits).get(row);
         f32::from(TextFeatures::words_of(packed))
     }
 
-    /// The episodes by row. Whoever looks at many takes it once.
+    /// Returns the lookup of episodes, for callers that look up many.
     pub(super) fn episodes(&self) -> Episodes<'_> {
         Episodes {
             collection: self,
@@ -288,18 +292,18 @@ impl Collection {
         self.episodes().get(number)
     }
 
-    /// How many there are.
+    /// Returns the number of episodes.
     pub(super) fn episode_count(&self) -> usize {
         self.rows.episodes.len() - self.dissolved + self.recut.len()
     }
 
-    /// All numbers of episodes are below it.
+    /// Returns a bound above all numbers of episodes.
     pub(super) fn episode_bound(&self) -> usize {
         self.rows.episodes.len() + self.recut.len()
     }
 
-    /// The numbers of all episodes: those that were written down and are still there, then those
-    /// that were cut anew.
+    /// Returns the numbers of all episodes: the stored ones that still exist, then those that were formed
+    /// again.
     fn episode_numbers(&self) -> impl Iterator<Item = u32> {
         let episodes = self.episodes();
         let is_there = move |number: &u32| {
@@ -311,7 +315,7 @@ impl Collection {
         kept.chain(written..self.episode_bound() as u32)
     }
 
-    /// The episodes of `rows`, which begin and end where episodes do.
+    /// Cuts `rows`, which begin and end where episodes do, into episodes.
     fn cut(&self, rows: Range<usize>) -> Vec<Episode> {
         let mut episodes = Vec::new();
         let namespaces = self.column(|rows| &rows.namespaces);
@@ -329,7 +333,7 @@ impl Collection {
         episodes
     }
 
-    /// What these rows are as one episode.
+    /// Makes one episode of these rows.
     fn seen(&self, rows: Range<u32>) -> Episode {
         let size = rows.len();
         let pairs = size.saturating_sub(1).max(1) as f32;
@@ -369,7 +373,7 @@ impl Collection {
 }
 
 impl From<Arc<Rows>> for Collection {
-    /// The rows as they were written down.
+    /// Returns the stored rows, without changes.
     fn from(rows: Arc<Rows>) -> Collection {
         let mut collection = Collection {
             splice: Arc::new(TableDelta::none(rows.len() as u32)),
@@ -384,7 +388,7 @@ impl From<Arc<Rows>> for Collection {
     }
 }
 
-/// Which episode each row is of, and what the episodes are.
+/// Lookup of episodes by row and by number.
 #[derive(Clone, Copy)]
 pub(super) struct Episodes<'a> {
     collection: &'a Collection,
@@ -393,7 +397,7 @@ pub(super) struct Episodes<'a> {
 }
 
 impl Episodes<'_> {
-    /// The number of a row's episode.
+    /// Returns the number of a row's episode.
     pub fn of(&self, row: u32) -> u32 {
         if row < self.collection.same {
             return self.of_old[row as usize];
@@ -418,7 +422,7 @@ impl Episodes<'_> {
         let episode = Episode::unpack(*packed);
         let start = match episode.end <= self.collection.same {
             true => episode.start,
-            // Its rows are together as they were.
+            // Its rows are still together.
             false => self.collection.splice.moved(episode.start).unwrap_or(0),
         };
         Episode {

@@ -1,6 +1,6 @@
-//! Times that lie ahead and are named: `next week`, `friday evening`, `the day after tomorrow`, `end of month`.
+//! Expressions of future times: `next week`, `friday evening`, `the day after tomorrow`, `end of month`.
 //!
-//! English words, in the calendar of who asks. A week begins on Monday; a weekday is the first after today.
+//! English words, in the caller's time zone. A week begins on Monday; a weekday is the first after today.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use regex::{Captures, Regex};
 use super::time_expressions::asked_time;
 use crate::model::in_zone;
 
-/// A day, perhaps with a part of it or a time of the clock.
+/// Pattern of a day, perhaps with a part of the day or a time of the clock.
 static DAY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?ix) ^ (?: on \s+ )? (?:
@@ -28,7 +28,7 @@ static DAY: LazyLock<Regex> = LazyLock::new(|| {
     .expect("it is valid")
 });
 
-/// A week, a month or a year, where it begins or ends.
+/// Pattern of the beginning or end of a day, week, month or year.
 static UNIT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?ix) ^ (?P<end> (?: the \s+ )? end \s+ of \s+ (?: the \s+ | this \s+ )? )?
@@ -37,8 +37,8 @@ static UNIT: LazyLock<Regex> = LazyLock::new(|| {
     .expect("it is valid")
 });
 
-/// The first moment after `now` of the time that `text` names, and nothing else. A date without its year
-/// is the next one. `None` for a text that names no time, or one that is over.
+/// Parses `text` as a future time, and returns its first moment. A date without a year is the next one.
+/// `None` for a text that is no time, or a time that has begun.
 pub fn coming_time<Tz: TimeZone>(text: &str, now: &DateTime<Tz>) -> Option<DateTime<Utc>> {
     let text = text.trim();
     let found = match (DAY.captures(text), UNIT.captures(text)) {
@@ -62,7 +62,7 @@ fn of_day<Tz: TimeZone>(found: &Captures<'_>, now: &DateTime<Tz>) -> Option<Date
         (Some("noon" | "afternoon"), ..) => (12, 0),
         (Some("evening"), ..) => (18, 0),
         (Some(_), ..) => (21, 0),
-        // "tomorrow 5" may mean anything.
+        // "tomorrow 5" is ambiguous.
         (None, Some(_), None) if word("minute").is_none() => return None,
         (None, Some(hour), None) => (hour, number("minute").unwrap_or(0)),
         (None, Some(hour @ 1..=12), Some(half)) => {
@@ -92,7 +92,7 @@ fn of_day<Tz: TimeZone>(found: &Captures<'_>, now: &DateTime<Tz>) -> Option<Date
     begin(&now.timezone(), day, hour, minute)
 }
 
-/// The day on which a `next` unit begins, or the one after the last of a unit.
+/// Returns the first day of a `next` unit, or the day after the last one of a unit.
 fn of_unit(found: &Captures<'_>, today: NaiveDate) -> Option<NaiveDate> {
     let is_end = found.name("end").is_some();
     let is_next = found.name("next").is_some();
@@ -112,7 +112,7 @@ fn of_unit(found: &Captures<'_>, today: NaiveDate) -> Option<NaiveDate> {
     }
 }
 
-/// The next `8 May`, `in March` or `next March`.
+/// Returns the first moment of the next `8 May`, `in March` or `next March`.
 fn of_date<Tz: TimeZone>(text: &str, now: &DateTime<Tz>) -> Option<DateTime<Utc>> {
     let date = match text.get(..5) {
         Some(next) if next.eq_ignore_ascii_case("next ") => &text[5..],

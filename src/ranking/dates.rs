@@ -1,4 +1,4 @@
-//! Calendar terms: a memory carries those of its timestamp, a query those it names.
+//! Calendar terms: those of a memory's timestamp, and those in a query.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use chrono::{Datelike, NaiveDate};
 use regex::Regex;
 
-/// The terms of a memory's date: its year, month, year and month, month and day.
+/// Returns the terms of a date: its year, month, year and month, month and day.
 pub fn date_terms(date: NaiveDate) -> [String; 4] {
     let (year, month, day) = (date.year(), date.month(), date.day());
     [
@@ -52,7 +52,7 @@ static ISO: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\b((?:19|20)[0-9]{2})-([0-9]{1,2})(?:-([0-9]{1,2}))?\b").expect("it is valid")
 });
 
-/// The calendar terms that a query names, without doubles. English month names.
+/// Returns the distinct calendar terms of the dates in a query. English month names.
 pub(super) fn query_terms(query: &str) -> Vec<String> {
     let mut terms: Vec<String> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();
@@ -117,7 +117,7 @@ pub(super) fn query_terms(query: &str) -> Vec<String> {
     terms
 }
 
-/// The month a word names, and whether it can mean nothing else.
+/// Returns the month of a word, and whether the word has no other meaning.
 fn month(word: &str) -> Option<(u32, bool)> {
     let word = word.to_lowercase();
     let at = MONTHS

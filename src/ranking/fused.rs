@@ -1,9 +1,9 @@
-//! The ranking: words in their context, people, times and meaning, each weighed.
+//! The ranking: a weighted sum of scores of words in their context, people, times and meaning.
 //!
 //! `score = words/max + coverage + passage + title + date/max + own·cos + window·cos + people +
-//! priors`; a candidate is what holds a word of the query, stands next to one that does, has a date
-//! that it names, or is among the nearest in meaning. [`Weights`] holds every constant,
-//! `docs/RETRIEVAL.md` what each part is worth.
+//! priors`; a candidate is a memory that holds a word of the query, is next to one that does, has a
+//! date of the query, or is among the nearest by vectors. [`Weights`] holds every constant,
+//! `docs/RETRIEVAL.md` the contribution of each part.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -18,22 +18,22 @@ use super::weights::{Method, Ranking, Weights};
 use crate::model::Memory;
 use crate::words::Analyzer;
 
-/// How near the query is to each memory, by row; NaN where that is not known.
+/// Cosines of the query with each memory, by row; NaN where there is no vector.
 pub struct Cosines {
-    /// To the memory itself, nearly.
+    /// Approximate cosine with the memory itself.
     pub own: Vec<f32>,
-    /// To the memory together with the one before it, nearly.
+    /// Approximate cosine with the memory together with the one before it.
     pub window: Vec<f32>,
-    /// Both of one row, exactly.
+    /// Exact values of both for one row.
     pub exact: Box<dyn Fn(u32) -> [f32; 2]>,
 }
 
-/// Gives the cosines with a text, if there is a model and there are vectors.
+/// Returns the cosines of all rows with a text; `None` without a model or vectors.
 pub type Meaning<'a> = dyn Fn(&str) -> Option<Cosines> + 'a;
 
-/// Number of best candidates that are compared exactly: more than anybody reads.
+/// Number of best candidates whose cosines are computed exactly: more than a page of results.
 const EXACT: usize = 200;
-/// Distance in score between the last hit that words found and the first that only its meaning found.
+/// Difference in score between the last hit that words found and the first that only vectors found.
 const BEHIND: f32 = 0.001;
 /// Number of best candidates whose passages are scored singly, if they are very long.
 const LOOKED_AT: usize = 50;
@@ -41,40 +41,45 @@ const LOOKED_AT: usize = 50;
 /// One memory, scored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scored {
+    /// Number of the row.
     pub row: u32,
+    /// Score of the memory.
     pub score: f32,
 }
 
-/// All that was scored for a query.
+/// Scores of a query.
 pub struct Ranked<'a> {
-    /// In the order of rows. Scores of different queries cannot be compared.
+    /// Scored rows, in the order of rows. Scores of different queries cannot be compared.
     pub scored: Vec<Scored>,
-    /// How many distinct terms the query has beyond [`super::MOST_TERMS`].
+    /// Number of distinct terms of the query beyond [`super::MOST_TERMS`].
     pub unranked: usize,
     scoring: Scoring<'a>,
 }
 
 impl Ranked<'_> {
-    /// What the score of a row is made of. Few are ever asked for.
+    /// Computes the parts of a row's score.
     pub fn parts(&self, row: u32) -> Parts {
         self.scoring.parts(row)
     }
 }
 
-/// The text to rank memories for, and what the caller knows of each row.
+/// Query text of a ranking, and the caller's data of each row.
 pub struct RankingInput<'a> {
+    /// Text of the query.
     pub text: &'a str,
+    /// Method and weights.
     pub ranking: &'a Ranking,
+    /// Cosines with a text.
     pub meaning: &'a Meaning<'a>,
-    /// The text of a row in pieces; none if it cannot be had.
+    /// Text of a row in pieces; none if it cannot be read.
     pub pieces: &'a dyn Fn(u32) -> Vec<String>,
-    /// What the memory of a row is at the moment.
+    /// Ranking signals of a row's memory at the moment of the search.
     pub signals: &'a dyn Fn(u32) -> RankingSignals,
-    /// The memory of a row; `None` if it cannot be had.
+    /// Memory of a row; `None` if it cannot be read.
     pub memory: &'a dyn Fn(u32) -> Option<Memory>,
 }
 
-/// Scores every memory that has something to do with the text of `input` and passes `passes`.
+/// Scores every candidate for the text of `input` for which `passes` is true.
 ///
 /// An empty text finds nothing.
 ///
@@ -153,8 +158,8 @@ pub fn score<'a, P: Postings>(
     })
 }
 
-/// What is embedded of a query: it without the names, unless nothing is left. What has no word has
-/// no meaning.
+/// Returns the text of a query that is embedded: without the names, unless no word is left then;
+/// `None` of a query without a word.
 fn asked<'a>(query: &'a ParsedQuery, text: &'a str) -> Option<&'a str> {
     [query.text.trim(), text]
         .into_iter()
@@ -166,20 +171,20 @@ struct Scoring<'a> {
     weights: Weights,
     query: ParsedQuery,
     words: Words,
-    /// Empty if no title holds a word.
+    /// Title scores by row; empty if no title holds a word.
     titles: Vec<f32>,
-    /// Empty if no date is named.
+    /// Date scores by row; empty if the query has no date.
     dates: Vec<f32>,
     cosines: Option<Cosines>,
-    /// The query's content words.
+    /// Content words of the query.
     content: Vec<String>,
-    /// What was seen in the pieces of very long memories, by row.
+    /// Passage scores of very long memories, by row.
     passages: HashMap<u32, f32>,
-    /// By episode: a named person takes part. Empty if nobody is named.
+    /// Whether a named person takes part, by episode; empty if nobody is named.
     with_named: Vec<bool>,
     best_words: f32,
     best_date: f32,
-    /// What is added to the score of memories that only their meaning found.
+    /// Number added to the score of memories that only vectors found; at most 0.
     behind: f32,
 }
 
@@ -197,7 +202,7 @@ impl Scoring<'_> {
         Ok(())
     }
 
-    /// Makes the nearest in meaning candidates, of those that pass.
+    /// Adds the nearest by vectors to the candidates, of those that pass.
     fn add_nearest(&mut self, passes: &impl Fn(u32) -> bool) {
         let Some(cosines) = &mut self.cosines else {
             return;
@@ -218,7 +223,7 @@ impl Scoring<'_> {
             for row in known {
                 self.words.candidates.put_in(row);
             }
-            // Of what has no vector yet nothing is known: neither good nor bad.
+            // A memory without a vector gets the mean.
             for value in near.iter_mut().filter(|value| value.is_nan()) {
                 *value = mean;
             }
@@ -236,7 +241,7 @@ impl Scoring<'_> {
         (self.best_words, self.best_date) = (best(&self.words.scores), best(&self.dates));
     }
 
-    /// Scores all candidates; those that come first exactly.
+    /// Scores all candidates; the best ones with exact cosines and passages.
     fn all(
         &mut self,
         candidates: Vec<u32>,
@@ -265,8 +270,8 @@ impl Scoring<'_> {
         scored
     }
 
-    /// Has those that only their meaning found follow all others where words are asked for, and leaves
-    /// out what is not near. A question asks for what is meant: there they stand where they rank.
+    /// Ranks hits that only vectors found after all others, and removes those that are not near, if the
+    /// query is a list of words. For a question they keep their scores.
     fn put_behind(&mut self, scored: &mut Vec<Scored>) {
         if self.query.asks || self.cosines.is_none() {
             return;
@@ -280,7 +285,7 @@ impl Scoring<'_> {
         let best = best.fold(f32::NEG_INFINITY, f32::max);
         let others = scored.iter().filter(|hit| !by_meaning(hit));
         let last = others.map(|hit| hit.score).fold(f32::INFINITY, f32::min);
-        // Of no others nothing is behind: the sum is infinite then.
+        // Without hits of one kind the sum is infinite.
         let behind = (last - best - BEHIND).min(0.0);
         if !behind.is_finite() || behind == 0.0 {
             return;
@@ -291,7 +296,7 @@ impl Scoring<'_> {
         }
     }
 
-    /// The better of a row's two cosines.
+    /// Returns the greater of a row's two cosines.
     fn nearness(&self, row: u32) -> f32 {
         let of = |near: &Vec<f32>| near[row as usize];
         let cosines = self.cosines.as_ref();
@@ -327,15 +332,15 @@ impl Scoring<'_> {
         }
     }
 
-    /// Looks how much of the query one piece of each of these very long memories holds. How rare a
-    /// word is follows from these pieces: nearly every long text holds it.
+    /// Computes the passage scores of these very long memories. The idf of a word is taken from their
+    /// pieces, because nearly every long text holds it.
     fn look_at_pieces(
         &mut self,
         rows: &[u32],
         pieces: &dyn Fn(u32) -> Vec<String>,
         analyzer: &mut Analyzer,
     ) {
-        // Of each piece, which of the query's content words it holds.
+        // Numbers of the query's content words that each piece holds.
         let mut looked: Vec<(u32, Vec<Vec<usize>>)> = Vec::new();
         let mut frequencies = vec![0_usize; self.content.len()];
         let content = self.content.iter().zip(0_usize..);
@@ -454,7 +459,7 @@ impl Scoring<'_> {
         parts.tells_time = flag(self.query.asks_when && traits.tells_time);
     }
 
-    /// By words alone.
+    /// Scores by words alone.
     fn by_words(&self, candidates: &[u32]) -> Vec<Scored> {
         let with_words = |row: &&u32| self.words.scores[**row as usize] > 0.0;
         candidates
@@ -467,7 +472,7 @@ impl Scoring<'_> {
             .collect()
     }
 
-    /// By the places that words and meaning give.
+    /// Scores by reciprocal rank fusion of words and cosines.
     fn by_ranks(&self, candidates: &[u32]) -> Vec<Scored> {
         let mut scores = vec![0.0_f32; candidates.len()];
         let own = self.cosines.as_ref().map(|cosines| &cosines.own);
@@ -492,7 +497,7 @@ impl Scoring<'_> {
             .collect()
     }
 
-    /// By words and by what a memory is worth; where meaning is known, by both.
+    /// Scores by words and signals, and by cosines where there are vectors.
     fn by_worth(
         &mut self,
         candidates: &[u32],
@@ -526,7 +531,7 @@ impl Scoring<'_> {
         scored
     }
 
-    /// What holds a word, by its name, its tags, its importance and its last use.
+    /// Scores memories that hold a word by title, tags, importance and last use.
     fn weighted(&self, candidates: &[u32], input: &RankingInput<'_>) -> Vec<Scored> {
         let mut scored = self.by_words(candidates);
         let asked = WeightedQuery::of(input.text);
@@ -547,9 +552,9 @@ impl Scoring<'_> {
     }
 }
 
-/// The places of the `count` best.
+/// Returns the positions of the `count` best.
 fn best(scored: &[Scored], count: usize) -> Vec<usize> {
-    // Among equals the first rows, so that equal stores are looked at alike.
+    // Among equals the first rows, so that equal stores have equal results.
     first(0..scored.len(), count, |&a, &b| {
         scored[b].score.total_cmp(&scored[a].score).then(a.cmp(&b))
     })

@@ -20,20 +20,20 @@ pub struct Keyword {
     ends_with_word: bool,
 }
 
-/// How often a keyword stands in a text.
+/// Counts of a keyword in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {
-    /// Non-overlapping occurrences anywhere.
+    /// Number of non-overlapping occurrences.
     pub anywhere: u32,
-    /// Non-overlapping occurrences between word boundaries.
+    /// Number of non-overlapping occurrences between word boundaries.
     pub as_word: u32,
 }
 
-/// How much an occurrence in a topic counts against one elsewhere.
+/// Weight of an occurrence in a topic; one elsewhere has 1.
 pub const TOPIC_WEIGHT: u32 = 2;
 
 impl Keyword {
-    /// Folds case and takes blanks off the ends; `None` if nothing is left.
+    /// Lower-cases and trims `text`; `None` if nothing is left.
     pub fn new(text: &str) -> Option<Keyword> {
         let text = text.trim().to_lowercase();
         let first = text.chars().next()?;
@@ -45,11 +45,12 @@ impl Keyword {
         })
     }
 
+    /// Returns the keyword, lower case.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether occurrences can span blanks, so that they are not inside one run.
+    /// Returns whether the keyword holds a blank, so that its occurrences span several runs.
     pub fn has_blank(&self) -> bool {
         self.text.chars().any(char::is_whitespace)
     }
@@ -73,7 +74,7 @@ impl Keyword {
         count
     }
 
-    /// Whether `\b` holds at both ends of an occurrence.
+    /// Returns whether `\b` matches at both ends of an occurrence.
     fn is_bounded(&self, text: &str, start: usize, end: usize) -> bool {
         let before = text[..start].chars().next_back().is_some_and(is_word);
         let after = text[end..].chars().next().is_some_and(is_word);
@@ -81,11 +82,11 @@ impl Keyword {
     }
 }
 
-/// Longer needles are looked for by their borders, because to compare each of many places where they
-/// overlap would cost the product of both lengths.
+/// Maximum length of a needle that is compared at each position; for longer ones with many overlapping
+/// matches that would take time in the product of both lengths.
 const LONG_NEEDLE: usize = 64;
 
-/// Calls `occurs` with every place where `needle` begins in `text`, overlapping ones too, in order.
+/// Calls `occurs` with the position of every match of `needle` in `text`, overlapping ones too, in order.
 fn each_overlapping(text: &[u8], needle: &[u8], mut occurs: impl FnMut(usize)) {
     let finder = memchr::memmem::Finder::new(needle);
     let Some(first) = finder.find(text) else {
@@ -104,7 +105,7 @@ fn each_overlapping(text: &[u8], needle: &[u8], mut occurs: impl FnMut(usize)) {
 
 /// As [`each_overlapping`], in time linear in both lengths (Knuth, Morris and Pratt 1977).
 fn each_by_borders(text: &[u8], needle: &[u8], mut occurs: impl FnMut(usize)) {
-    // Of each beginning of the needle, the longest shorter one that it also ends with.
+    // Length of the longest border of each prefix of the needle.
     let mut borders = vec![0_usize; needle.len()];
     let mut length = 0;
     for at in 1..needle.len() {
@@ -126,23 +127,23 @@ fn each_by_borders(text: &[u8], needle: &[u8], mut occurs: impl FnMut(usize)) {
     }
 }
 
-/// Distinct keywords, by number, that are looked for together.
+/// Distinct keywords, by number, that are searched for together.
 pub struct KeywordSet {
     keywords: Vec<Keyword>,
-    /// Each finds some of the keywords: the number of the first, and one pattern a keyword. Empty where
-    /// the keywords are few.
+    /// Automata for consecutive keywords, each with the number of its first; empty where the keywords are
+    /// few.
     automata: Vec<(usize, AhoCorasick)>,
 }
 
-/// Fewer keywords are looked for one by one: to make an automaton costs more.
+/// Maximum number of keywords that are searched for one by one: an automaton costs more to make.
 const FEW: usize = 32;
-/// The bytes of the keywords of one automaton, about: it takes fifty times as much memory.
+/// Maximum number of bytes of the keywords of one automaton, which takes fifty times as much memory.
 const AUTOMATON_BYTES: usize = 1 << 20;
-/// The keywords of one automaton: the time to make one grows with the square of their number.
+/// Maximum number of keywords of one automaton: the time to make it grows with the square of it.
 const AUTOMATON_KEYWORDS: usize = 1_000;
 
 impl KeywordSet {
-    /// The distinct keywords among `texts`, in their order; blank texts are left out.
+    /// Returns the distinct keywords among `texts`, in their order, without blank texts.
     pub fn read(texts: &[String]) -> KeywordSet {
         let mut known: HashSet<String> = HashSet::new();
         let keywords = texts.iter().filter_map(|text| Keyword::new(text));
@@ -150,7 +151,7 @@ impl KeywordSet {
         KeywordSet::of(distinct.collect())
     }
 
-    /// The keywords, numbered in their order.
+    /// Returns the set of `keywords`, numbered in their order.
     pub fn of(keywords: Vec<Keyword>) -> KeywordSet {
         let mut automata = Vec::new();
         let mut first = 0;
@@ -178,29 +179,28 @@ impl KeywordSet {
         KeywordSet { keywords, automata }
     }
 
-    /// The keyword with a number.
+    /// Returns the keyword with a number.
     pub fn get(&self, number: usize) -> &Keyword {
         &self.keywords[number]
     }
 
-    /// The texts of the keywords with these numbers.
+    /// Returns the texts of the keywords with these numbers.
     pub fn texts(&self, numbers: &[usize]) -> Vec<String> {
         let keywords = numbers.iter().map(|&number| self.get(number));
         keywords.map(|keyword| keyword.text.clone()).collect()
     }
 
-    /// The keywords with their numbers.
+    /// Returns the keywords with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &Keyword)> {
         self.keywords.iter().enumerate()
     }
 
-    /// Whether looking for all at once is quicker than for one after the other.
+    /// Returns whether searching for all at once is quicker than for one after the other.
     pub fn are_many(&self) -> bool {
         !self.automata.is_empty()
     }
 
-    /// Calls `each` with the number of every keyword that stands in `text`, and where; maybe with more
-    /// than one place of each.
+    /// Calls `each` with the number and the position of every match in `text`, overlapping ones too.
     pub fn each_in(&self, text: &[u8], mut each: impl FnMut(usize, usize)) {
         for (first, automaton) in &self.automata {
             for found in automaton.find_overlapping_iter(text) {
@@ -214,7 +214,7 @@ impl KeywordSet {
         }
     }
 
-    /// The numbers of the keywords that may stand in one of `texts`, ascending: all, where they are few.
+    /// Returns the numbers of the keywords that `texts` may hold, ascending: all, where they are few.
     pub fn standing_in<'a>(&self, texts: impl Iterator<Item = &'a str>) -> Vec<usize> {
         if self.automata.is_empty() {
             return self.iter().map(|(number, _)| number).collect();
@@ -228,12 +228,12 @@ impl KeywordSet {
     }
 }
 
-/// What `\w` matches.
+/// Returns whether `\w` matches a character, nearly: letters, digits, underscore.
 fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// The score that counts in topics and counts elsewhere add up to.
+/// Returns the score of the counts in topics and elsewhere.
 pub fn score(topics: Count, elsewhere: Count) -> u32 {
     TOPIC_WEIGHT * topics.anywhere + elsewhere.anywhere + topics.as_word + elsewhere.as_word
 }

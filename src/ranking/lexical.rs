@@ -1,7 +1,7 @@
-//! Words, and where they stand.
+//! Lexical scores: BM25 of terms, shared among neighbours in a context.
 //!
 //! `L(m) = Σ_t max(B_t(m), .7·B_t(m−1), .4·B_t(m−2), .4·B_t(m+1), .2·B_t(m+2)) + .3·BM25(episode)`:
-//! a term counts once, where it is strongest, and memories lend theirs to their neighbours.
+//! a term counts once for a memory, at its maximum among the memory and its neighbours.
 
 use std::collections::HashSet;
 
@@ -12,32 +12,33 @@ use super::row_set::RowSet;
 use super::weights::Weights;
 use crate::words::{Analyzer, Part, is_stop_word};
 
-/// Where terms stand, by row of the [`Collection`].
+/// Postings of terms, by row of the [`Collection`].
 pub trait Postings {
+    /// Error of reading the postings.
     type Error;
 
-    /// The rows whose text holds `term`, with how often; each row once, in any order.
+    /// Returns the rows whose text holds `term`, with the term frequency; each row once, in any order.
     ///
     /// # Errors
     ///
     /// Fails if the index cannot be read.
     fn text(&self, term: &str) -> Result<Vec<(u32, u32)>, Self::Error>;
 
-    /// How many rows' texts hold `term`.
+    /// Returns the document frequency of `term`.
     ///
     /// # Errors
     ///
     /// Fails if the index cannot be read.
     fn frequency(&self, term: &str) -> Result<usize, Self::Error>;
 
-    /// The rows whose title holds `term`.
+    /// Returns the rows whose title holds `term`.
     ///
     /// # Errors
     ///
     /// Fails if the index cannot be read.
     fn title(&self, term: &str) -> Result<Vec<u32>, Self::Error>;
 
-    /// The rows whose timestamp has the calendar term `term`.
+    /// Returns the rows whose timestamp has the calendar term `term`.
     ///
     /// # Errors
     ///
@@ -45,40 +46,42 @@ pub trait Postings {
     fn date(&self, term: &str) -> Result<Vec<u32>, Self::Error>;
 }
 
-/// Maximum number of distinct terms of a query that are ranked: those that the fewest memories hold. Each
-/// costs a look at all memories that hold it; a question of a person has 30 at most, a pasted page 300.
+/// Maximum number of distinct terms of a query that are ranked: those that the fewest memories hold. All
+/// postings of each are read; a question of a person has 30 terms at most, a pasted page 300.
 pub const MOST_TERMS: usize = 512;
 
 /// A term of the query.
 pub(super) struct Term {
+    /// The term.
     pub text: String,
     weight: f32,
+    /// Whether it counts as a content word, not as a function word.
     pub is_content: bool,
-    /// The longest memory list of the query lives here once, for all its uses.
+    /// Postings: rows with term frequencies.
     rows: Vec<(u32, u32)>,
 }
 
-/// ln(1 + (n − df + ½)/(df + ½)): Robertson's, kept positive.
+/// Returns the inverse document frequency ln(1 + (n − df + ½)/(df + ½)): Robertson's, kept positive.
 pub fn idf(count: usize, frequency: usize) -> f32 {
     let (n, df) = (count as f32, frequency as f32);
     (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
 }
 
-/// BM25's share of a term that stands `frequency` times in a text of relative `length`.
+/// Returns BM25's factor, without idf, of a term frequency in a text of relative `length`.
 pub fn bm25(weights: &Weights, frequency: f32, length: f32) -> f32 {
     let Weights { k1, b, .. } = *weights;
     frequency * (k1 + 1.0) / (frequency + k1 * (1.0 - b + b * length))
 }
 
-/// The terms of the query that are ranked.
+/// Terms of the query that are ranked.
 pub(super) struct QueryTerms {
-    /// Distinct, in the order of the query, at most [`MOST_TERMS`].
+    /// Distinct terms, in the order of the query, at most [`MOST_TERMS`].
     pub terms: Vec<Term>,
-    /// How many more distinct terms the query has.
+    /// Number of the query's other distinct terms.
     pub unranked: usize,
 }
 
-/// The distinct terms of the query with their weights and postings.
+/// Returns the distinct terms of the query with their weights and postings.
 pub(super) fn query_terms<P: Postings>(
     query: &str,
     without_names: &str,
@@ -89,7 +92,7 @@ pub(super) fn query_terms<P: Postings>(
     let mut read = read_terms(without_names, analyzer, postings)?;
     let says_something = |terms: &[Term]| terms.iter().any(|t| t.is_content && !t.rows.is_empty());
     if !says_something(&read.terms) {
-        // Only names or function words are left: then they are what is asked for.
+        // Only names or function words are left: then they count as content words.
         read = read_terms(query, analyzer, postings)?;
         if !says_something(&read.terms) {
             let terms = read.terms.iter_mut();
@@ -140,7 +143,7 @@ fn read_terms<P: Postings>(
 }
 
 /// Keeps the [`MOST_TERMS`] terms that the fewest rows hold, and of equal ones those that come first in
-/// the query. Terms that no row holds say nothing and are kept last.
+/// the query. Terms that no row holds are the first to be dropped.
 fn keep_rarest<P: Postings>(terms: &mut Vec<Term>, postings: &P) -> Result<(), P::Error> {
     let mut places = Vec::with_capacity(terms.len());
     for (place, term) in terms.iter().enumerate() {
@@ -160,7 +163,7 @@ fn keep_rarest<P: Postings>(terms: &mut Vec<Term>, postings: &P) -> Result<(), P
     Ok(())
 }
 
-/// The parts of those identifiers in `query` that are known as a whole.
+/// Returns the parts of those identifiers in `query` that some row holds as a whole.
 fn known_parts(query: &str, analyzer: &mut Analyzer, terms: &[Term]) -> HashSet<String> {
     let there = terms.iter().filter(|term| !term.rows.is_empty());
     let there: HashSet<&str> = there.map(|term| term.text.as_str()).collect();
@@ -179,24 +182,30 @@ fn known_parts(query: &str, analyzer: &mut Analyzer, terms: &[Term]) -> HashSet<
     parts
 }
 
-/// Scores the words of one query.
+/// Scorer of the words of one query.
 pub(super) struct Scorer<'a> {
+    /// Rows of the store.
     pub collection: &'a Collection,
+    /// Constants of the ranking.
     pub weights: &'a Weights,
+    /// The query.
     pub query: &'a ParsedQuery,
 }
 
-/// What the words say, by row.
+/// Lexical scores by row.
 pub(super) struct Words {
+    /// Score of each row.
     pub scores: Vec<f32>,
-    /// The share of the query's content words, by idf, that stand in the memory itself.
+    /// Share of the query's content words, by idf, that each memory itself holds.
     pub coverage: Vec<f32>,
+    /// Rows that hold a term, or are next to one in a context.
     pub candidates: RowSet,
-    /// The rows that hold a term themselves.
+    /// Rows that hold a term themselves.
     pub holders: RowSet,
 }
 
 impl Scorer<'_> {
+    /// Computes the lexical scores of all rows.
     pub fn words(&self, terms: &[Term]) -> Words {
         let count = self.collection.len();
         let mut words = Words {
@@ -264,7 +273,8 @@ impl Scorer<'_> {
         }
     }
 
-    /// Gives a term's value to its memory and, weakened, to its neighbours in the context `episode`.
+    /// Calls `give` with a term's value for its memory and, reduced, for its neighbours in the context
+    /// `episode`.
     fn offer(&self, row: u32, episode: Episode, own: f32, mut give: impl FnMut(u32, f32)) {
         give(row, own);
         let factor = self.context_factor();
@@ -285,13 +295,13 @@ impl Scorer<'_> {
         }
     }
 
-    /// BM25 of the term over the whole episodes in which it was counted.
+    /// Adds the term's BM25 score of each episode in which it was counted.
     fn score_episodes(&self, term: &Term, scores: &mut EpisodeScores) {
         let episodes = self.collection.episodes();
         let idf = idf(self.collection.episode_count(), scores.counted.len());
         scores.score(|number, frequency| {
             let episode = episodes.get(number);
-            // One memory that is no context of others is ranked by itself alone.
+            // Memories of an episode that is no context are ranked by themselves.
             if !episode.is_ranked {
                 return 0.0;
             }
@@ -300,7 +310,7 @@ impl Scorer<'_> {
         });
     }
 
-    /// The idf of each content word, those that stand nowhere included.
+    /// Returns the idf of each content word, those that no row holds included.
     fn content_idf(&self, terms: &[Term]) -> impl Iterator<Item = f32> {
         let count = self.collection.len();
         terms
@@ -309,7 +319,8 @@ impl Scorer<'_> {
             .map(move |term| idf(count, term.rows.len()))
     }
 
-    /// How well each title answers to the query: 1 if it holds all of it and nothing else.
+    /// Returns the title score by row: 1 for a title that holds all content words and no others; empty if
+    /// no title holds one.
     pub fn titles<P: Postings>(&self, terms: &[Term], postings: &P) -> Result<Vec<f32>, P::Error> {
         let count = self.collection.len();
         let content = || terms.iter().filter(|term| term.is_content);
@@ -343,9 +354,9 @@ impl Scorer<'_> {
     }
 }
 
-/// What the terms say of whole episodes. Only those that hold a term are ever looked at.
+/// Scores of whole episodes; only those that hold a term are visited.
 struct EpisodeScores {
-    /// How often the term at hand stands in each.
+    /// Frequency of the current term in each episode.
     frequencies: Vec<u32>,
     counted: Vec<u32>,
     scores: Vec<f32>,
@@ -370,7 +381,7 @@ impl EpisodeScores {
         *slot += times;
     }
 
-    /// Adds what `score` gives for each episode that was counted, and begins to count anew.
+    /// Adds the result of `score` for each counted episode, and resets the counts.
     fn score(&mut self, score: impl Fn(u32, f32) -> f32) {
         for episode in self.counted.drain(..) {
             let frequency = std::mem::take(&mut self.frequencies[episode as usize]);
@@ -385,7 +396,7 @@ impl EpisodeScores {
         }
     }
 
-    /// The episodes that have a score, each once.
+    /// Returns the episodes that have a score, each once.
     fn scored(self) -> impl Iterator<Item = (u32, f32)> {
         let scores = self.scores;
         let scored = self.scored.into_iter();

@@ -1,8 +1,8 @@
-//! Scores for search hits, as functions of what is known about memories. No state, no files.
+//! Scores of search hits, as functions of memories' data. No state, no files.
 //!
-//! Two rankings: [`keyword`] counts substrings, exactly as the three-tool specification has it;
-//! [`fused`] ranks by words in their context, people, times and meaning. `docs/RETRIEVAL.md` holds
-//! the formulas, what each part is worth, and the figures.
+//! Two rankings: [`keyword`] counts substrings, exactly as the three-tool specification defines it;
+//! [`fused`] ranks by words in their context, people, times and meaning. `docs/RETRIEVAL.md` has the
+//! formulas, the contribution of each part, and the measurements.
 
 mod best;
 mod collection;

@@ -1,4 +1,4 @@
-//! Reads from a query what it says besides its words: whom it names, whether it asks, and when.
+//! Parses a query: the persons and dates in it, and whether it is a question.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -7,14 +7,14 @@ use regex::Regex;
 
 use super::dates;
 
-/// The users of a store by the words they are called by.
+/// Users of a store by the words of their names.
 #[derive(Debug, Default)]
 pub struct Names {
-    /// Lower-case words of a name → the user fields (by number) that the name takes part in.
+    /// Numbers of the user fields that hold a name, by the name's lower-case words.
     users_by_name: HashMap<Vec<String>, Vec<u32>>,
 }
 
-/// Roles, not people.
+/// User fields that are roles, not people.
 const ROLES: [&str; 12] = [
     "user",
     "assistant",
@@ -29,12 +29,12 @@ const ROLES: [&str; 12] = [
     "me",
     "unknown",
 ];
-/// Maximum number of words of a name that is looked for.
+/// Maximum number of words of a name that is searched for.
 const MAX_NAME_WORDS: usize = 4;
 
 impl Names {
-    /// Reads the names out of `user_fields`; one field may hold several people (`Ana+Ben`).
-    /// Roles and the names of `agents` (lower case) are not people.
+    /// Reads the names in `user_fields`; one field may hold several people (`Ana+Ben`). Roles and the names
+    /// of `agents` (lower case) are not people.
     pub fn of(user_fields: &[String], agents: &HashSet<String>) -> Names {
         let mut names = Names::default();
         for (number, field) in user_fields.iter().enumerate() {
@@ -46,7 +46,7 @@ impl Names {
                 if words.is_empty() || ROLES.contains(&lower.as_str()) || agents.contains(&lower) {
                     continue;
                 }
-                // Of a longer name its first word is one, too.
+                // The first word of a longer name is a name, too.
                 if words.len() > 1 {
                     names.add(words[..1].to_vec(), number as u32);
                 }
@@ -56,19 +56,19 @@ impl Names {
         names
     }
 
-    /// Whether the user field `field` holds a name, and not only a role.
+    /// Returns whether the user field `field` holds a name, and not only a role.
     pub fn are_in(field: &str) -> bool {
         let names = Names::of(&[field.to_owned()], &HashSet::new());
         !names.users_by_name.is_empty()
     }
 
-    /// `text` without the names, and without their possessives.
+    /// Returns `text` without the names and their possessive endings.
     pub fn strip(&self, text: &str) -> String {
         self.take_out(text, |_, _| {})
     }
 
-    /// As [`Names::strip`]; calls `each` with every name, in lower-case words, and the user fields
-    /// that it takes part in.
+    /// Does as [`Names::strip`]; calls `each` with every name, in lower-case words, and the numbers of the
+    /// user fields that hold it.
     fn take_out(&self, text: &str, mut each: impl FnMut(&[String], &[u32])) -> String {
         let found: Vec<(usize, &str)> = words(text).collect();
         let lower: Vec<String> = found.iter().map(|(_, word)| word.to_lowercase()).collect();
@@ -115,25 +115,25 @@ fn people(field: &str) -> Vec<String> {
         .collect()
 }
 
-/// Letters and digits in a row, with where they begin.
+/// Returns runs of letters and digits with their byte offsets.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
 }
 
-/// A query with what was read from it.
+/// A parsed query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedQuery {
-    /// The query without the names in it.
+    /// Text of the query without names.
     pub text: String,
-    /// User fields that hold a named person, each with how many of the named ones it holds.
+    /// Numbers of the user fields that hold a named person, each with the number of named persons in it.
     pub users: HashMap<u32, u32>,
-    /// It is a question, or a request in a sentence, and not a list of words.
+    /// Whether it is a question, or a request in a sentence, and not a list of words.
     pub asks: bool,
-    /// It asks for a time.
+    /// Whether it asks for a time.
     pub asks_when: bool,
-    /// Calendar terms it names.
+    /// Calendar terms of the dates in it.
     pub dates: Vec<String>,
 }
 
@@ -144,7 +144,7 @@ static WHEN: LazyLock<Regex> = LazyLock::new(|| {
     .expect("it is valid")
 });
 
-/// How questions and requests begin.
+/// First words of questions and requests.
 const OPENINGS: [&str; 33] = [
     "what",
     "when",
@@ -182,7 +182,7 @@ const OPENINGS: [&str; 33] = [
 ];
 
 impl ParsedQuery {
-    /// The query as nothing but words.
+    /// Returns the query as a text without names and dates.
     pub fn plain(query: &str) -> ParsedQuery {
         ParsedQuery {
             text: query.to_owned(),
@@ -193,6 +193,7 @@ impl ParsedQuery {
         }
     }
 
+    /// Parses `query`; `names` are those of the store.
     pub fn read(query: &str, names: &Names) -> ParsedQuery {
         let mut users: HashMap<u32, u32> = HashMap::new();
         let mut named: HashSet<Vec<String>> = HashSet::new();
@@ -218,7 +219,7 @@ impl ParsedQuery {
     }
 }
 
-/// How many bytes of a possessive ending stand at the start of `rest`.
+/// Returns the length of a possessive ending at the start of `rest`, in bytes.
 fn possessive(rest: &str) -> usize {
     ["'s", "’s", "'", "’"]
         .iter()

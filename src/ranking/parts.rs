@@ -1,23 +1,23 @@
-//! What the score of one memory is made of.
+//! Parts of the score of one memory.
 
 use super::weights::Weights;
 
-/// What a memory was found by: the nearest to its own text that holds.
+/// Reason why a memory was found: the first that applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FoundBy {
-    /// A word of the query stands in its title, user, topics or content.
+    /// Its title, user, topics or content hold a word of the query, or its user is named.
     #[default]
     Words,
-    /// It is of a day, month or year that the query names.
+    /// It is of a day, month or year in the query.
     Date,
-    /// A word of the query stands in what was written just before or after it.
+    /// A memory of its context holds a word of the query.
     Context,
-    /// It is near in meaning, by no word.
+    /// Its vector is near; it holds no word.
     Meaning,
 }
 
 impl FoundBy {
-    /// What is said of a hit that holds no word of the query; `None` of one that does.
+    /// Returns the label of a hit that holds no word of the query; `None` of one that does.
     pub fn mark(self) -> Option<&'static str> {
         match self {
             FoundBy::Words => None,
@@ -28,38 +28,43 @@ impl FoundBy {
     }
 }
 
-/// How much of each part a memory has, before the parts are weighed.
+/// Parts of a memory's score, before they are multiplied by their weights.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Parts {
+    /// Reason why it was found.
     pub found_by: FoundBy,
-    /// Its words and those of its context, of the most that a candidate has.
+    /// Lexical score, as a share of the greatest one of a candidate.
     pub words: f32,
-    /// How far the query's words stand in the memory itself.
+    /// Share of the query's content words in the memory itself, 0 up to `coverage_from`, then to 1.
     pub coverage: f32,
-    /// Of a very long one: the share of the query's words, by idf, that its best piece holds.
+    /// Share of the query's content words, by idf, in the best piece of a very long memory.
     pub passage: f32,
+    /// Share of the query in the title, 0–1.
     pub title: f32,
-    /// Of the most that a candidate has.
+    /// Date score, as a share of the greatest one of a candidate.
     pub date: f32,
-    /// Cosine with the query.
+    /// Cosine of the memory and the query, adjusted for the kind of query and the number of pieces.
     pub own: f32,
-    /// Cosine of the memory together with the one before.
+    /// The same of the memory together with the one before.
     pub window: f32,
     /// 1 if a named person takes part in its context.
     pub participant: f32,
-    /// How many of the named persons wrote it.
+    /// Number of the named persons who wrote it.
     pub author: f32,
+    /// 1 if the query asks, and the memory ends with a question.
     pub asks: f32,
+    /// 1 if the query asks, and the memory before it ends with a question.
     pub answers: f32,
+    /// 1 if the query asks, and the memory names something.
     pub names: f32,
+    /// 1 if the query asks when, and the memory has a time.
     pub tells_time: f32,
-    /// What is taken from memories that only their meaning found, below those that words found; never
-    /// above 0.
+    /// Number at most 0 that ranks memories found by vectors alone below the others.
     pub behind: f32,
 }
 
 impl Parts {
-    /// Each part with its name and what it adds to the score, in the order of the documentation.
+    /// Returns each part's name and its contribution to the score, in the order of the documentation.
     pub fn weighed(&self, weights: &Weights) -> [(&'static str, f32); 14] {
         [
             ("words", self.words),
@@ -79,6 +84,7 @@ impl Parts {
         ]
     }
 
+    /// Returns the score.
     pub fn total(&self, weights: &Weights) -> f32 {
         self.weighed(weights).iter().map(|(_, value)| value).sum()
     }

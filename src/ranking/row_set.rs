@@ -1,16 +1,16 @@
-//! Some of the rows of a store.
+//! Sets of rows.
 
 use std::ops::Range;
 
-/// A set of rows, a bit each.
+/// A set of rows, as a bit set.
 pub struct RowSet {
     words: Vec<u64>,
-    /// How many rows there are, in the set or not.
+    /// Number of rows of the store.
     count: usize,
 }
 
 impl RowSet {
-    /// All of `count` rows.
+    /// Returns the set of all of `count` rows.
     pub fn all(count: usize) -> RowSet {
         RowSet {
             words: vec![u64::MAX; count.div_ceil(64)],
@@ -18,7 +18,7 @@ impl RowSet {
         }
     }
 
-    /// None of `count` rows.
+    /// Returns the empty set of `count` rows.
     pub fn none(count: usize) -> RowSet {
         RowSet {
             words: vec![0; count.div_ceil(64)],
@@ -26,17 +26,17 @@ impl RowSet {
         }
     }
 
-    /// Whether no row is in it.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.iter().next().is_none()
     }
 
-    /// Whether this row of the store is in it.
+    /// Returns whether a row is in the set.
     pub fn contains(&self, row: u32) -> bool {
         self.words[row as usize / 64] >> (row % 64) & 1 == 1
     }
 
-    /// Those that are in it, ascending. What is not costs next to nothing.
+    /// Returns the rows in the set, ascending; 64 absent rows are skipped at once.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         let count = self.count as u32;
         let words = self.words.iter().zip((0_u32..).step_by(64));
@@ -46,12 +46,12 @@ impl RowSet {
             .take_while(move |row| *row < count)
     }
 
-    /// Puts one of the store's rows in.
+    /// Adds a row.
     pub fn put_in(&mut self, row: u32) {
         self.words[row as usize / 64] |= 1 << (row % 64);
     }
 
-    /// Puts these in.
+    /// Adds a range of rows.
     pub fn put_in_all(&mut self, rows: Range<u32>) {
         if rows.is_empty() {
             return;
@@ -72,12 +72,12 @@ impl RowSet {
         }
     }
 
-    /// Takes a row out, if it is in.
+    /// Removes a row, if it is in the set.
     pub fn take_out(&mut self, row: u32) {
         self.words[row as usize / 64] &= !(1 << (row % 64));
     }
 
-    /// Takes out the rows for which `keeps` is false.
+    /// Removes the rows for which `keeps` is false.
     pub fn keep(&mut self, keeps: impl Fn(u32) -> bool) {
         for row in 0..self.count as u32 {
             if self.contains(row) && !keeps(row) {
@@ -86,7 +86,7 @@ impl RowSet {
         }
     }
 
-    /// Takes out the rows that are not in `other`.
+    /// Removes the rows that are not in `other`.
     pub fn keep_those_of(&mut self, other: &RowSet) {
         for (word, other) in self.words.iter_mut().zip(&other.words) {
             *word &= other;
@@ -94,7 +94,7 @@ impl RowSet {
     }
 }
 
-/// The places of the bits that are set, ascending.
+/// Iterator over the positions of set bits, ascending.
 struct Bits(u64);
 
 impl Iterator for Bits {

@@ -1,51 +1,62 @@
-//! The rows of a store as they are written down, a column for each thing that is known of them.
+//! The stored rows of a store, by columns.
 
 use super::episode::{Episode, PackedEpisode};
 use super::text_features::{Sketch, TextFeatures};
 use crate::columns::{Column, Columns};
 
-/// What is known of one row.
+/// Ranking data of one row.
 #[derive(Debug, Clone, Copy)]
 pub struct Member {
+    /// Number of the namespace.
     pub namespace: u32,
+    /// Number of the user.
     pub user: u32,
-    /// Microseconds since 1970.
+    /// Moment of the memory, in microseconds since 1970.
     pub timestamp: i64,
-    /// In terms.
+    /// Number of terms.
     pub length: u32,
+    /// Features of the text.
     pub traits: TextFeatures,
 }
 
-/// The rows of a store as they were written down: in memory, or in a file that is mapped.
+/// The stored rows of a store, in memory or in a mapped file.
 #[derive(Debug, Default)]
 pub struct Rows {
+    /// Columns of the rows.
     pub(super) columns: MemberColumns,
+    /// Number of each row's episode.
     pub(super) episode_of: Column<u32>,
+    /// Episodes by number.
     pub(super) episodes: Column<PackedEpisode>,
-    /// The terms of all rows.
+    /// Number of terms of all rows.
     pub(super) terms: u64,
-    /// The user fields, as written, by number.
+    /// User fields, as written, by number.
     pub(super) users: Vec<String>,
-    /// How many rows each user has.
+    /// Number of rows of each user.
     pub(super) rows_of_users: Vec<u32>,
 }
 
-/// [`Member`]s, a column for each thing that is known of them.
+/// [`Member`]s, a column for each field.
 #[derive(Debug, Default)]
 pub(super) struct MemberColumns {
+    /// Numbers of the namespaces.
     pub(super) namespaces: Column<u32>,
+    /// Numbers of the users.
     pub(super) users: Column<u32>,
+    /// Moments, in microseconds since 1970.
     pub(super) timestamps: Column<i64>,
+    /// Numbers of terms.
     pub(super) lengths: Column<f32>,
     /// [`TextFeatures`] without their sketches, packed.
     pub(super) traits: Column<u32>,
+    /// Sketches of the texts.
     pub(super) sketches: Column<[u16; 16]>,
 }
 
-/// How many columns the rows have in a file.
+/// Number of columns of the rows in a file.
 const FILE_COLUMNS: usize = 10;
 
-/// Rows that are collected one after the other.
+/// Columns that rows are appended to.
 #[derive(Debug, Default)]
 pub struct Members {
     namespaces: Vec<u32>,
@@ -57,7 +68,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// No members yet, with room for `count`.
+    /// Returns empty columns with room for `count` rows.
     pub fn with_capacity(count: usize) -> Members {
         Members {
             namespaces: Vec::with_capacity(count),
@@ -69,6 +80,7 @@ impl Members {
         }
     }
 
+    /// Appends a row.
     pub fn push(&mut self, member: Member) {
         self.namespaces.push(member.namespace);
         self.users.push(member.user);
@@ -102,14 +114,15 @@ impl From<Members> for MemberColumns {
 }
 
 impl MemberColumns {
+    /// Returns the features of a row's text.
     pub fn traits(&self, at: usize) -> TextFeatures {
         TextFeatures::unpack(self.traits[at], Sketch(self.sketches[at]))
     }
 }
 
 impl Rows {
-    /// The rows whose columns begin at the one of number `first`, and the number of the column
-    /// behind them; `None` if they are none of `count` rows. `users` are the names by number.
+    /// Opens the rows whose columns begin at number `first`; returns them and the number of the column
+    /// after them. `None` if there are not `count` rows. `users` are the user fields by number.
     pub fn open(
         file: &Columns,
         first: usize,
@@ -150,27 +163,29 @@ impl Rows {
         Some((rows, first + FILE_COLUMNS))
     }
 
-    /// The user fields by number.
+    /// Returns the user fields by number.
     pub fn users(&self) -> &[String] {
         &self.users
     }
 
-    /// The number of a row's namespace, and its time in microseconds since 1970.
+    /// Returns the number of a row's namespace, and its time in microseconds since 1970.
     pub fn place(&self, row: u32) -> (u32, i64) {
         let at = row as usize;
         (self.columns.namespaces[at], self.columns.timestamps[at])
     }
 
+    /// Returns the number of rows.
     pub(super) fn len(&self) -> usize {
         self.columns.lengths.len()
     }
 
+    /// Returns the episode of a number.
     pub(super) fn episode(&self, number: u32) -> Episode {
         Episode::unpack(self.episodes[number as usize])
     }
 }
 
-/// The names of those users that have a row; the others are empty.
+/// Returns the user fields with those emptied that have no row.
 pub(super) fn present(mut users: Vec<String>, rows_of_users: &[u32]) -> Vec<String> {
     for (name, _) in users
         .iter_mut()
@@ -182,7 +197,7 @@ pub(super) fn present(mut users: Vec<String>, rows_of_users: &[u32]) -> Vec<Stri
     users
 }
 
-/// They are whole numbers: added as shares, the sum would depend on their order.
+/// Adds lengths as whole numbers: a sum of floats would depend on their order.
 pub(super) fn sum(lengths: &[f32]) -> u64 {
     lengths.iter().map(|length| *length as u64).sum()
 }

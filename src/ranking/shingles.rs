@@ -1,4 +1,4 @@
-//! How much two texts have in common, word for word.
+//! Resemblance of two texts by their shingles: runs of three words.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -6,9 +6,9 @@ use std::ops::Range;
 /// Number of consecutive words in a shingle.
 const WORDS: usize = 3;
 
-/// The share of their runs of three words that two texts have in common (Jaccard; Broder 1997):
-/// 1 for texts of the same words, also in other case and punctuation, 0 for texts that share no
-/// run. Texts of fewer words are one run.
+/// Returns the Jaccard resemblance of two texts' runs of three words (Broder 1997): 1 for texts of the
+/// same words, also in other case and punctuation, 0 for texts that share no run. Texts of fewer words
+/// are one run.
 pub fn resemblance(one: &str, other: &str) -> f32 {
     let (one, other) = (shingles(one), shingles(other));
     let common = one.intersection(&other).count();
@@ -37,14 +37,14 @@ const OUTLINED: usize = 64;
 /// Number of bytes of a text that are hashed.
 const OUTLINED_BYTES: usize = 16 * 1024;
 
-/// What is kept of a text to compare it with many others: the smallest hashes of its runs (Broder's
-/// bottom sketch). Costs a fraction of the texts themselves, and tells their resemblance to about a
-/// tenth.
+/// Sketch of a text for comparison with many others: the smallest hashes of its runs (Broder's bottom
+/// sketch). Takes a fraction of the text's memory, and estimates the resemblance to about a tenth.
 #[derive(Debug, Clone, PartialEq, Eq)]
 // Invariant: sorted, free of duplicates, and at most `OUTLINED`.
 pub struct ShingleSet(Box<[u64]>);
 
 impl ShingleSet {
+    /// Makes the sketch of the first 16 KiB of `text`.
     pub fn of(text: &str) -> ShingleSet {
         let end = text.floor_char_boundary(OUTLINED_BYTES);
         let words = hashed_words(&text[..end]);
@@ -53,11 +53,11 @@ impl ShingleSet {
             1..WORDS => vec![hashed_run(&words)],
             _ => words.windows(WORDS).map(hashed_run).collect(),
         };
-        // What many are kept of takes no more than it needs.
+        // Many are kept, so none has spare capacity.
         ShingleSet(smallest(runs).into_boxed_slice())
     }
 
-    /// About the [`resemblance`] of the two texts.
+    /// Estimates the [`resemblance`] of the two texts.
     #[cfg(test)]
     fn resemblance(&self, other: &ShingleSet) -> f32 {
         let (common, all) = self.shared(other, OUTLINED);
@@ -67,7 +67,7 @@ impl ShingleSet {
         }
     }
 
-    /// Whether the two texts have at least about this share of their runs in common.
+    /// Returns whether the estimated resemblance of the two texts is at least `share`.
     pub fn is_like(&self, other: &ShingleSet, share: f32) -> bool {
         // With more runs than this in one text only, the share cannot be reached.
         let most_apart = ((1.0 - share) * OUTLINED as f32).ceil() as usize;
@@ -75,8 +75,8 @@ impl ShingleSet {
         all > 0 && common as f32 / all as f32 >= share
     }
 
-    /// Of the smallest hashes of both together, a sample of what either text holds: how many are
-    /// in both, and how many there are. Counts no further once more than `most_apart` are not.
+    /// Takes the smallest hashes of both together, a sample of the union, and returns the number of those
+    /// in both and the size of the sample. Stops once more than `most_apart` are in one only.
     fn shared(&self, other: &ShingleSet, most_apart: usize) -> (usize, usize) {
         let (one, two) = (&*self.0, &*other.0);
         let (mut at, mut beside) = (0, 0);
@@ -87,7 +87,7 @@ impl ShingleSet {
                 all = OUTLINED.min(all + rest);
                 break;
             };
-            // Which is smaller is a toss of a coin: nothing is to be guessed by the processor.
+            // The smaller one is random: branches would be mispredicted.
             at += usize::from(a <= b);
             beside += usize::from(b <= a);
             common += usize::from(a == b);
@@ -97,10 +97,10 @@ impl ShingleSet {
     }
 }
 
-/// What many outlines hold, all together. It tells at the cost of one comparison that another one is
-/// like none of them.
+/// Bloom filter of many sketches: at the cost of one comparison it excludes that another sketch is like
+/// one of them.
 pub struct ShingleFilter {
-    /// A bit for each slot in which one of the hashes fell.
+    /// Bits of the slots that the hashes fall into.
     slots: Vec<u64>,
 }
 
@@ -109,7 +109,7 @@ pub struct ShingleFilter {
 const SLOTS_FOR_ONE: usize = 8;
 
 impl ShingleFilter {
-    /// An empty filter with room for `outlines` sets.
+    /// Returns an empty filter with room for `outlines` sketches.
     pub fn with_room(outlines: usize) -> ShingleFilter {
         let bits = (outlines * OUTLINED * SLOTS_FOR_ONE).next_power_of_two();
         ShingleFilter {
@@ -117,10 +117,11 @@ impl ShingleFilter {
         }
     }
 
-    /// Whether `outline` may be like one of them ([`ShingleSet::is_like`]); mostly not, if it is not.
+    /// Returns whether `outline` may be like one of them ([`ShingleSet::is_like`]); false positives are
+    /// rare.
     pub fn may_hold_one_like(&self, outline: &ShingleSet, share: f32) -> bool {
-        // What both have is at most what it has together with all of them, and there is at least as
-        // much in both as in it.
+        // The intersection with one of them is at most that with all of them, and the union is at least
+        // as large as `outline`.
         let met = outline.0.iter().filter(|hash| {
             let (word, bit) = self.slot(**hash);
             self.slots[word] & bit != 0
@@ -128,7 +129,7 @@ impl ShingleFilter {
         met.count() as f32 >= share * outline.0.len() as f32
     }
 
-    /// Puts an outline among them.
+    /// Adds a sketch.
     pub fn add(&mut self, outline: &ShingleSet) {
         for hash in &*outline.0 {
             let (word, bit) = self.slot(*hash);
@@ -136,14 +137,14 @@ impl ShingleFilter {
         }
     }
 
-    /// Its word, and its bit therein. The smallest hashes have their highest bits in common.
+    /// Returns the word and bit of a hash, from its low bits: the smallest hashes share their high bits.
     fn slot(&self, hash: u64) -> (usize, u64) {
         let word = (hash >> 6) as usize & (self.slots.len() - 1);
         (word, 1 << (hash & 63))
     }
 }
 
-/// A hash of each word in small letters, in their order.
+/// Returns the hash of each word in lower case, in their order.
 fn hashed_words(text: &str) -> Vec<u64> {
     let mut words = Vec::with_capacity(text.len() / 5 + 1);
     if text.is_ascii() {
@@ -161,10 +162,10 @@ fn hashed_words(text: &str) -> Vec<u64> {
     words
 }
 
-/// Odd, with bits everywhere: the golden ratio's.
+/// Multiplier of the hash: odd, from the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Calls `each` with where every run of letters and digits stands in a text that is ASCII.
+/// Calls `each` with the range of every run of letters and digits in an ASCII text.
 fn each_word(text: &[u8], mut each: impl FnMut(Range<usize>)) {
     let mut start = None;
     let mut is_inside = 0;
@@ -196,10 +197,10 @@ fn each_word(text: &[u8], mut each: impl FnMut(Range<usize>)) {
     }
 }
 
-/// What makes eight letters of ASCII small. In a digit it is set already.
+/// Bits that make eight ASCII letters lower case. Digits have them already.
 const SMALL: u64 = 0x2020_2020_2020_2020;
 
-/// A bit for each of eight bytes of ASCII that is a letter or a digit, the first one's the lowest.
+/// Returns a bit for each of eight ASCII bytes that is a letter or a digit, the first one's the lowest.
 fn letters_and_digits(bytes: u64) -> u64 {
     const EACH: u64 = 0x0101_0101_0101_0101;
     // No sum is carried into the next byte: of the bytes, none has its highest bit set.
@@ -213,7 +214,7 @@ fn letters_and_digits(bytes: u64) -> u64 {
     ((found >> 7) & EACH).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
-/// As [`hashed_word`], of the letters and digits at `word` in a text that is ASCII.
+/// Returns the [`hashed_word`] of the letters and digits at `word` in an ASCII text.
 fn hashed_ascii(text: &[u8], word: Range<usize>) -> u64 {
     let (eights, rest) = text[word.clone()].as_chunks::<8>();
     let mut hash = word.len() as u64;
@@ -221,7 +222,7 @@ fn hashed_ascii(text: &[u8], word: Range<usize>) -> u64 {
         hash = mixed(hash ^ (u64::from_be_bytes(*eight) | SMALL));
     }
     if !rest.is_empty() {
-        // The last of them are the word's, whatever stands before.
+        // The last bytes are the word's; the mask removes those before.
         let end = text[..word.end].last_chunk::<8>();
         let eight = match end {
             Some(end) => u64::from_be_bytes(*end),
@@ -235,7 +236,7 @@ fn hashed_ascii(text: &[u8], word: Range<usize>) -> u64 {
     hash
 }
 
-/// The hash of a word whose letters beyond ASCII are small.
+/// Returns the hash of a word whose letters beyond ASCII are lower case.
 fn hashed_word(word: &[u8]) -> u64 {
     let mut hash = word.len() as u64;
     for part in word.chunks(8) {
@@ -258,17 +259,17 @@ fn mixed(bits: u64) -> u64 {
     (bits ^ (bits >> 32)).wrapping_mul(SPREAD)
 }
 
-/// The smallest of `hashes`, sorted, each once.
+/// Returns the smallest of `hashes`, sorted, each once.
 fn smallest(mut hashes: Vec<u64>) -> Vec<u64> {
     let count = hashes.len() as u64;
     if count > 2 * OUTLINED as u64 {
-        // Hashes fall anywhere alike: below this there are half as many again as are needed, about,
-        // and hardly ever too few. To sort these alone is a fraction of the work.
+        // Hashes are uniform: below this bound there are about half as many again as needed, and
+        // hardly ever too few. Sorting these alone is a fraction of the work.
         let bound = u64::MAX / count * (OUTLINED + OUTLINED / 2) as u64;
         let mut low = vec![0; hashes.len()];
         let mut length = 0;
         for &hash in &hashes {
-            // Which are low is for nobody to guess, so there is no branch.
+            // Without a branch, which would be mispredicted.
             low[length] = hash;
             length += usize::from(hash < bound);
         }

@@ -1,45 +1,46 @@
-//! The rankings of two other memory servers: by words, and by what a memory is worth at the moment.
+//! The rankings of two other memory servers: by words, and by signals such as importance and use.
 //!
-//! For whoever is used to them. `docs/RETRIEVAL.md` has the formulas; what a memory is worth comes
-//! in from outside.
+//! For users of those servers. `docs/RETRIEVAL.md` has the formulas; the caller provides the signals.
 
 use super::lexical::MOST_TERMS;
 use crate::model::{Memory, Tier};
 
-/// What a memory is at the moment of the question, beside its words.
+/// Signals of a memory at the moment of the search, besides its words.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankingSignals {
-    /// 1–10.
+    /// Importance, 1–10.
     pub importance: f32,
-    /// As it is stated, 0–1: uses raise it elsewhere, and have their own part here.
+    /// Stated confidence, 0–1, without the effect of uses, which have their own term here.
     pub confidence: f32,
+    /// Tier; `None` if none is stated.
     pub tier: Option<Tier>,
+    /// Number of uses.
     pub uses: u32,
-    /// Days since its content was changed, or since it was written.
+    /// Number of days since its content was changed, or since it was written.
     pub unchanged: f32,
-    /// Days since its last use; `None` if it was never used.
+    /// Number of days since its last use; `None` if it was never used.
     pub unused: Option<f32>,
 }
 
 /// Maximum number of uses that count.
 const MOST_USES: u32 = 50;
-/// Minimum cosine of what is near in meaning.
+/// Minimum cosine of a memory that counts as near.
 pub(super) const LEAST_COSINE: f32 = 0.3;
-/// Number of words of a short text, about 500 characters, and of a long one, about 5,000. Less of the
-/// score of a long text comes from its meaning, because one vector says less of it.
+/// Number of words of a short text, about 500 characters, and of a long one, about 5,000. The cosine has
+/// a smaller share in the score of a long text, because one vector represents it less well.
 const SHORT_WORDS: f32 = 80.0;
 const LONG_WORDS: f32 = 800.0;
 const SHORT_SHARE: f32 = 0.5;
 const LONG_SHARE: f32 = 0.15;
 
-/// A query as [`RankingSignals::weighted`] reads it, made once for all memories.
+/// A query for [`RankingSignals::weighted`], made once for all memories.
 pub(super) struct WeightedQuery {
     lower: String,
     words: Vec<String>,
 }
 
 impl WeightedQuery {
-    /// Reads a query; of its words the first [`MOST_TERMS`] count.
+    /// Reads a query; only its first [`MOST_TERMS`] words count.
     pub fn of(query: &str) -> WeightedQuery {
         let lower = query.trim().to_lowercase();
         let words = lower
@@ -54,13 +55,14 @@ impl WeightedQuery {
 }
 
 impl RankingSignals {
-    /// What is added to the score of a memory's words: five factors, and with `by_tier` a sixth.
+    /// Returns the sum of the signals that is added to the lexical score: five factors with the words, and
+    /// with `by_tier` a sixth.
     pub(super) fn worth(&self, by_tier: bool) -> f32 {
         let tier = match self.tier {
             _ if !by_tier => 0.0,
             Some(Tier::Short) => 0.0,
             Some(Tier::Mid) => 1.0,
-            // What states no tier lives for ever.
+            // A memory without a tier is permanent.
             Some(Tier::Long) | None => 3.0,
         };
         let uses = self.uses.min(MOST_USES) as f32;
@@ -68,7 +70,7 @@ impl RankingSignals {
         0.5 * self.importance + 0.1 * uses + 2.0 * self.confidence + tier + recency
     }
 
-    /// The weighted score of a memory that holds a word of `query`.
+    /// Returns the weighted score of a memory that holds a word of `query`.
     pub(super) fn weighted(&self, query: &WeightedQuery, memory: &Memory) -> f32 {
         let WeightedQuery { lower, words } = query;
         let key = memory.title.as_deref().unwrap_or_default().trim();
@@ -89,7 +91,7 @@ impl RankingSignals {
     }
 }
 
-/// The share of the score of a text with `words` words that comes from its meaning.
+/// Returns the share of the cosine in the score of a text with `words` words.
 pub(super) fn share_of_meaning(words: f32) -> f32 {
     let long = ((words - SHORT_WORDS) / (LONG_WORDS - SHORT_WORDS)).clamp(0.0, 1.0);
     SHORT_SHARE + (LONG_SHARE - SHORT_SHARE) * long

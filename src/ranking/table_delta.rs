@@ -1,59 +1,59 @@
-//! A list of rows that another one becomes by taking some out and putting some in.
+//! A list of rows as the difference to another list: removed and inserted rows.
 //!
-//! Nothing is copied: what is kept is where each row comes from. A large list with a few changes
-//! costs what the changes cost, and each look at a row a few steps of a search among them.
+//! Nothing is copied: only the origins of rows are stored. The cost is in proportion to the changes, and
+//! each access to a row is a binary search among them.
 
 use std::ops::Range;
 
-/// What becomes of the rows of a list.
+/// Difference of a new list of rows to an old one.
 #[derive(Debug, Default)]
 pub struct TableDelta {
-    /// What the new list is made of, in its order.
+    /// Runs of the new list, in its order.
     runs: Vec<Run>,
-    /// Where each new row is in the new list.
+    /// Row of each inserted row in the new list.
     places: Vec<u32>,
-    /// Rows of the new list.
+    /// Number of rows of the new list.
     after: u32,
-    /// Rows below this one are the same in both lists.
+    /// First row that may differ in both lists.
     same: u32,
 }
 
-/// Rows that lie together in both lists, or new ones that lie together.
+/// Consecutive rows of the old list, or consecutive inserted rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Run {
-    /// The first one in the new list.
+    /// First row of the run in the new list.
     start: u32,
     from: Origin,
-    /// Rows of the old list below this one are before the end of the run.
+    /// End of the run, as a row of the old list.
     old_end: u32,
 }
 
-/// Where a row comes from.
+/// Origin of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// It is this row of the old list.
+    /// Row of the old list.
     Old(u32),
-    /// It is the new row of this number.
+    /// Number of an inserted row.
     New(u32),
 }
 
-/// A part of the new list.
+/// Part of the new list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
-    /// These rows of the old list.
+    /// Rows of the old list.
     Old(Range<u32>),
-    /// The new rows of these numbers.
+    /// Numbers of inserted rows.
     New(Range<u32>),
 }
 
 impl TableDelta {
-    /// The delta of a list of `rows` rows to itself: no change.
+    /// Returns the difference of a list of `rows` rows to itself.
     pub fn none(rows: u32) -> TableDelta {
         TableDelta::new(rows, &[], &[])
     }
 
-    /// Of a list of `before` rows, without those of `removed`, ascending, and with new rows: the
-    /// one of number n before the row `inserted[n]` of the old list, ascending.
+    /// Makes the difference to a list of `before` rows: without the rows `removed`, ascending, and with
+    /// inserted rows, number n before the row `inserted[n]` of the old list, ascending.
     pub fn new(before: u32, removed: &[u32], inserted: &[u32]) -> TableDelta {
         let mut splice = TableDelta {
             ..TableDelta::default()
@@ -118,16 +118,17 @@ impl TableDelta {
         }
     }
 
-    /// How many rows the new list has.
+    /// Returns the number of rows of the new list.
     pub fn len(&self) -> usize {
         self.after as usize
     }
 
+    /// Returns whether the new list is empty.
     pub fn is_empty(&self) -> bool {
         self.after == 0
     }
 
-    /// Where a row of the new list comes from.
+    /// Returns the origin of a row of the new list.
     pub fn origin(&self, row: u32) -> Origin {
         if row < self.same {
             return Origin::Old(row);
@@ -141,7 +142,7 @@ impl TableDelta {
         }
     }
 
-    /// Where a row of the old list is in the new one; `None` if it was taken out.
+    /// Returns the new row of a row of the old list; `None` if it was removed.
     pub fn moved(&self, old: u32) -> Option<u32> {
         if old < self.same {
             return Some(old);
@@ -150,17 +151,17 @@ impl TableDelta {
         let run = self.runs.get(at)?;
         match run.from {
             Origin::Old(first) => Some(run.start + old.checked_sub(first)?),
-            // Behind it comes no row that was kept before the next new one.
+            // No row of the old list is kept between this run and the next one.
             Origin::New(_) => None,
         }
     }
 
-    /// Where each new row is in the new list.
+    /// Returns the row of each inserted row in the new list.
     pub fn places(&self) -> &[u32] {
         &self.places
     }
 
-    /// What the new list is made of, in its order.
+    /// Returns the parts of the new list, in its order.
     pub fn pieces(&self) -> impl Iterator<Item = Piece> {
         let ends = self.runs.iter().skip(1).map(|run| run.start);
         let ends = ends.chain([self.after]);
@@ -180,15 +181,19 @@ impl Run {
     }
 }
 
-/// The values of the rows of a new list: those of the old one, and those of the new rows.
+/// Values of the rows of a new list: those of the old list, and those of inserted rows.
 #[derive(Debug, Clone, Copy)]
 pub struct Spliced<'a, T> {
+    /// Difference of the lists.
     pub splice: &'a TableDelta,
+    /// Values of the old list.
     pub old: &'a [T],
+    /// Values of inserted rows.
     pub new: &'a [T],
 }
 
 impl<'a, T: Copy> Spliced<'a, T> {
+    /// Returns the value of a row of the new list.
     pub fn get(&self, row: u32) -> T {
         match self.splice.origin(row) {
             Origin::Old(row) => self.old[row as usize],
@@ -196,7 +201,7 @@ impl<'a, T: Copy> Spliced<'a, T> {
         }
     }
 
-    /// The values in their order, piece by piece.
+    /// Returns the values in the order of the new list, piece by piece.
     pub fn slices(self) -> impl Iterator<Item = &'a [T]> {
         let part = |range: Range<u32>| range.start as usize..range.end as usize;
         self.splice.pieces().map(move |piece| match piece {

@@ -1,4 +1,4 @@
-//! What is noticed about a memory's text once, when it is indexed, for ranking it later.
+//! Features of a memory's text, computed when it is indexed, for the ranking.
 
 use std::sync::LazyLock;
 
@@ -6,8 +6,8 @@ use regex::Regex;
 
 use crate::words::{Part, is_stop_word};
 
-/// Numbers that stand for a text's words: how many two texts share tells how much they have in
-/// common (bottom-k sketch of hashed terms; Broder 1997). Ascending; `u16::MAX` fills up.
+/// Sketch of a text's words, for the estimate of the similarity of two texts (bottom-k sketch of hashed
+/// terms; Broder 1997). Ascending, padded with `u16::MAX`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sketch(pub [u16; 16]);
 
@@ -15,7 +15,7 @@ pub struct Sketch(pub [u16; 16]);
 pub const SKETCH_PARTS: usize = 4;
 
 impl Sketch {
-    /// The sketch of hashed terms.
+    /// Makes the sketch of hashed terms.
     fn of(mut hashes: Vec<u16>) -> Sketch {
         hashes.sort_unstable();
         hashes.dedup();
@@ -26,6 +26,7 @@ impl Sketch {
         Sketch(sketch)
     }
 
+    /// Returns the stored form.
     pub fn pack(self) -> [u64; SKETCH_PARTS] {
         let mut parts = [0; SKETCH_PARTS];
         for (at, hash) in self.0.into_iter().enumerate() {
@@ -34,6 +35,7 @@ impl Sketch {
         parts
     }
 
+    /// Reads the stored form.
     pub fn unpack(parts: [u64; SKETCH_PARTS]) -> Sketch {
         let mut sketch = [0; 16];
         for (at, slot) in sketch.iter_mut().enumerate() {
@@ -42,7 +44,7 @@ impl Sketch {
         Sketch(sketch)
     }
 
-    /// Estimates the share of their common words in all words of two texts.
+    /// Estimates the Jaccard similarity of the words of two texts.
     pub fn similarity(&self, other: &Sketch) -> f32 {
         let (mut here, mut there, mut seen, mut shared) = (0, 0, 0, 0);
         while seen < self.0.len() && here < self.0.len() && there < other.0.len() {
@@ -63,25 +65,26 @@ impl Sketch {
     }
 }
 
-/// Facts about one memory's text.
+/// Features of one memory's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextFeatures {
-    /// Words of the content, at most 65,535.
+    /// Number of words of the content, at most 65,535.
     pub words: u16,
-    /// Distinct content words of the title, at least 1.
+    /// Number of distinct content words of the title, 1–255.
     pub title_words: u8,
-    /// Ends with a question mark.
+    /// Whether it ends with a question mark.
     pub asks: bool,
-    /// Holds a capitalised word inside a sentence: it names something.
+    /// Whether a short text has a capitalised word inside a sentence: it names something.
     pub names: bool,
-    /// Says when: a weekday, a month, a year, "yesterday".
+    /// Whether a short text has a time: a weekday, a month, a year, "yesterday".
     pub tells_time: bool,
+    /// Sketch of the content's words.
     pub sketch: Sketch,
 }
 
-/// How much of a text is looked at for its traits.
+/// Maximum number of bytes of a text that are searched for names and times.
 const LOOK_BYTES: usize = 16 * 1024;
-/// Longer memories are not judged by what they name and tell; above what ranking asks for.
+/// Maximum number of words of a text that is searched for names and times; more than ranking uses.
 const MAX_JUDGED_WORDS: u16 = 200;
 
 static CAPITAL: LazyLock<Regex> =
@@ -98,7 +101,7 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&pattern).expect("it is valid")
 });
 
-/// Where in a memory a term stands.
+/// Part of a memory that holds a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextPart {
     Title,
@@ -106,7 +109,7 @@ pub enum TextPart {
     Other,
 }
 
-/// Collects traits while a memory's texts are cut into terms.
+/// Builder of features, filled while a memory's texts are cut into terms.
 #[derive(Debug, Default)]
 pub struct TraitsBuilder {
     words: u16,
@@ -115,7 +118,7 @@ pub struct TraitsBuilder {
 }
 
 impl TraitsBuilder {
-    /// Takes the next term in, with the word it comes from.
+    /// Adds the next term, with the word it comes from.
     pub fn term(&mut self, text: TextPart, term: &str, word: &str, part: Part) {
         match text {
             TextPart::Content => {
@@ -136,14 +139,14 @@ impl TraitsBuilder {
         }
     }
 
-    /// The traits of the memory with this content.
+    /// Returns the features of the memory with this content.
     pub fn finish(self, content: &str) -> TextFeatures {
         let text = content.trim_end();
         let mut end = text.len().min(LOOK_BYTES);
         while !text.is_char_boundary(end) {
             end -= 1;
         }
-        // Only short memories are judged by these; a long one has a capital and a date anyway.
+        // Only for short memories: nearly every long one has a capital and a date.
         let judged = if self.words <= MAX_JUDGED_WORDS {
             &text[..end]
         } else {
@@ -160,21 +163,21 @@ impl TraitsBuilder {
     }
 }
 
-/// More distinct words of a title are not counted.
+/// Maximum number of distinct words of a title that are counted.
 const MOST_TITLE_WORDS: usize = 255;
 
-/// Memories with more words are embedded in pieces: few models take more at once.
+/// Maximum number of words of a memory that is embedded in one piece: few models take more.
 pub const LONG_WORDS: u16 = 200;
-/// Number of words of a piece, about.
+/// Approximate number of words of a piece.
 pub const PIECE_WORDS: f32 = 40.0;
 
 impl TextFeatures {
-    /// Whether the memory's meaning is that of its pieces, each by itself.
+    /// Returns whether the memory is embedded in pieces.
     pub fn is_long(&self) -> bool {
         self.words > LONG_WORDS
     }
 
-    /// About how many pieces that are.
+    /// Estimates the number of its pieces.
     pub fn pieces(&self) -> f32 {
         match self.is_long() {
             true => f32::from(self.words) / PIECE_WORDS,
@@ -182,7 +185,7 @@ impl TextFeatures {
         }
     }
 
-    /// Everything but the sketch, as one number.
+    /// Returns everything but the sketch, as one number.
     pub fn pack(&self) -> u32 {
         u32::from(self.words)
             | u32::from(self.title_words) << 16
@@ -191,11 +194,12 @@ impl TextFeatures {
             | u32::from(self.tells_time) << 26
     }
 
-    /// The words of packed traits.
+    /// Returns the number of words in a packed number.
     pub fn words_of(packed: u32) -> u16 {
         packed as u16
     }
 
+    /// Reads a packed number.
     pub fn unpack(packed: u32, sketch: Sketch) -> TextFeatures {
         TextFeatures {
             words: TextFeatures::words_of(packed),
@@ -208,7 +212,7 @@ impl TextFeatures {
     }
 }
 
-/// FNV-1a, folded to 16 bits: the same on every machine, because it is kept in the index.
+/// Returns the FNV-1a hash, folded to 16 bits: it is stored in the index, so it must never change.
 fn hash(term: &str) -> u16 {
     let hash = term.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

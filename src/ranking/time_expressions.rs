@@ -1,7 +1,7 @@
-//! Times that a text asks for: `yesterday`, `last week`, `3 days ago`, `this morning`, `recently`,
-//! `8 May 2026`, `in March`.
+//! Expressions of past times in a query: `yesterday`, `last week`, `3 days ago`, `this morning`,
+//! `recently`, `8 May 2026`, `in March`.
 //!
-//! English words, whole days of the asker's calendar. A week begins on Monday. A day or a month
+//! English words, whole days in the caller's time zone. A week begins on Monday. A day or a month
 //! without its year is the last one that has begun.
 
 use std::ops::Range;
@@ -12,15 +12,16 @@ use regex::{Captures, Regex};
 
 use crate::model::start_of_day;
 
-/// A time that a text asks for.
+/// Time span in a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedTime {
+    /// First moment of it.
     pub since: DateTime<Utc>,
-    /// The first moment after it.
+    /// First moment after it.
     pub until: DateTime<Utc>,
-    /// The days of the calendar that it touches.
+    /// Days of the calendar that it touches.
     pub days: Range<NaiveDate>,
-    /// The text without the words that name the time.
+    /// Text of the query without the words of the time.
     pub rest: String,
 }
 
@@ -78,20 +79,20 @@ const MONTHS: [&str; 12] = [
 /// Number of days that "recently" covers.
 const LATELY: u32 = 7;
 
-/// The time that `text` asks for, if it asks for one, as of `now`. Of several it is all that lies
-/// between the first and the last of them.
+/// Returns the time span in `text`, as of `now`; `None` if there is none. Several are joined: from the
+/// beginning of the first to the end of the last.
 pub fn asked_time<Tz: TimeZone>(text: &str, now: &DateTime<Tz>) -> Option<AskedTime> {
     let mut spans: Vec<(Range<NaiveDate>, Option<DateTime<Utc>>)> = Vec::new();
     let mut rest = String::new();
     let mut copied = 0;
     for found in WORDS.captures_iter(text) {
         let whole = found.get(0).expect("the whole is always there");
-        // `the last week of March` is another one.
+        // `the last week of March` is another time.
         let after = text[whole.end()..].trim_start().as_bytes();
         let is_part = after
             .get(..3)
             .is_some_and(|of| of.eq_ignore_ascii_case(b"of "));
-        // A date in a file's name, a version or a time is no time that is asked for.
+        // A date in a file's name, a version or a clock time is none of these times.
         let is_joined = |character: Option<char>| {
             character.is_some_and(|one| matches!(one, '-' | '_' | '/' | ':' | '.' | '@'))
         };
@@ -99,7 +100,7 @@ pub fn asked_time<Tz: TimeZone>(text: &str, now: &DateTime<Tz>) -> Option<AskedT
         let goes_on = is_joined(behind.chars().next())
             && behind.chars().nth(1).is_some_and(char::is_alphanumeric);
         let is_within = is_joined(text[..whole.start()].chars().next_back()) || goes_on;
-        // "before May 2026" asks for what is not in it.
+        // "before May 2026" excludes the time.
         let before = text[..whole.start()].trim_end().rsplit(' ').next();
         let is_edge = before.is_some_and(|word| {
             ["before", "until", "after", "by"].contains(&word.to_lowercase().as_str())
@@ -116,7 +117,7 @@ pub fn asked_time<Tz: TimeZone>(text: &str, now: &DateTime<Tz>) -> Option<AskedT
     let first = spans.iter().map(|(days, _)| days.start).min()?;
     let end = spans.iter().map(|(days, _)| days.end).max()?;
     let exact = spans.iter().map(|(_, exact)| *exact);
-    // Hours alone begin within a day.
+    // Only spans of hours begin within a day.
     let exact: Option<Vec<DateTime<Utc>>> = exact.collect();
     let midnight = |day| midnight(&now.timezone(), day);
     Some(AskedTime {
@@ -130,7 +131,7 @@ pub fn asked_time<Tz: TimeZone>(text: &str, now: &DateTime<Tz>) -> Option<AskedT
     })
 }
 
-/// The days, and the moment at which they begin where it is no midnight.
+/// Returns the days, and the first moment if it is not midnight.
 fn span<Tz: TimeZone>(
     found: &Captures<'_>,
     now: &DateTime<Tz>,
@@ -197,7 +198,7 @@ fn span<Tz: TimeZone>(
     })
 }
 
-/// The days of a date, if one is named; `Some(None)` for one that is in no calendar.
+/// Returns the days of a date, if there is one; `Some(None)` for an invalid date.
 fn dated(
     word: &impl Fn(&str) -> Option<String>,
     today: NaiveDate,
@@ -252,7 +253,7 @@ fn dated(
     ))
 }
 
-/// The whole unit that lies `count` units before the one of `today`.
+/// Returns the whole unit `count` units before the one of `today`.
 fn whole(unit: Unit, today: NaiveDate, count: u32) -> Option<Range<NaiveDate>> {
     let begin = |date: NaiveDate| match unit {
         Unit::Day => Some(date),
@@ -273,7 +274,7 @@ fn whole(unit: Unit, today: NaiveDate, count: u32) -> Option<Range<NaiveDate>> {
     Some(start..end?)
 }
 
-/// The day `count` units before `date`.
+/// Returns the day `count` units before `date`.
 fn earlier(unit: Unit, date: NaiveDate, count: u32) -> Option<NaiveDate> {
     match unit {
         Unit::Day => date.checked_sub_days(Days::new(count.into())),
@@ -283,7 +284,7 @@ fn earlier(unit: Unit, date: NaiveDate, count: u32) -> Option<NaiveDate> {
     }
 }
 
-/// The number that `word` is: digits, `a`, or `one` to `twelve`.
+/// Parses a number: digits, `a`, or `one` to `twelve`.
 pub fn number(word: &str) -> Option<u32> {
     match word {
         "a" | "an" => Some(1),
@@ -295,11 +296,11 @@ pub fn number(word: &str) -> Option<u32> {
     }
 }
 
-/// The first moment of a day.
+/// Returns the first moment of a day.
 fn midnight<Tz: TimeZone>(zone: &Tz, day: NaiveDate) -> DateTime<Utc> {
     match start_of_day(zone, day) {
         Some(moment) => moment.to_utc(),
-        // A year that no memory is of.
+        // A year outside the supported range.
         None => day.and_time(chrono::NaiveTime::MIN).and_utc(),
     }
 }

@@ -1,13 +1,15 @@
-//! Every constant of the ranking, in one table.
+//! All constants of the ranking, in one table.
 
-/// How memories are ranked for a text.
+/// Ranking of memories for a text.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Ranking {
+    /// Formula.
     pub method: Method,
+    /// Constants of the formula.
     pub weights: Weights,
 }
 
-/// The formula.
+/// Formula of a ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Method {
     /// Words in their context, people, times, and meaning where there is a model.
@@ -20,18 +22,19 @@ pub enum Method {
     ReciprocalRank,
     /// Plain BM25 over all words of the query.
     Bm25,
-    /// Plain BM25, and what the memory is worth: importance, uses, confidence, tier, recency; with
-    /// the cosine where there is a model.
+    /// Plain BM25 plus importance, uses, confidence, tier and recency; with the cosine where there is a
+    /// model.
     SixFactor,
     /// The same without meaning.
     SixFactorWords,
-    /// The same without the tier, too.
+    /// The last without the tier.
     FiveFactor,
-    /// What holds a word of the query by name, tags, importance and last use.
+    /// Title, tags, importance and last use of memories that hold a word of the query.
     Weighted,
 }
 
 impl Method {
+    /// All methods with their names.
     pub const ALL: [(&'static str, Method); 8] = [
         ("fused", Method::Fused),
         ("words", Method::Words),
@@ -43,13 +46,14 @@ impl Method {
         ("weighted", Method::Weighted),
     ];
 
-    /// The method called `name`.
+    /// Returns the method called `name`.
     pub fn named(name: &str) -> Option<Method> {
         Method::ALL
             .into_iter()
             .find_map(|(known, method)| (known == name).then_some(method))
     }
 
+    /// Returns the name of the method.
     pub fn name(self) -> &'static str {
         Method::ALL
             .into_iter()
@@ -57,12 +61,12 @@ impl Method {
             .expect("all of them have a name")
     }
 
-    /// Whether words count as they stand, without their context, people and times.
+    /// Returns whether the query is only words, without context, people and times.
     pub(super) fn is_plain(self) -> bool {
         !matches!(self, Method::Fused | Method::Words)
     }
 
-    /// Whether it asks for vectors.
+    /// Returns whether it uses vectors.
     pub fn uses_meaning(self) -> bool {
         matches!(
             self,
@@ -107,69 +111,69 @@ macro_rules! weights {
 }
 
 weights! {
-    /// BM25: how soon repetition stops to count.
+    /// BM25's k1: saturation of the term frequency.
     k1 = 1.0,
-    /// BM25: how much length counts.
+    /// BM25's b: normalization by length.
     b = 0.6,
-    /// What a function word is worth.
+    /// Weight of a function word.
     stop_word = 0.2,
-    /// A part of an identifier whose whole is known.
+    /// Weight of a part of an identifier that some memory holds as a whole.
     identifier_part = 0.5,
-    /// What a term is worth to the memory after it.
+    /// Weight of a term for the memory after its own.
     before_1 = 0.7,
-    /// To the second memory after it.
+    /// Weight of a term for the second memory after its own.
     before_2 = 0.4,
-    /// To the memory before it.
+    /// Weight of a term for the memory before its own.
     after_1 = 0.4,
-    /// To the second memory before it.
+    /// Weight of a term for the second memory before its own.
     after_2 = 0.2,
-    /// BM25 of the whole episode.
+    /// Weight of the BM25 score of the whole episode.
     episode = 0.3,
     /// Factor on neighbours and episode if the query is a list of words.
     keyword_context = 0.5,
     /// Factor on meaning if the query is a list of words.
     keyword_meaning = 0.4,
-    /// What is taken off the cosine of a long memory for each doubling of its pieces: the best of
+    /// Number subtracted from the cosine of a long memory for each doubling of its pieces: the best of
     /// many is near by chance.
     pieces = 0.015,
-    /// The date is one that the query names.
+    /// Weight of a date of the query.
     date = 1.3,
-    /// A named person takes part in the episode.
+    /// Weight of a named person in the context.
     participant = 1.0,
-    /// A named person wrote the memory.
+    /// Weight of a named author.
     author = 0.2,
-    /// The title is the query.
+    /// Weight of a title that is the query.
     title = 1.0,
-    /// The memory holds all words of the query.
+    /// Weight of a memory that holds all words of the query.
     coverage = 0.2,
-    /// From which share of the query's words on that counts.
+    /// Minimum share of the query's words for `coverage`.
     coverage_from = 0.8,
-    /// Of a very long memory, one piece holds the query's words.
+    /// Weight of a piece of a very long memory that holds the query's words.
     passage = 0.4,
-    /// Memories of more words than this are very long.
+    /// Number of words above which a memory is very long.
     passage_words = 400.0,
-    /// The memory's own meaning.
+    /// Weight of the cosine of the memory itself.
     own = 0.7,
-    /// Its meaning together with what was said before.
+    /// Weight of the cosine of the memory together with the one before.
     window = 0.9,
-    /// For questions only: the memory asks, itself.
+    /// Weight of a memory that asks, for questions only.
     asks = -0.2,
-    /// For questions only: the memory follows one that asks.
+    /// Weight of a memory after one that asks, for questions only.
     answers = 0.1,
-    /// For questions only: the memory names something.
+    /// Weight of a memory that names something, for questions only.
     names = 0.1,
-    /// The query asks when, and the memory says when.
+    /// Weight of a memory with a time, for questions that ask when.
     tells_time = 0.3,
-    /// Memories with more words than this get none of the last four, and are long.
+    /// Maximum number of words of a memory for the last four.
     prior_words = 100.0,
     /// The k of reciprocal rank fusion.
     rrf_k = 60.0,
-    /// How many of the nearest by each vector are candidates.
+    /// Number of the nearest by each vector that are candidates.
     nearest = 200.0,
 }
 
 impl Weights {
-    /// Plain BM25 over all words, as it is mostly done.
+    /// Returns the weights of plain BM25 over all words, with the usual constants.
     pub fn plain(&self) -> Weights {
         Weights {
             k1: 1.2,
