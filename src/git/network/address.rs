@@ -1,11 +1,11 @@
-//! The address of a remote, parsed once and never wrong inside.
+//! The address of a remote, validated when it is parsed.
 //!
 //! An address comes from a person, a settings file or an environment variable, and ends up in the
 //! argument vector of a program. [`Address`] therefore accepts a short list of forms and refuses
 //! the rest: nothing that git could take for an option, for the name of a helper program or for
 //! another protocol; nothing that a terminal could take for a command; no secret. Neither an
-//! address nor an [`AddressError`] holds a text that must not be shown. Whether the remote exists
-//! is the business of `network`.
+//! address nor an [`AddressError`] holds a text that must not be shown. Whether the remote exists is
+//! not checked here.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -13,14 +13,14 @@ use std::path::Path;
 
 use percent_encoding::percent_decode_str;
 
-/// Longer than any forge's longest path, shorter than what fills a log.
+/// Maximum length of an address: longer than any path of a forge.
 const MAX_BYTES: usize = 2048;
 
 /// The protocol of a remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     Https,
-    /// To this machine only: passwords travel in the clear.
+    /// For this machine only: passwords are sent in plain text.
     Http,
     Ssh,
     /// A folder of this machine.
@@ -35,13 +35,13 @@ pub struct Address {
     /// In small letters; an IPv6 address without its brackets. Empty for a local path.
     host: String,
     port: Option<u16>,
-    /// As the server is to understand it, without percent signs where git takes them out.
+    /// Path for the server, percent-decoded where git decodes it.
     path: String,
-    /// The whole of it, as git is given it.
+    /// The whole address, as it is passed to git.
     text: String,
 }
 
-/// Why a text is no address that memdir uses. Never holds any of the text.
+/// Reason why a text is no address that memdir uses. Never holds a part of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     #[error("the address is empty")]
@@ -83,7 +83,7 @@ pub enum AddressError {
 }
 
 impl AddressError {
-    /// A hint for the user, as a sentence.
+    /// Returns a hint for the user, as a sentence.
     pub fn hint(self) -> &'static str {
         match self {
             AddressError::Credentials => {
@@ -118,7 +118,7 @@ impl Address {
         parse(text, allow_local, None)
     }
 
-    /// The same, for an address that may be a path relative to `folder`.
+    /// Parses an address that may be a path relative to `folder`.
     ///
     /// # Errors
     ///
@@ -127,47 +127,47 @@ impl Address {
         parse(text, allow_local, Some(folder))
     }
 
-    /// How the remote is reached.
+    /// Returns the protocol.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// The host in small letters, an IPv6 address without brackets. `None` for a local path.
+    /// Returns the host in small letters, an IPv6 address without brackets. `None` for a local path.
     pub fn host(&self) -> Option<&str> {
         (self.scheme != Scheme::Local).then_some(self.host.as_str())
     }
 
-    /// The port, where one is given.
+    /// Returns the port, if there is one.
     pub fn port(&self) -> Option<u16> {
         self.port
     }
 
-    /// The user of an ssh address, where one is given.
+    /// Returns the user of an ssh address, if there is one.
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }
 
-    /// The path as the server is to understand it.
+    /// Returns the path for the server.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Whether the remote is a folder of this machine.
+    /// Returns whether the remote is a folder of this machine.
     pub fn is_local(&self) -> bool {
         self.scheme == Scheme::Local
     }
 
-    /// Whether the remote is reached by https, or by http on this machine.
+    /// Returns whether the protocol is https or http.
     pub fn is_http(&self) -> bool {
         matches!(self.scheme, Scheme::Https | Scheme::Http)
     }
 
-    /// What git is given. Never begins with a dash and has no blank but in a local path.
+    /// Returns the address for git. It never begins with a dash, and only a local path has blanks.
     pub fn for_git(&self) -> &str {
         &self.text
     }
 
-    /// Scheme, host and port of an address by https or http: `https://git.example`.
+    /// Returns scheme, host and port of an https or http address: `https://git.example`.
     pub fn origin(&self) -> Option<String> {
         let scheme = match self.scheme {
             Scheme::Https => "https",
@@ -241,7 +241,7 @@ fn parse_url(scheme: &str, rest: &str, allow_local: bool) -> Result<Address, Add
         Some((user, place)) => (Some(user), place),
         None => (None, authority),
     };
-    // A password with a slash in it: what follows looks like a port and a path.
+    // A password with a slash in it: the text looks like a port and a path.
     let is_cut_password = port_of(place).is_err() && path.contains('@');
     if is_cut_password || user.is_some_and(|user| kind != Scheme::Ssh || user.contains(':')) {
         return Err(AddressError::Credentials);
@@ -288,7 +288,7 @@ fn parse_url(scheme: &str, rest: &str, allow_local: bool) -> Result<Address, Add
     })
 }
 
-/// `user@host:path`, from what stands before and after the colon.
+/// Parses `user@host:path`, from the texts before and after the colon.
 fn parse_scp(before: &str, path: &str) -> Result<Address, AddressError> {
     let Some((user, host)) = before.rsplit_once('@') else {
         // `user:password@host:path`, or a web address whose slashes were lost.
@@ -323,7 +323,7 @@ fn parse_scp(before: &str, path: &str) -> Result<Address, AddressError> {
     })
 }
 
-/// What follows `file://`.
+/// Parses the text after `file://`.
 fn parse_file(rest: &str, allow_local: bool) -> Result<Address, AddressError> {
     if !allow_local {
         return Err(AddressError::Local);
@@ -347,7 +347,7 @@ fn parse_local(
     if !allow_local {
         return Err(AddressError::Local);
     }
-    // A shell would have put the home folder in its place.
+    // A shell would have replaced it with the home folder.
     if text.starts_with('~') {
         return Err(AddressError::Relative);
     }
@@ -362,7 +362,7 @@ fn parse_local(
         return Err(AddressError::Relative);
     }
     let path = path.to_str().ok_or(AddressError::Path)?;
-    // The folder is not from the text, and has to be as harmless.
+    // `folder` was not checked with the text.
     if path.chars().any(is_unseen) {
         return Err(AddressError::Path);
     }
@@ -376,7 +376,7 @@ fn parse_local(
     })
 }
 
-/// Characters that do not show, or turn round what does.
+/// Returns whether a character is invisible, or changes the direction of the text.
 fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -397,7 +397,7 @@ fn is_scheme_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.' | '_')
 }
 
-/// The colon between host and path, as git finds it: before the first slash, outside of brackets.
+/// Finds the colon between host and path as git does: before the first slash, outside of brackets.
 fn colon_of_scp(text: &str) -> Option<usize> {
     let brackets = text
         .find("]:")
@@ -408,7 +408,7 @@ fn colon_of_scp(text: &str) -> Option<usize> {
     (colon < slash).then_some(colon)
 }
 
-/// Whether a text begins with a drive letter of Windows, and is therefore a path there.
+/// Returns whether a text begins with a drive letter of Windows, and is therefore a path there.
 fn is_drive(text: &str, colon: usize) -> bool {
     cfg!(windows) && colon == 1 && text.starts_with(|c: char| c.is_ascii_alphabetic())
 }
@@ -477,8 +477,8 @@ fn is_this_machine(host: &str) -> bool {
         || host == Ipv6Addr::LOCALHOST.to_string()
 }
 
-/// What a remote's path may consist of. Whatever a shell would read as its own is left out, although
-/// no shell on this side sees it: ssh servers start one.
+/// Checks the characters of a remote's path. Those with a meaning for a shell are refused: ssh servers
+/// start one.
 fn checked_path(path: &str) -> Result<(), AddressError> {
     let is_fine = |c: char| {
         c.is_alphanumeric()
@@ -491,7 +491,7 @@ fn checked_path(path: &str) -> Result<(), AddressError> {
     }
 }
 
-/// Takes out percent signs as git does, so that what they stand for can be looked at.
+/// Percent-decodes a path as git does, and checks the decoded characters.
 fn decoded(path: &str) -> Result<String, AddressError> {
     let is_byte = |after: &str| {
         let digits = after.as_bytes().get(..2);
@@ -506,7 +506,7 @@ fn decoded(path: &str) -> Result<String, AddressError> {
     is_harmless.then_some(text).ok_or(AddressError::Path)
 }
 
-/// `host[:port]`, with brackets around an IPv6 address.
+/// Returns `host[:port]`, with brackets around an IPv6 address.
 fn place_of(host: &str, port: Option<u16>) -> String {
     let host = if host.contains(':') {
         format!("[{host}]")

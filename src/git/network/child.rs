@@ -1,9 +1,8 @@
-//! A child process that ends within its limits, with everything it started.
+//! A child process that is ended at its limits, with all its children.
 //!
-//! Promises: nobody is asked anything, because standard input is empty and the child leads a
-//! process group of its own; what it says is read in bounded memory; when it has been silent or
-//! has run for too long, or the caller wants to stop, the whole group is ended and nothing of it
-//! stays, not even a zombie. What the child says means is left to others.
+//! Guarantees: the child cannot prompt, because standard input is empty and it leads a process group of
+//! its own; its output is read in bounded memory; after too long a silence or run time, or when the
+//! caller stops it, the whole group is killed and reaped. The output is not interpreted here.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -16,31 +15,31 @@ use std::{io, process, thread};
 #[cfg(unix)]
 use rustix::process::Pid;
 
-/// Groups are ended one by one there.
+/// Process groups are not tracked on this system.
 #[cfg(not(unix))]
 type Pid = std::convert::Infallible;
 
-/// Interval at which `stop` is asked.
+/// Interval at which `stop` is called.
 pub(in crate::git) const TICK: Duration = Duration::from_millis(50);
 
-/// Time that a child gets to clean up after itself: git removes its temporary files.
+/// Time between TERM and KILL: git removes its temporary files.
 const GRACE: Duration = Duration::from_millis(400);
 
-/// For a pipe that a background process holds open after the child has ended.
+/// Maximum wait for a pipe that a background process holds open after the child has ended.
 const AFTERWARDS: Duration = Duration::from_millis(200);
 
-/// The answer of a remote with some 80,000 branches.
+/// Maximum number of bytes of standard output: a list of some 80,000 branches.
 const MAX_OUTPUT: usize = 8 << 20;
 
-/// Kept of the beginning and of the end of what is said on standard error.
+/// Number of bytes kept of the beginning and of the end of standard error.
 const KEPT: usize = 16 << 10;
 
 /// Limits for a remote: time to wait, and bytes to receive.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Without any sign of progress.
+    /// Maximum time without progress.
     pub silence: Duration,
-    /// For the whole operation.
+    /// Maximum time of the whole operation.
     pub total: Duration,
     /// Maximum number of bytes received.
     pub largest: u64,
@@ -49,7 +48,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            // Longer than a busy forge thinks about a pack, shorter than people wait to look.
+            // Longer than a busy forge needs to prepare a pack.
             silence: Duration::from_secs(120),
             total: Duration::from_secs(60 * 60),
             largest: 1 << 30,
@@ -57,7 +56,7 @@ impl Default for Limits {
     }
 }
 
-/// Why an operation was ended before it was done.
+/// Reason why an operation was ended before it was done.
 #[derive(Debug)]
 pub(in crate::git) enum Cut {
     Start(io::Error),
@@ -70,26 +69,29 @@ pub(in crate::git) enum Cut {
 /// The exit of a child process, with its output.
 #[derive(Debug)]
 pub(in crate::git) struct Ended {
+    /// Exit status.
     pub(in crate::git) status: ExitStatus,
+    /// Standard output.
     pub(in crate::git) stdout: String,
+    /// Beginning and end of standard error.
     pub(in crate::git) stderr: String,
 }
 
-/// The leaders of all groups that run.
+/// Leaders of all running groups.
 static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
 fn running() -> MutexGuard<'static, Vec<Pid>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends all programs that this process has started for the network, with their children, before it
-/// ends itself: they would wait for a silent remote for minutes.
+/// Kills all programs that this process has started for the network, with their children. To be called
+/// at exit: they would wait for a silent remote for minutes.
 pub fn end_children() {
     #[cfg(unix)]
     end_groups(&running(), GRACE);
 }
 
-/// Ends groups whose leaders are not reaped, those first asked kindly that can be.
+/// Kills groups whose leaders are not reaped: sends TERM, and KILL after `grace`.
 #[cfg(unix)]
 fn end_groups(leaders: &[Pid], grace: Duration) {
     use rustix::process::Signal;
@@ -100,7 +102,7 @@ fn end_groups(leaders: &[Pid], grace: Duration) {
     };
     signal(Signal::TERM);
     let begun = Instant::now();
-    // No one event tells when several have ended.
+    // There is no single event for the end of several.
     while !leaders.iter().all(|pid| has_ended(*pid)) && begun.elapsed() < grace {
         thread::sleep(Duration::from_millis(5));
     }
@@ -108,7 +110,7 @@ fn end_groups(leaders: &[Pid], grace: Duration) {
     signal(Signal::KILL);
 }
 
-/// Whether the leader of a group has ended, without reaping it.
+/// Returns whether the leader of a group has ended, without reaping it.
 #[cfg(unix)]
 fn has_ended(pid: Pid) -> bool {
     use rustix::process::{WaitId, WaitIdOptions};
@@ -116,7 +118,7 @@ fn has_ended(pid: Pid) -> bool {
     !matches!(rustix::process::waitid(WaitId::Pid(pid), options), Ok(None))
 }
 
-/// A child and whatever it starts. Ends with the value.
+/// A child process and its children, killed when the value is dropped.
 #[derive(Debug)]
 pub(in crate::git) struct Group {
     child: process::Child,
@@ -147,12 +149,12 @@ impl Group {
         Ok(group)
     }
 
-    /// The child's ends of the pipes.
+    /// Returns the child, for its pipes.
     pub(in crate::git) fn pipes(&mut self) -> &mut process::Child {
         &mut self.child
     }
 
-    /// Keeps the child and its children from writing a file larger than this. Linux only.
+    /// Limits the size of files that the child and its children write. Linux only.
     pub(in crate::git) fn limit_files(&self, largest: u64) {
         #[cfg(target_os = "linux")]
         {
@@ -167,7 +169,7 @@ impl Group {
         let _ = largest;
     }
 
-    /// The exit of the child; `None` while it runs.
+    /// Returns the exit status of the child; `None` while it runs.
     pub(in crate::git) fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         let mut running = running();
         let status = self.child.try_wait()?;
@@ -178,7 +180,7 @@ impl Group {
         Ok(status)
     }
 
-    /// Ends the child and its children, those first asked kindly that can be.
+    /// Kills the child and its children: sends TERM, and KILL after `grace`.
     pub(in crate::git) fn end(&mut self, grace: Duration) {
         if self.is_reaped {
             return;
@@ -211,8 +213,8 @@ impl Drop for Group {
     }
 }
 
-/// Runs a program to its end. `received` reads from a line of standard error how much has come
-/// in so far.
+/// Runs a program to its end. `received` parses the number of bytes received from a line of standard
+/// error.
 ///
 /// # Errors
 ///
@@ -230,7 +232,7 @@ pub(in crate::git) fn run(
     let begun = Instant::now();
     let mut group = Group::start(command).map_err(Cut::Start)?;
     group.limit_files(limits.largest);
-    // A few pieces under way: a reader that is ahead waits, and with it the child.
+    // A bounded channel: a reader that is ahead blocks, and with it the child.
     let (sender, pieces) = mpsc::sync_channel(4);
     let pipes = group.pipes();
     let stdout = pipes.stdout.take().expect("standard output is a pipe");
@@ -293,7 +295,7 @@ enum Piece {
     Stderr(Vec<u8>),
 }
 
-/// Reads a pipe in a thread of its own, until it is closed or nobody listens.
+/// Reads a pipe in a thread of its own, until the pipe or the channel is closed.
 fn start_reader(
     mut pipe: impl Read + Send + 'static,
     sender: mpsc::SyncSender<Piece>,
@@ -319,7 +321,7 @@ fn start_reader(
         .map(|_| ())
 }
 
-/// The beginning and the end of what was said.
+/// Beginning and end of an output.
 #[derive(Debug, Default)]
 pub(in crate::git) struct OutputExcerpt {
     first: Vec<u8>,
@@ -327,6 +329,7 @@ pub(in crate::git) struct OutputExcerpt {
 }
 
 impl OutputExcerpt {
+    /// Appends bytes of the output.
     pub(in crate::git) fn add(&mut self, bytes: &[u8]) {
         let room = KEPT.saturating_sub(self.first.len()).min(bytes.len());
         let (first, last) = bytes.split_at(room);
@@ -336,13 +339,14 @@ impl OutputExcerpt {
         self.last.drain(..over);
     }
 
+    /// Returns beginning and end as one text.
     pub(in crate::git) fn text(&self) -> String {
         let (a, b) = self.last.as_slices();
         let all = [self.first.as_slice(), a, b].concat();
         String::from_utf8_lossy(&all).into_owned()
     }
 
-    /// The last complete line, of those that end with a carriage return, too.
+    /// Returns the last complete line; a carriage return ends a line, too.
     fn last_line(&self) -> String {
         let (a, b) = self.last.as_slices();
         let end = [a, b].concat();

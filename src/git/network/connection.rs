@@ -1,5 +1,5 @@
-//! What the thread that works with libgit2 and the thread that waits for it share: the remote, how
-//! much has come in, why it failed, and how to break off.
+//! State shared by the thread that runs libgit2 and the thread that waits for it: the remote, the
+//! progress, the reason of a failure, and the means to abort.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::git::network::credentials;
 use crate::git::network::failure::{Failure, Kind};
 use crate::git::network::network_settings::NetworkSettings;
 
-/// For an ssh whose remote has said everything, to end by itself.
+/// Time for ssh to end by itself after the last data.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// One operation with one remote.
@@ -30,12 +30,13 @@ pub(in crate::git) struct Connection {
     agent: Mutex<Option<ureq::Agent>>,
     /// The address of the repository on a web server, after redirects.
     base: Mutex<Option<String>>,
-    /// The server has asked who we are.
+    /// Whether the server has requested authentication.
     is_challenged: AtomicBool,
     ssh: Mutex<Option<Group>>,
 }
 
 impl Connection {
+    /// Returns the state of an operation that has not begun.
     pub(in crate::git) fn new(
         address: Address,
         settings: NetworkSettings,
@@ -56,33 +57,36 @@ impl Connection {
         }
     }
 
+    /// Returns the address of the remote.
     pub(in crate::git) fn address(&self) -> &Address {
         &self.address
     }
 
+    /// Returns the settings.
     pub(in crate::git) fn settings(&self) -> &NetworkSettings {
         &self.settings
     }
 
+    /// Returns the ssh command of git's configuration.
     pub(in crate::git) fn ssh_command(&self) -> Option<&str> {
         self.ssh_command.as_deref()
     }
 
-    /// Notes a sign of progress.
+    /// Records progress.
     pub(in crate::git) fn hears(&self) {
         *locked(&self.heard) = Instant::now();
     }
 
-    /// Time since the last progress.
+    /// Returns the time since the last progress.
     pub(in crate::git) fn silence(&self) -> Duration {
         locked(&self.heard).elapsed()
     }
 
-    /// Notes that more has come in.
+    /// Records received bytes.
     ///
     /// # Errors
     ///
-    /// Fails if that is more than is taken, or the caller does not want to wait any longer.
+    /// Fails if the limit is exceeded, or the operation was aborted.
     pub(in crate::git) fn receives(&self, bytes: usize) -> io::Result<()> {
         self.hears();
         let bytes = bytes as u64;
@@ -90,7 +94,7 @@ impl Connection {
         self.bears(received)
     }
 
-    /// The same, from how much has come in altogether.
+    /// Checks the total number of received bytes, as [`Connection::receives`].
     pub(in crate::git) fn bears(&self, received: u64) -> io::Result<()> {
         let largest = self.settings.limits.largest;
         if received > largest {
@@ -101,9 +105,11 @@ impl Connection {
         self.goes_on()
     }
 
+    /// Checks that the operation was not aborted.
+    ///
     /// # Errors
     ///
-    /// Fails if the caller does not want to wait any longer.
+    /// Fails if it was.
     pub(in crate::git) fn goes_on(&self) -> io::Result<()> {
         if self.is_aborted.load(Ordering::SeqCst) {
             return Err(io::Error::other("stopped"));
@@ -111,39 +117,41 @@ impl Connection {
         Ok(())
     }
 
-    /// Keeps why the operation fails, because what comes back from libgit2 says less. The first
-    /// reason counts.
+    /// Records the reason of a failure, since libgit2's error has less detail. The first reason is kept.
     pub(in crate::git) fn fails(&self, failure: Failure) -> Error {
         let error = Error::from_str(&failure.reason.replace('\0', " "));
         locked(&self.failure).get_or_insert(failure);
         error
     }
 
+    /// Takes the recorded reason.
     pub(in crate::git) fn failure(&self) -> Option<Failure> {
         locked(&self.failure).take()
     }
 
-    /// Makes a web client known, so that it can be shut down.
+    /// Records a web client, so that it can be shut down.
     pub(in crate::git) fn uses_agent(&self, agent: &ureq::Agent) -> io::Result<()> {
         *locked(&self.agent) = Some(agent.clone());
         self.goes_on()
     }
 
+    /// Returns the recorded web client.
     pub(in crate::git) fn agent(&self) -> Option<ureq::Agent> {
         locked(&self.agent).clone()
     }
 
-    /// The address of the repository on a web server.
+    /// Returns the address of the repository on a web server, after redirects.
     pub(in crate::git) fn base(&self) -> String {
         let moved = locked(&self.base).clone();
         moved.unwrap_or_else(|| self.address.for_git().trim_end_matches('/').to_owned())
     }
 
+    /// Records the address of a redirect.
     pub(in crate::git) fn moves_to(&self, base: String) {
         *locked(&self.base) = Some(base);
     }
 
-    /// The header that proves who one is, once the server has asked.
+    /// Returns the `Authorization` header, once the server has requested it.
     pub(in crate::git) fn authorization(&self) -> Option<String> {
         if !self.is_challenged.load(Ordering::SeqCst) {
             return None;
@@ -152,18 +160,19 @@ impl Connection {
         credentials::for_address(&self.address, &variables).map(|found| found.basic())
     }
 
-    /// Notes that the server asks who we are. `true` if it can now be told.
+    /// Records that the server requests authentication. Returns whether this is the first time and there
+    /// are credentials.
     pub(in crate::git) fn is_asked(&self) -> bool {
         !self.is_challenged.swap(true, Ordering::SeqCst) && self.authorization().is_some()
     }
 
-    /// Makes an ssh known, so that it can be ended.
+    /// Records an ssh process, so that it can be killed.
     pub(in crate::git) fn uses_ssh(&self, group: Group) -> io::Result<()> {
         *locked(&self.ssh) = Some(group);
         self.goes_on()
     }
 
-    /// Lets the connection end as it is meant to.
+    /// Waits for ssh to end by itself, and kills it otherwise.
     pub(in crate::git) fn close(&self) {
         let Some(mut group) = locked(&self.ssh).take() else {
             return;
@@ -174,7 +183,7 @@ impl Connection {
         }
     }
 
-    /// Breaks the connection off, from another thread.
+    /// Aborts the connection, from another thread.
     pub(in crate::git) fn abort(&self) {
         self.is_aborted.store(true, Ordering::SeqCst);
         if let Some(agent) = locked(&self.agent).take() {
@@ -184,7 +193,7 @@ impl Connection {
     }
 }
 
-/// No value behind these locks can be left half changed.
+/// Locks a mutex, poisoned or not: each value is changed in one step.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

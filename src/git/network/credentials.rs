@@ -1,22 +1,22 @@
 //! Tokens from the environment, and answers to git's questions for them.
 //!
-//! A token is never part of an argument vector or an address. git asks for it through the program
-//! that `GIT_ASKPASS` names, which is memdir itself; [`askpass`] answers, and only where the
-//! question names the server that the token is meant for: a redirect to another server gets
-//! nothing. The user's own credential helpers are git's business.
+//! A token is never part of an argument vector or an address. git requests it through the program that
+//! `GIT_ASKPASS` names, which is memdir itself; [`askpass`] answers only if the prompt names the server
+//! of the token: a redirect to another server gets nothing. git itself calls the user's credential
+//! helpers.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as STANDARD;
 
 use crate::git::network::address::{Address, Scheme};
 
-/// Holds the server that may have the token, like `https://git.example`; its presence makes the
-/// program an answer to one question.
+/// Name of the variable with the server of the token, like `https://git.example`; where it is set, the
+/// program answers one prompt and ends.
 pub const ASKPASS: &str = "MEMDIR_ASKPASS";
 const TOKEN: &str = "MEMDIR_GIT_TOKEN";
 const USER: &str = "MEMDIR_GIT_USER";
 
-/// Variables that other programs use, each for one host, with the user that its forge wants.
+/// Variables that other programs use, each with its host and the user name for that forge.
 const FORGES: &[(&str, &str, &str)] = &[
     ("GITHUB_TOKEN", "github.com", "x-access-token"),
     ("GH_TOKEN", "github.com", "x-access-token"),
@@ -26,23 +26,25 @@ const FORGES: &[(&str, &str, &str)] = &[
 /// A user name and a password for one server.
 #[derive(Clone, PartialEq, Eq)]
 pub(in crate::git) struct Credentials {
+    /// User name.
     pub(in crate::git) user: String,
+    /// Password or token.
     pub(in crate::git) password: String,
 }
 
 impl Credentials {
-    /// The value of the header `Authorization`.
+    /// Returns the value of the header `Authorization`.
     pub(in crate::git) fn basic(&self) -> String {
         let text = format!("{}:{}", self.user, self.password);
         format!("Basic {}", STANDARD.encode(text))
     }
 }
 
-/// Looks for a variable of the environment.
+/// Returns the value of an environment variable.
 pub type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// The credentials in the environment for a remote. `None` if there are none, and for remotes
-/// that are not reached by https, or http on this machine.
+/// Returns the credentials in the environment for a remote. `None` if there are none, and for remotes
+/// that are not https, or http on this machine.
 pub(in crate::git) fn for_address(
     address: &Address,
     variables: &Variables<'_>,
@@ -56,7 +58,7 @@ pub(in crate::git) fn for_address(
     )
 }
 
-/// Every secret that the environment holds for git, to be taken out of messages.
+/// Returns every token for git in the environment, for redaction of messages.
 pub(in crate::git) fn all_tokens(variables: &Variables<'_>) -> Vec<String> {
     let names = FORGES.iter().map(|(name, ..)| *name);
     names
@@ -65,8 +67,8 @@ pub(in crate::git) fn all_tokens(variables: &Variables<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Answers what git asks through `GIT_ASKPASS`, from the environment that [`crate::git::Network`] made
-/// for it. `None` if the question is not for the server that is expected, or nothing is known.
+/// Answers a prompt of git through `GIT_ASKPASS`, from the environment that [`crate::git::Network`]
+/// made for it. `None` if the prompt is for another server, or there are no credentials.
 pub fn askpass(prompt: &str, variables: &Variables<'_>) -> Option<String> {
     let expected = variables(ASKPASS)?;
     let (what, address) = prompt.split_once(" for '")?;
@@ -104,7 +106,7 @@ fn for_host(host: &str, is_standard: bool, variables: &Variables<'_>) -> Option<
         })
 }
 
-/// A variable's value; nothing if it is empty, or if git or a header could not carry it.
+/// Returns a variable's value; `None` if it is empty or has control characters.
 fn value(name: &str, variables: &Variables<'_>) -> Option<String> {
     variables(name).filter(|value| !value.is_empty() && !value.contains(char::is_control))
 }

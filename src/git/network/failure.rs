@@ -1,27 +1,27 @@
-//! Why a remote could not be used, as something a caller can tell apart and a person can mend.
+//! Errors of remotes, by kind, with a message and a hint.
 //!
-//! git and ssh say what went wrong in words only. [`classify`] reads them, in the language that
-//! `program` asks for; what it does not know is [`NetworkError::Other`], with the words.
+//! git and ssh report errors as text only. [`classify`] recognizes the usual ones, in the language that
+//! `program` sets; any other text is [`NetworkError::Other`].
 
-/// Why a remote could not be used. Every message is one line without any secret.
+/// Error of using a remote. Every message is one line without any secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkError {
-    /// The host cannot be reached, does not answer, or broke off. Trying later may help.
+    /// The host cannot be reached, does not answer, or broke off. A later try may succeed.
     #[error("{message}")]
     Offline { message: String },
     /// Credentials are missing or were refused.
     #[error("{message}")]
     Denied { message: String },
-    /// The remote is not known to be the host that it should be.
+    /// The key or certificate of the host is not the expected one.
     #[error("{message}")]
     HostKey { message: String },
     /// The host has no such repository, or does not show it.
     #[error("{message}")]
     NotFound { message: String },
-    /// More came in than is taken.
+    /// More was sent than the limit.
     #[error("{message}")]
     TooLarge { message: String },
-    /// The caller wanted to stop.
+    /// The caller stopped the operation.
     #[error("stopped")]
     Stopped,
     #[error("{message}")]
@@ -29,7 +29,7 @@ pub enum NetworkError {
 }
 
 impl NetworkError {
-    /// A hint for the user, as a sentence, where there is one.
+    /// Returns a hint for the user, as a sentence, if there is one.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             NetworkError::Offline { .. } => {
@@ -52,7 +52,7 @@ impl NetworkError {
         Some(hint.to_owned())
     }
 
-    /// The kind of error, with a message.
+    /// Returns the error of a kind, with a message.
     pub(in crate::git) fn new(kind: Kind, message: String) -> NetworkError {
         match kind {
             Kind::Offline => NetworkError::Offline { message },
@@ -81,11 +81,14 @@ pub(in crate::git) enum Kind {
 /// An error of an operation on a remote, without the remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::git) struct Failure {
+    /// Kind of the error.
     pub(in crate::git) kind: Kind,
+    /// Reason, unredacted.
     pub(in crate::git) reason: String,
 }
 
 impl Failure {
+    /// Returns the error of a kind.
     pub(in crate::git) fn new(kind: Kind, reason: impl Into<String>) -> Failure {
         Failure {
             kind,
@@ -93,13 +96,14 @@ impl Failure {
         }
     }
 
+    /// Returns an error of no special kind.
     pub(in crate::git) fn other(reason: impl Into<String>) -> Failure {
         Failure::new(Kind::Other, reason)
     }
 }
 
-/// What git, ssh and curl say, in small letters. The first that occurs decides: a refused key
-/// makes git complain of a missing repository, too.
+/// Error texts of git, ssh and curl, in small letters, with their kinds. The first that occurs counts:
+/// after a refused key, git reports a missing repository, too.
 const WORDS: &[(&str, Kind)] = &[
     ("host key verification failed", Kind::HostKey),
     ("remote host identification has changed", Kind::HostKey),
@@ -153,7 +157,7 @@ const WORDS: &[(&str, Kind)] = &[
     ("died of signal 25", Kind::TooLarge),
     ("file size limit exceeded", Kind::TooLarge),
     ("exceeds maximum allowed size", Kind::TooLarge),
-    // What is left when a connection ends in the middle, and what git says after all of the above.
+    // Texts of a connection that ends in the middle, which also follow those above.
     ("early eof", Kind::Offline),
     ("unexpected eof", Kind::Offline),
     ("unexpected disconnect", Kind::Offline),
@@ -165,7 +169,7 @@ const WORDS: &[(&str, Kind)] = &[
     ("bad band", Kind::Offline),
 ];
 
-/// Reads what went wrong from what a program said on standard error. Nothing is taken out.
+/// Returns the error in a program's standard error, unredacted.
 pub(in crate::git) fn classify(stderr: &str) -> Failure {
     let lines: Vec<&str> = stderr
         .split(['\n', '\r'])
@@ -185,7 +189,7 @@ pub(in crate::git) fn classify(stderr: &str) -> Failure {
     Failure::other(line.map_or_else(|| "it said nothing".to_owned(), |line| one_line(line)))
 }
 
-/// One line of at most 300 characters, without what could control a terminal.
+/// Returns a text as one line of at most 300 characters, without control characters.
 pub(in crate::git) fn one_line(text: &str) -> String {
     let text = text
         .trim()

@@ -17,8 +17,7 @@ use ureq::{Agent, Body, BodyReader, Proxy};
 use crate::git::network::connection::Connection;
 use crate::git::network::failure::{Failure, Kind, classify};
 
-/// What is sent is collected before, because a server may ask for a password first. Texts of
-/// memories are far smaller.
+/// Maximum length of a request, which is buffered because a server may request a password first.
 const MAX_REQUEST: usize = 256 << 20;
 
 /// One request with its answer.
@@ -30,6 +29,7 @@ pub(in crate::git) struct Exchange {
 }
 
 impl Exchange {
+    /// Returns an empty request.
     pub(in crate::git) fn new(connection: Arc<Connection>, service: Service) -> Exchange {
         Exchange {
             connection,
@@ -80,7 +80,7 @@ impl Exchange {
         answered.map_err(|error| failure_of(&error))
     }
 
-    /// Prepares for another try, if the server wants one and may have it.
+    /// Prepares another try after a redirect or a request for a password; returns whether there is one.
     fn is_asked_again(&self, response: &Response<Body>) -> Result<bool, Failure> {
         let status = response.status().as_u16();
         if status == 401 {
@@ -224,7 +224,7 @@ fn agent_for(connection: &Connection) -> Result<Agent, Failure> {
         .max_redirects_will_error(false)
         .tls_config(tls.build())
         .proxy(proxy)
-        // Some servers speak git to what calls itself so only.
+        // Some servers accept only clients whose name begins with `git/`.
         .user_agent(concat!("git/2.0 (memdir ", env!("CARGO_PKG_VERSION"), ")"))
         .timeout_resolve(Some(Duration::from_secs(20)))
         .timeout_connect(Some(Duration::from_secs(20)))
@@ -234,7 +234,7 @@ fn agent_for(connection: &Connection) -> Result<Agent, Failure> {
     Ok(config.new_agent())
 }
 
-/// Whether the user wants no proxy for this host.
+/// Returns whether `no_proxy` names this host.
 fn is_direct(connection: &Connection) -> bool {
     let settings = connection.settings();
     let list = settings

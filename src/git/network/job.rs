@@ -1,4 +1,4 @@
-//! One operation on a remote, as the git program and libgit2 get it, and how it ends.
+//! One operation on a remote, for the git program or libgit2, and its results.
 
 use std::path::Path;
 
@@ -11,30 +11,33 @@ use crate::git::network::quarantine::Quarantine;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
     Done,
-    /// The remote has something that is not here. Nothing was changed there.
+    /// The remote has commits that are not here. Nothing was changed there.
     Rejected,
 }
 
 /// The branches of a remote.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RemoteBranches {
-    /// The branch that the remote offers first. `None` where there is none, as in an empty one.
+    /// Default branch of the remote; `None` where there is none, as in an empty one.
     pub head: Option<String>,
-    /// Branches, and the ids of their commits, by name.
+    /// Names of the branches, sorted, with the ids of their commits.
     pub branches: Vec<(String, String)>,
 }
 
-/// One operation, as both means see it.
+/// One operation on a remote.
 pub(in crate::git) struct Job<'a> {
+    /// Settings for remotes.
     pub(in crate::git) settings: &'a NetworkSettings,
+    /// Address of the remote.
     pub(in crate::git) address: &'a Address,
-    /// The folder that git itself works in, not the one above it.
+    /// Path of the repository's `.git`, if there is one.
     pub(in crate::git) repository: Option<&'a Path>,
+    /// Whether the caller wants to stop.
     pub(in crate::git) stop: &'a dyn Fn() -> bool,
 }
 
 impl Job<'_> {
-    /// The folder that the git program works in; `None` without a repository.
+    /// Makes the folder that the git program works in; `None` without a repository.
     pub(in crate::git) fn quarantine(&self) -> Result<Option<Quarantine>, Failure> {
         self.repository.map(Quarantine::of).transpose()
     }

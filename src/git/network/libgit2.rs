@@ -1,9 +1,9 @@
 //! Remotes by libgit2, where there is no git program.
 //!
-//! libgit2 works in a thread of its own, so that the caller can break it off: the connection is
-//! shut, and libgit2 comes back with an error. Refs of this side are moved by the caller's
-//! thread alone, after everything has arrived. What libgit2 does not offer, compared to the
-//! program: credential helpers, certificates of the system's own, and checks of every object.
+//! libgit2 runs in a thread of its own, so that the caller can abort it: the connection is shut down,
+//! and libgit2 returns an error. Local references are moved by the caller's thread alone, after
+//! everything has arrived. Unlike the program, libgit2 has no credential helpers, no certificates of
+//! the system, and no checks of every object.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
@@ -24,11 +24,11 @@ use crate::git::network::program::is_overtaken;
 use crate::git::network::transport;
 use crate::git::repository::loose_objects;
 
-/// For a connection that was shut, until libgit2 has noticed. After that its thread is left to
-/// end by itself: when a name is found or a connection made, which has limits of its own.
+/// Maximum wait for libgit2's thread after the connection was shut down. After that it ends by itself,
+/// when a name was resolved or a connection made, which have limits of their own.
 const FAREWELL: Duration = Duration::from_millis(600);
 
-/// Whether the remote has the branch; if so, `to_ref` stands for it.
+/// Fetches a branch, and sets `to_ref` to it. Returns whether the remote has it.
 pub(in crate::git) fn fetch(job: &Job<'_>, branch: &str, to_ref: &str) -> Result<bool, Failure> {
     let folder = folder_of(job);
     let (branch, spec) = (branch.to_owned(), format!("+{branch}:{to_ref}"));
@@ -68,6 +68,7 @@ pub(in crate::git) fn fetch(job: &Job<'_>, branch: &str, to_ref: &str) -> Result
     Ok(true)
 }
 
+/// Pushes the commit `from` to a branch of the remote.
 pub(in crate::git) fn push(job: &Job<'_>, from: &str, branch: &str) -> Result<Pushed, Failure> {
     let folder = folder_of(job);
     let spec = format!("{from}:{branch}");
@@ -91,7 +92,7 @@ pub(in crate::git) fn push(job: &Job<'_>, from: &str, branch: &str) -> Result<Pu
         drop(options);
         match pushed {
             Ok(()) => Ok(refused.into_inner().unwrap_or_else(PoisonError::into_inner)),
-            // It has what is not here, or not below what is sent.
+            // It has commits that are not here, or no ancestors of what is sent.
             Err(error) if error.code() == ErrorCode::NotFastForward => {
                 Ok(Some("non-fast-forward".to_owned()))
             }
@@ -105,6 +106,7 @@ pub(in crate::git) fn push(job: &Job<'_>, from: &str, branch: &str) -> Result<Pu
     }
 }
 
+/// Lists the branches of the remote.
 pub(in crate::git) fn look(job: &Job<'_>) -> Result<RemoteBranches, Failure> {
     run(job, |connection, url| {
         let mut remote = Remote::create_detached(url)?;
@@ -126,7 +128,7 @@ pub(in crate::git) fn look(job: &Job<'_>) -> Result<RemoteBranches, Failure> {
     })
 }
 
-/// Does something with a remote in a thread of its own, and breaks it off at the limits.
+/// Calls `work` in a thread of its own, and aborts it at the limits.
 fn run<T: Send + 'static>(
     job: &Job<'_>,
     work: impl FnOnce(&Connection, &str) -> Result<T, Error> + Send + 'static,
@@ -134,7 +136,7 @@ fn run<T: Send + 'static>(
     if job.address.is_local() && Repository::open(job.address.path()).is_err() {
         return Err(Failure::new(Kind::NotFound, "it is no git repository"));
     }
-    // libgit2 opens the other side's objects itself, and would not return from one that is cut off.
+    // libgit2 opens a local remote's objects itself, and would hang on a truncated one.
     if job.address.is_local()
         && let Some(file) = loose_objects::damaged_object(Path::new(job.address.path()))
     {
@@ -191,8 +193,8 @@ fn folder_of(job: &Job<'_>) -> PathBuf {
     job.repository.unwrap_or(Path::new("")).to_owned()
 }
 
-/// A remote at this address and no other: the user's settings could put another in its place, and
-/// libgit2 would open a connection of its own.
+/// Returns a remote at exactly this address: if the user's settings replaced it with another, libgit2
+/// would open a connection of its own.
 fn remote_at<'a>(repository: &'a Repository, url: &str) -> Result<Remote<'a>, Error> {
     let remote = repository.remote_anonymous(url)?;
     if remote.url()? != url {
@@ -203,7 +205,7 @@ fn remote_at<'a>(repository: &'a Repository, url: &str) -> Result<Remote<'a>, Er
     Ok(remote)
 }
 
-/// Callbacks that note progress and end the transfer if it is not wanted any longer.
+/// Returns callbacks that record progress and end an aborted transfer.
 fn callbacks(connection: &Connection) -> RemoteCallbacks<'_> {
     let mut callbacks = RemoteCallbacks::new();
     callbacks.transfer_progress(|progress| {
@@ -224,7 +226,7 @@ fn set_ref(folder: &Path, name: &str, id: Oid) -> Result<(), Error> {
     Ok(())
 }
 
-/// What git is set to use for ssh: by the repository, if the user agreed to it, or by the user.
+/// Returns the `core.sshCommand` of the repository, if the user agreed to it, or of the user.
 fn ssh_command(job: &Job<'_>) -> Option<String> {
     let mut honoured = job.settings.honoured.0.iter().rev();
     if let Some(setting) = honoured.find(|setting| setting.key == "core.sshcommand") {

@@ -10,34 +10,34 @@ use crate::git::settings::Honoured;
 /// The git program that is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitProgram {
-    /// The one in `PATH`, if it is there and new enough.
+    /// The one in `PATH`, if there is one that is new enough.
     Search,
-    /// This one, under the same condition.
+    /// The one at this path, if it is new enough.
     At(PathBuf),
-    /// None: libgit2 does it.
+    /// None: libgit2 is used.
     Never,
 }
 
-/// Settings for reaching remotes. Nothing else of the process has an effect on it.
+/// Settings for reaching remotes. Nothing else of the process has an effect.
 #[derive(Clone)]
 pub struct NetworkSettings {
-    /// Whether folders of this machine, and http to it, may be remotes.
+    /// Whether folders of this machine, and http on it, may be remotes.
     pub allow_local: bool,
     /// The git program that is used.
     pub program: GitProgram,
-    /// Every variable that git, ssh and the search for tokens see.
+    /// Environment of git and ssh, which is also searched for tokens.
     pub environment: Vec<(OsString, OsString)>,
-    /// The program that answers git's questions: memdir's own.
+    /// Path of the program that answers git's prompts: memdir's own.
     pub askpass: Option<PathBuf>,
-    /// When an operation is given up.
+    /// Limits of an operation.
     pub limits: Limits,
-    /// What the repository says of reaching remotes and the user agreed to. Whatever else its
-    /// configuration says counts for nothing.
+    /// Settings of the repository for remotes that the user agreed to. The rest of its configuration is
+    /// ignored.
     pub honoured: Honoured,
 }
 
 impl NetworkSettings {
-    /// Settings with the environment and the executable of this process.
+    /// Returns settings with the environment and the executable of this process.
     pub fn from_process(allow_local: bool) -> NetworkSettings {
         NetworkSettings {
             allow_local,
@@ -49,12 +49,13 @@ impl NetworkSettings {
         }
     }
 
-    /// The value of a variable, if it is text.
+    /// Returns the value of a variable, if it is UTF-8.
     pub(in crate::git) fn variable(&self, name: &str) -> Option<String> {
         let value = self.variable_os(name)?;
         value.to_str().map(str::to_owned)
     }
 
+    /// Returns the value of a variable.
     pub(in crate::git) fn variable_os(&self, name: &str) -> Option<&OsStr> {
         let is_named = |key: &OsStr| {
             if cfg!(windows) {

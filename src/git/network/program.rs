@@ -1,9 +1,9 @@
 //! Remotes by the `git` program.
 //!
-//! Every call is one argument vector, with the address behind `--`; settings that could run a
-//! command, ask somebody or let another protocol in are overruled. A repository's own configuration
-//! is not read at all (`quarantine`), but for the settings that the user's record holds. The user's
-//! settings for hosts – proxies, certificates, credential helpers, ssh – stay.
+//! Every call is one argument vector, with the address after `--`; settings that could run a command,
+//! prompt, or allow another protocol are overridden. A repository's own configuration is not read
+//! (`quarantine`), except for the settings that the user agreed to. The user's settings for hosts –
+//! proxies, certificates, credential helpers, ssh – stay.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ use crate::git::network::network_settings::{GitProgram, NetworkSettings};
 use crate::git::network::quarantine::Quarantine;
 use crate::git::network::{child, credentials};
 
-/// The first with all the flags that are used here.
+/// First version with all the flags that are used here.
 const OLDEST: (u32, u32) = (2, 30);
 
-/// Variables of git that stay: where it is, what the user says of hosts, where their settings are.
-/// All others either point at a repository or write logs that could hold secrets, or weaken TLS.
+/// Variables of git that are kept: paths of programs and settings, and settings for hosts. All others
+/// point at a repository, write logs that could hold secrets, or weaken TLS.
 const KEPT: &[&str] = &[
     "GIT_EXEC_PATH",
     "GIT_SSH",
@@ -41,7 +41,7 @@ const KEPT: &[&str] = &[
     "GIT_CONFIG_COUNT",
 ];
 
-/// Settings that are overruled in every call.
+/// Settings that are overridden in every call.
 const SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -54,8 +54,8 @@ const SETTINGS: &[&str] = &[
     "transfer.fsckObjects=true",
     "transfer.bundleURI=false",
     "fetch.fsckObjects=true",
-    // What is wrong with names and with files for git is no reason to take nothing: no work tree is
-    // checked out, and what git would act on is left out (`inspect`).
+    // Bad names and special files of git are no reason to refuse everything: no work tree is checked
+    // out, and what git would act on is left out (`inspect`).
     "fetch.fsck.hasDot=ignore",
     "fetch.fsck.hasDotdot=ignore",
     "fetch.fsck.hasDotgit=ignore",
@@ -95,10 +95,10 @@ const SETTINGS: &[&str] = &[
     "color.ui=never",
 ];
 
-/// In place of a repository: the one that this process happens to stand in must not count.
+/// Path in place of a repository, so that the one of the working folder is not used.
 const NO_REPOSITORY: &str = "/dev/null/none";
 
-/// Gives up on a host that does not answer, and asks nobody.
+/// Command of ssh: with time limits, and without prompts.
 pub(in crate::git) const SSH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 \
                    -o ServerAliveCountMax=4 -o ControlMaster=no";
 
@@ -110,7 +110,7 @@ pub(in crate::git) struct Program {
 }
 
 impl Program {
-    /// Looks for the program and asks for its version. `None` if there is none, or an old one.
+    /// Finds the program and runs `git --version`. `None` if there is none, or an old one.
     pub(in crate::git) fn find(settings: &NetworkSettings) -> Option<Program> {
         let path = match &settings.program {
             GitProgram::Never => return None,
@@ -129,11 +129,12 @@ impl Program {
         (ended.status.success() && number >= OLDEST).then_some(Program { path, version })
     }
 
+    /// Returns the version, like `git 2.47.3`.
     pub(in crate::git) fn version(&self) -> &str {
         &self.version
     }
 
-    /// Whether the remote has the branch; if so, `to_ref` stands for it.
+    /// Fetches a branch, and sets `to_ref` to it. Returns whether the remote has it.
     pub(in crate::git) fn fetch(
         &self,
         job: &Job<'_>,
@@ -175,6 +176,7 @@ impl Program {
         Err(classify(&ended.stderr))
     }
 
+    /// Pushes the commit `from` to a branch of the remote.
     pub(in crate::git) fn push(
         &self,
         job: &Job<'_>,
@@ -213,6 +215,7 @@ impl Program {
         }
     }
 
+    /// Lists the branches of the remote.
     pub(in crate::git) fn look(&self, job: &Job<'_>) -> Result<RemoteBranches, Failure> {
         let mut command = self.command(job, None)?;
         command.args([
@@ -230,7 +233,7 @@ impl Program {
         Ok(branches_in(&ended.stdout))
     }
 
-    /// git with everything that is the same for all operations.
+    /// Returns the command with the arguments and environment of all operations.
     fn command(&self, job: &Job<'_>, quarantine: Option<&Quarantine>) -> Result<Command, Failure> {
         let settings = job.settings;
         let mut command = Command::new(&self.path);
@@ -246,7 +249,7 @@ impl Program {
             set("protocol.http.allow=always");
         }
         if job.address.scheme() == Scheme::Https {
-            // The most exact pattern wins, so this overrules whatever the user has set.
+            // The most exact pattern wins, so this overrides the user's setting.
             set(&format!("http.{}.sslVerify=true", job.address));
         }
         let variables = |name: &str| settings.variable(name);
@@ -272,7 +275,7 @@ impl Program {
         Ok(command)
     }
 
-    /// Whether the user has said which ssh git is to use.
+    /// Returns whether the user has set the ssh command of git.
     fn has_ssh_of_its_own(&self, job: &Job<'_>) -> Result<bool, Failure> {
         let is_set = |name| job.settings.variable_os(name).is_some();
         if is_set("GIT_SSH_COMMAND") || is_set("GIT_SSH") {
@@ -291,8 +294,8 @@ fn run(command: &mut Command, job: &Job<'_>) -> Result<Ended, Failure> {
     child::run(command, limits, job.stop, received).map_err(|cut| (cut, limits).into())
 }
 
-/// The environment without what points at repositories or writes logs, and with what keeps git
-/// from asking and from translating.
+/// Sets the environment: without variables that point at repositories or write logs, and with those
+/// that keep git from prompting and translating.
 pub(in crate::git) fn set_environment(command: &mut Command, settings: &NetworkSettings) {
     command.env_clear();
     for (name, value) in &settings.environment {
@@ -318,8 +321,8 @@ pub(in crate::git) fn set_environment(command: &mut Command, settings: &NetworkS
     set_honoured(command, settings);
 }
 
-/// Adds the settings of the repository that the user agreed to, after those that the environment
-/// brings. They are not in the argument vector, which everybody on the machine can read.
+/// Adds the settings of the repository that the user agreed to, after those in the environment. They
+/// are not in the argument vector, which every user of the machine can read.
 fn set_honoured(command: &mut Command, settings: &NetworkSettings) {
     let given = settings.variable("GIT_CONFIG_COUNT");
     let first: usize = given.and_then(|count| count.parse().ok()).unwrap_or(0);
@@ -336,7 +339,7 @@ fn set_honoured(command: &mut Command, settings: &NetworkSettings) {
     }
 }
 
-/// Names in the repository itself what was fetched.
+/// Sets a reference of the repository to the fetched commit.
 fn set_reference(job: &Job<'_>, name: &str, id: git2::Oid) -> Result<(), Failure> {
     let set = git2::Repository::open(job.repository.unwrap_or(Path::new(""))).and_then(|opened| {
         opened
@@ -346,7 +349,7 @@ fn set_reference(job: &Job<'_>, name: &str, id: git2::Oid) -> Result<(), Failure
     set.map_err(|error| Failure::other(error.message()))
 }
 
-/// Who answers questions: memdir, with the token for this remote if there is one, or nothing.
+/// Sets memdir as the program that answers prompts, with the token for this remote if there is one.
 pub(in crate::git) fn set_answers(
     command: &mut Command,
     settings: &NetworkSettings,
@@ -365,8 +368,7 @@ pub(in crate::git) fn set_answers(
     command.env("SSH_ASKPASS_REQUIRE", "force");
 }
 
-/// The first git in `PATH`. Folders that are not absolute do not count: they change with the
-/// folder one stands in.
+/// Returns the first git in `PATH`. Relative folders are skipped: they depend on the working folder.
 fn in_path(settings: &NetworkSettings) -> Option<PathBuf> {
     let name = if cfg!(windows) { "git.exe" } else { "git" };
     let path = std::env::split_paths(settings.variable_os("PATH")?)
@@ -392,7 +394,7 @@ fn is_program(path: &Path) -> io::Result<bool> {
     Ok(metadata.is_file())
 }
 
-/// `git 2.47.3` and (2, 47), from what `git --version` says.
+/// Parses the output of `git --version` to `git 2.47.3` and (2, 47).
 fn version_in(text: &str) -> Option<(String, (u32, u32))> {
     let version = text
         .strip_prefix("git version ")?
@@ -404,7 +406,7 @@ fn version_in(text: &str) -> Option<(String, (u32, u32))> {
     Some((format!("git {version}"), (major, minor)))
 }
 
-/// Number of bytes received, from a line of git's progress:
+/// Parses the number of bytes received from a line of git's progress:
 /// `Receiving objects:  45% (9/20), 12.34 MiB | 1.20 MiB/s`.
 fn received(line: &str) -> Option<u64> {
     let is_receipt = ["Receiving objects:", "Unpacking objects:"];
@@ -424,8 +426,8 @@ fn received(line: &str) -> Option<u64> {
     whole.checked_mul(1 << scale)
 }
 
-/// Removes what git wrote until it met the limit for files, which ends it without a chance to do
-/// so itself. Such a file has exactly the largest size; those of others at work have not.
+/// Removes temporary files that git left when the limit for files killed it. They have exactly the
+/// largest size, unlike those of other processes at work.
 fn remove_truncated(repository: &Path, largest: u64) {
     let Ok(repository) = git2::Repository::open(repository) else {
         return;
@@ -445,8 +447,8 @@ fn remove_truncated(repository: &Path, largest: u64) {
     }
 }
 
-/// Whether the process that stores a pack ended without giving a reason, as one does that meets
-/// the limit for files: the system kills it, and git says only that its output is missing.
+/// Returns whether the process that stores a pack ended without a reason, as after the limit for files:
+/// the system kills it, and git reports only that its output is missing.
 fn died_in_silence(stderr: &str) -> bool {
     let mut errors = stderr
         .split(['\n', '\r'])
@@ -454,7 +456,7 @@ fn died_in_silence(stderr: &str) -> bool {
     errors.next() == Some("fatal: fetch-pack: invalid index-pack output") && errors.next().is_none()
 }
 
-/// Whether a push came too late, by what git or the remote says of it.
+/// Returns whether the message of git or the remote means that a push came too late.
 pub(in crate::git) fn is_overtaken(summary: &str) -> bool {
     let summary = summary.to_ascii_lowercase();
     let by_git = summary.starts_with("[rejected]");
@@ -470,7 +472,7 @@ pub(in crate::git) fn is_overtaken(summary: &str) -> bool {
     by_git || races.iter().any(|words| summary.contains(words))
 }
 
-/// The first line that a hook or a forge said.
+/// Returns the first line of a hook or a forge.
 fn said_by_remote(stderr: &str) -> Option<&str> {
     stderr
         .split(['\n', '\r'])

@@ -1,9 +1,9 @@
-//! A git folder of our own, through which the git program works on somebody's objects.
+//! A temporary git folder, through which the git program works on somebody's objects.
 //!
-//! The program obeys the configuration, the hooks and the attributes of the folder that it is given.
-//! It is therefore given this one, which says nothing: the objects are those of the repository, by
-//! `GIT_OBJECT_DIRECTORY`; the references are a copy, which tells the other side what is here; and
-//! what was fetched is named in the repository by the library afterwards.
+//! The program obeys the configuration, the hooks and the attributes of its git folder. It therefore
+//! gets this one, which has none: the objects are those of the repository, by `GIT_OBJECT_DIRECTORY`;
+//! the references are a copy, for the negotiation of what is missing; and libgit2 sets the references of
+//! the repository to the fetched commits afterwards.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,19 +17,19 @@ use crate::git::repository::loose_objects::check_loose_objects;
 
 const PREFIX: &str = "memdir-quarantine-";
 
-/// The least configuration with which git accepts a folder as a bare repository.
+/// Minimal configuration with which git accepts a folder as a bare repository.
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
 
 /// A git folder that is removed when the value is dropped.
 pub(in crate::git) struct Quarantine {
     folder: TempDir,
     objects: PathBuf,
-    /// As they were when it was made.
+    /// References of the repository when the folder was made.
     references: Vec<(String, Oid)>,
 }
 
 impl Quarantine {
-    /// Makes one for the repository at `git_folder` (its `.git`), with all of its references.
+    /// Makes the folder for the repository at `git_folder` (its `.git`), with all of its references.
     pub(in crate::git) fn of(git_folder: &Path) -> Result<Quarantine, Failure> {
         let failed = |error: io::Error| {
             Failure::other(format!("cannot prepare {}: {error}", git_folder.display()))
@@ -60,18 +60,19 @@ impl Quarantine {
         Ok(quarantine)
     }
 
-    /// Has `command` work here.
+    /// Sets the folder as the working folder of `command`, with the repository's objects.
     pub(in crate::git) fn apply(&self, command: &mut Command) {
         command
             .env("GIT_OBJECT_DIRECTORY", &self.objects)
             .current_dir(self.folder.path());
     }
 
+    /// Returns the path of the folder.
     pub(in crate::git) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The object that `name` stands for here.
+    /// Returns the target of the reference `name` in this folder.
     pub(in crate::git) fn reference(&self, name: &str) -> Option<Oid> {
         if let Ok(text) = fs::read_to_string(self.folder.path().join(name)) {
             return Oid::from_str(text.trim()).ok();
@@ -81,8 +82,7 @@ impl Quarantine {
     }
 }
 
-/// Removes what killed processes left. A folder that is in use is as old as its operation, which has a
-/// limit of an hour.
+/// Removes folders of killed processes, after a day: an operation takes an hour at most.
 fn remove_abandoned(common: &Path) {
     for entry in fs::read_dir(common).into_iter().flatten().flatten() {
         let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
@@ -93,7 +93,7 @@ fn remove_abandoned(common: &Path) {
     }
 }
 
-/// Every reference that stands for a commit, by name.
+/// Returns the references to commits, sorted by name.
 fn references(repository: &Repository) -> Vec<(String, Oid)> {
     let mut found: Vec<(String, Oid)> = Vec::new();
     for reference in repository.references().into_iter().flatten().flatten() {
@@ -106,7 +106,7 @@ fn references(repository: &Repository) -> Vec<(String, Oid)> {
     found
 }
 
-/// The text of a `packed-refs`.
+/// Returns the text of a `packed-refs` file.
 fn packed(references: &[(String, Oid)]) -> String {
     let mut text = "# pack-refs with: peeled fully-peeled sorted \n".to_owned();
     for (name, id) in references {

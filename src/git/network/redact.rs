@@ -1,13 +1,13 @@
-//! Takes secrets out of texts that are shown or logged.
+//! Redaction of secrets in texts that are shown or logged.
 //!
-//! What git, ssh and servers say may repeat the address they were given, and an address may hold a
-//! password although [`Address`](crate::git::Address) refuses such: git itself rewrites addresses by
-//! the user's settings. Better too much is taken out than too little. What has no known form can
-//! only be found by its value: see [`Secrets`].
+//! Messages of git, ssh and servers may repeat an address, and an address may hold a password although
+//! [`Address`](crate::git::Address) refuses such: git itself rewrites addresses by the user's settings.
+//! Too much is removed rather than too little. A secret without a known form can only be found by its
+//! value: see [`Secrets`].
 
 use std::fmt;
 
-/// The text in place of a secret.
+/// Text in place of a secret.
 const GONE: &str = "***";
 
 /// Prefixes of the tokens of forges.
@@ -50,8 +50,9 @@ pub fn without_credentials(text: &str) -> String {
 pub(in crate::git) struct Secrets(Vec<String>);
 
 impl Secrets {
+    /// Returns the set of `values`, without those of fewer than four bytes.
     pub(in crate::git) fn new(values: impl IntoIterator<Item = String>) -> Secrets {
-        // Shorter ones would take harmless letters out of every message.
+        // Shorter ones would remove harmless letters from every message.
         Secrets(values.into_iter().filter(|v| v.len() >= 4).collect())
     }
 
@@ -75,7 +76,7 @@ fn is_end(c: char) -> bool {
     c.is_whitespace() || c.is_control() || matches!(c, '\'' | '"' | '`' | '<' | '>')
 }
 
-/// Takes out what stands before the `@` of addresses.
+/// Removes user names and passwords before the `@` of addresses.
 fn without_users(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     let mut rest = text;

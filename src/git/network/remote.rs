@@ -1,11 +1,10 @@
-//! Other copies of a repository: what they have, getting it, sending what is here.
+//! Remotes: listing branches, fetching, pushing.
 //!
-//! Promises: nobody is ever asked anything; every operation ends, by itself, by its limits or
-//! within a second of the caller's wish; nothing on the other side is ever overwritten; no secret
-//! is in an argument vector, a message or a log. There are two means: the `git` program, which
-//! knows the user's proxies, certificates, keys and credential helpers; and where there is none,
-//! libgit2. What is done with what was fetched is left to others: nothing here looks into it,
-//! and no ref but the given one is moved.
+//! Guarantees: no prompt ever; every operation ends, by itself, by its limits or within a second of the
+//! caller's wish; nothing on the remote is overwritten; no secret is in an argument vector, a message or
+//! a log. There are two means: the `git` program, with the user's proxies, certificates, keys and
+//! credential helpers; and where there is none, libgit2. Fetched commits are not inspected here, and no
+//! reference but the given one is moved.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -32,7 +31,7 @@ pub enum Means {
     Library,
 }
 
-/// Reaches remotes from this process.
+/// Access to remotes from this process.
 pub struct Network {
     settings: NetworkSettings,
     secrets: Secrets,
@@ -40,7 +39,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Looks for nothing yet.
+    /// Returns the access with `settings`; the git program is searched for at the first use.
     pub fn new(settings: NetworkSettings) -> Network {
         let secrets = Secrets::new(credentials::all_tokens(&|name| settings.variable(name)));
         Network {
@@ -50,7 +49,7 @@ impl Network {
         }
     }
 
-    /// The means by which remotes are reached. Runs `git --version` when it is first called.
+    /// Returns the means by which remotes are reached. Runs `git --version` at the first call.
     pub fn means(&self) -> Means {
         match self.program() {
             Some(program) => Means::Program(program.version().to_owned()),
@@ -58,9 +57,8 @@ impl Network {
         }
     }
 
-    /// Fetches `branch` of a remote and lets `to_ref` stand for it, whatever that stood for
-    /// before. Returns the id of its commit; `None` if the remote has no such branch, and
-    /// `to_ref` is as it was.
+    /// Fetches `branch` of a remote and sets `to_ref` to it, whatever it pointed to before. Returns the id
+    /// of its commit; `None` if the remote has no such branch, and `to_ref` is unchanged.
     ///
     /// # Errors
     ///
@@ -98,8 +96,7 @@ impl Network {
         fetched.map_err(|failure| self.error("fetch from", address, &failure))
     }
 
-    /// Makes `branch` of a remote stand for the commit `from`, if that follows from what it
-    /// stands for now. Never forced.
+    /// Pushes the commit `from` to `branch` of a remote, if that is a fast-forward. Never forced.
     ///
     /// # Errors
     ///
@@ -130,7 +127,7 @@ impl Network {
         pushed.map_err(|failure| self.error("push to", address, &failure))
     }
 
-    /// Asks a remote for its branches. A `repository` lends its settings.
+    /// Lists the branches of a remote; `repository` is that of the settings, if there is one.
     ///
     /// # Errors
     ///
@@ -225,7 +222,7 @@ fn ref_of(branch: &str) -> Result<String, Failure> {
     Ok(name)
 }
 
-/// Lets pass what is the whole name of a ref, and therefore neither an option nor a pattern.
+/// Checks that a text is the full name of a reference, and so neither an option nor a pattern.
 fn checked_ref(name: &str) -> Result<&str, Failure> {
     if name.starts_with("refs/") && Reference::is_valid_name(name) {
         Ok(name)

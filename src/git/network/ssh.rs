@@ -1,7 +1,7 @@
 //! git's protocol over the `ssh` program, for libgit2.
 //!
-//! ssh has the user's keys, settings and known hosts. It gets one argument vector, with the host
-//! behind `--`, and is asked for one of two commands with a path in quotes.
+//! ssh has the user's keys, settings and known hosts. It gets one argument vector, with the host after
+//! `--`, and one of two commands with a quoted path.
 
 use std::io::{Read, Write};
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
@@ -21,11 +21,12 @@ pub(in crate::git) struct Channel {
     connection: Arc<Connection>,
     input: ChildStdin,
     output: ChildStdout,
-    /// Everything that ssh has said, when it has said it all.
+    /// Standard error of ssh, once it is closed.
     said: mpsc::Receiver<String>,
 }
 
 impl Channel {
+    /// Starts ssh for a service of the remote.
     pub(in crate::git) fn open(
         connection: Arc<Connection>,
         service: Service,
@@ -53,7 +54,7 @@ impl Channel {
         })
     }
 
-    /// Keeps what ssh said as the reason, if anything fails after its end.
+    /// Records ssh's standard error as the reason of a failure.
     fn ended(&self) {
         let said = self
             .said
@@ -130,13 +131,13 @@ fn command(connection: &Connection, service: Service) -> Result<Command, Failure
     Ok(command)
 }
 
-/// A path that a shell on the other side takes as it is. A home folder at its beginning is
-/// looked up by git's own programs there, not by the shell.
+/// Quotes a path for the shell of the server. git's programs there resolve a home folder at its
+/// beginning.
 fn quoted(path: &str) -> String {
     format!("'{}'", path.replace('\'', r"'\''").replace('!', r"'\!'"))
 }
 
-/// Collects what ssh says, in a thread that ends with it.
+/// Collects the standard error of ssh, in a thread that ends with it.
 fn listen(mut pipe: ChildStderr) -> io::Result<mpsc::Receiver<String>> {
     let (sender, said) = mpsc::channel();
     thread::Builder::new()

@@ -1,10 +1,10 @@
-//! Lets libgit2 speak over connections that are made here.
+//! A transport for libgit2 over connections that are made here.
 //!
-//! By hand, because libgit2's own way wants OpenSSL and libssh2 on every machine, and cannot be broken
-//! off from another thread. libgit2 comes without TLS and ssh, and finds a way to a remote by the scheme of its address
-//! in a table of the whole process. One scheme of our own is entered there, [`URL`]; which remote
-//! it stands for is said by the thread that works. So libgit2 never reads an address, never
-//! follows a redirect, and never opens a connection itself.
+//! libgit2's own transports need OpenSSL and libssh2 on every machine, and cannot be aborted from
+//! another thread. This libgit2 is built without TLS and ssh, and finds a transport by the scheme of the
+//! address in a table of the process. One scheme is registered there, [`URL`]; a variable of the working
+//! thread holds the remote that it means. So libgit2 never parses an address, never follows a redirect,
+//! and never opens a connection itself.
 
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
@@ -15,15 +15,15 @@ use git2::{Error, Remote};
 use crate::git::network::connection::Connection;
 use crate::git::network::{http, ssh};
 
-/// The address that libgit2 is given for every remote that is not a folder.
+/// Address that libgit2 gets for every remote that is not a folder.
 pub(in crate::git) const URL: &str = "memdir://remote";
 
 thread_local! {
-    /// The remote that `URL` stands for in this thread.
+    /// Remote that `URL` means in this thread.
     static CURRENT: RefCell<Option<Arc<Connection>>> = const { RefCell::new(None) };
 }
 
-/// Does something in which `URL` stands for the remote of this connection.
+/// Calls `work`, in which `URL` means the remote of this connection.
 pub(in crate::git) fn with<T>(
     connection: &Arc<Connection>,
     work: impl FnOnce() -> Result<T, Error>,
@@ -35,7 +35,7 @@ pub(in crate::git) fn with<T>(
     result
 }
 
-/// Enters the scheme in libgit2's table, once for the process.
+/// Registers the scheme in libgit2's table, once for the process.
 #[allow(
     unsafe_code,
     reason = "libgit2's table of transports has no lock of its own"
@@ -61,7 +61,7 @@ fn make(remote: &Remote<'_>) -> Result<Transport, Error> {
     Transport::smart(remote, is_stateless, Way { connection })
 }
 
-/// The way to one remote.
+/// Transport to one remote.
 struct Way {
     connection: Arc<Connection>,
 }
