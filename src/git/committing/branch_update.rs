@@ -1,7 +1,7 @@
 //! Moves the branch and git's index together.
 //!
-//! Promises: whoever uses git in the next moment finds both as they belong together; what somebody
-//! staged stays; a process that is killed in between has prepared what the next one ends.
+//! Guarantees: git sees the branch and the index of one state; entries that somebody staged stay; if
+//! the process is killed in between, the next one completes the move from a prepared file.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -16,19 +16,19 @@ use crate::git::committing::staging::TELL;
 use crate::git::repository::processes::is_git_committing;
 use crate::git::{GitError, Id, Repository, Staged, To};
 
-/// Begins the name of a file beside the index that holds its next version, and ends with the commit
-/// that it is told of.
+/// Prefix of the name of a file beside the index that holds its next version; the id of the new commit
+/// follows.
 const PREPARED: &str = "memdir-index-";
-/// Held for that, by one process at a time, whatever store of the repository it is about.
+/// Name of the lock file for moving a branch, shared by all stores of the repository.
 const TURN: &str = "memdir-moving";
-/// It is held for milliseconds: tried so often, with a pause, before somebody else's is waited for
-/// in another way. No event tells when it is free.
+/// Number of tries to take the lock, with a pause between them. It is held for milliseconds, and there
+/// is no event for its release.
 const TRIES: usize = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Moves the checked out branch from `from` to `to`, and tells the index of what differs, as one
-/// step: somebody who commits with git in the next moment commits what is there and not what
-/// was there before. `Ok(false)` if the branch is elsewhere by now, or git is at work.
+/// Moves the checked out branch from `from` to `to`, and updates the index with the changes `told`, as
+/// one step: a commit with git in the next moment does not revert them. Returns `Ok(false)` if the
+/// branch is elsewhere by now, or git is at work.
 ///
 /// # Errors
 ///
@@ -49,8 +49,8 @@ pub fn move_branch(
     moved
 }
 
-/// Has the reference `name` point to `to`; `Ok(false)` if it does not point to `from` any
-/// more, or exists where `from` is `None`, or if somebody is about to change it.
+/// Sets the reference `name` to `to`. Returns `Ok(false)` if it does not point to `from` any more, or
+/// exists where `from` is `None`, or is locked.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ pub fn advance_reference(
     }
 }
 
-/// Moves the branch by way of the file `prepared`, which may stay.
+/// Moves the branch by way of the file `prepared`, which the caller removes.
 fn move_prepared(
     repository: &Repository,
     prepared: &Path,
@@ -108,14 +108,14 @@ fn move_prepared(
         .collect();
     let written = seen.map_or(0, |(_, modified, _)| seconds(modified));
     let new = staging::edited_index(repository, from, written..now, &edits)?;
-    // Files were looked at from then on: one that was modified since counts as uncertain.
+    // Files were read from then on: git reads one that was modified since.
     let done = file
         .write_all(&new)
         .and_then(|()| file.set_modified(began))
         .and_then(|()| file.sync_all());
     done.to(TELL)?;
     drop(file);
-    // As whoever made it wants it to be seen.
+    // With the permissions of the former index.
     if let Ok(data) = std::fs::metadata(&index) {
         let _ = std::fs::set_permissions(prepared, data.permissions());
     }
@@ -123,8 +123,8 @@ fn move_prepared(
     if !take_lock(prepared, &lock).to(TELL)? {
         return Ok(false);
     }
-    // Somebody's git may have written it since it was read. One that merges takes what was not
-    // committed off the disk for a moment, and fails to put it back if the index is locked.
+    // git may have written it since it was read. A `git merge` removes uncommitted changes from
+    // the disk for a moment, and fails to restore them if the index is locked.
     let is_in_the_way = stamp_of(&index) != seen || is_git_committing(repository);
     let moved = match is_in_the_way {
         true => Ok(false),
@@ -137,7 +137,7 @@ fn move_prepared(
     moved
 }
 
-/// Ends what a process began that was killed while it moved the branch.
+/// Completes the move of the branch of a process that was killed during it.
 ///
 /// # Errors
 ///
@@ -154,7 +154,7 @@ pub fn finish_branch_move(repository: &Repository) -> Result<(), GitError> {
     if prepared.is_empty() {
         return Ok(());
     }
-    // Whoever has it is alive, and ends it.
+    // The process that holds the lock is alive, and completes it.
     let Some(_turn) = take_turn(repository).to(TELL)? else {
         return Ok(());
     };
@@ -178,7 +178,7 @@ pub fn finish_branch_move(repository: &Repository) -> Result<(), GitError> {
     Ok(())
 }
 
-/// The right to move the branch, while the file is open; `None` if somebody keeps it.
+/// Takes the lock for moving the branch, held while the file is open; `None` if it is not released.
 fn take_turn(repository: &Repository) -> std::io::Result<Option<File>> {
     let file = File::create(repository.inner.commondir().join(TURN))?;
     for _ in 0..TRIES {
@@ -195,7 +195,7 @@ fn seconds(nanos: i64) -> u32 {
     u32::try_from(nanos.div_euclid(1_000_000_000)).unwrap_or(0)
 }
 
-/// The stamp of a version of the index: size, time and inode.
+/// Returns the stamp of a version of the index: size, time and inode.
 fn stamp_of(path: &Path) -> Option<(u64, i64, u64)> {
     let data = std::fs::metadata(path).ok()?;
     #[cfg(unix)]
@@ -205,8 +205,8 @@ fn stamp_of(path: &Path) -> Option<(u64, i64, u64)> {
     Some((data.len(), staging::modified(path).ok()?, inode))
 }
 
-/// Locks the index as git does, with a lock that holds what was prepared; false if somebody else
-/// has it locked.
+/// Locks the index as git does, with a lock file that holds the prepared index; false if it is locked
+/// already.
 fn take_lock(prepared: &Path, lock: &Path) -> std::io::Result<bool> {
     match std::fs::hard_link(prepared, lock) {
         Ok(()) => return Ok(true),

@@ -19,15 +19,15 @@ pub enum NewText {
     Gone,
 }
 
-/// Gives the text of a file that is to be committed.
+/// Returns the text of a file that is to be committed.
 pub type TextOf<'a> = dyn FnMut(&str, Id) -> Result<NewText, GitError> + 'a;
 
 /// Number of new objects from which they are written as one pack instead of a file each.
 const PACK_FROM: usize = 64;
 
-/// Makes a commit that differs from `base`, the files of its first parent, in `changes`: paths below the store,
-/// each with its new text, or `None` where it is gone. No branch is moved. Texts come from
-/// `text_of`, one at a time; `Ok(None)` if one of them is another by now.
+/// Makes a commit that differs from `base`, the files of its first parent, in `changes`: paths below
+/// the store, each with its new text, or `None` of a deleted file. No branch is moved. Texts come from
+/// `text_of`, one at a time; returns `Ok(None)` if one of them has changed meanwhile.
 ///
 /// # Errors
 ///
@@ -94,11 +94,11 @@ pub fn write_commit(
     Ok(Some(Id(id)))
 }
 
-/// Writes the objects of one commit: few of them a file each, many as one pack.
+/// Writer of the objects of one commit: few as loose objects, many as one pack.
 struct Writer<'a> {
     repository: &'a Repository,
-    /// The repository once more, with an object store that keeps what is new in memory: it would
-    /// keep it there as long as it lives.
+    /// The repository, opened again with an object store that keeps new objects in memory until it is
+    /// dropped; `None` for loose objects.
     packed: Option<git2::Repository>,
     texts: Vec<Oid>,
 }
@@ -134,7 +134,7 @@ impl Writer<'_> {
         Ok(id)
     }
 
-    /// Makes what was written durable; `others` are the commit and its new trees.
+    /// Writes the pack, if there is one; `others` are the commit and its new trees.
     fn finish(self, others: Vec<Oid>) -> Result<(), GitError> {
         let action = "commit";
         let Some(packed) = &self.packed else {

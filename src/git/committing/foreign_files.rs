@@ -1,5 +1,5 @@
-//! The files of a repository that are not the store's: two histories are put together by whole
-//! files, and none of them is ever read for what it says.
+//! The files of a repository that are not the store's: two histories are merged by whole files, whose
+//! content is never read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,18 +12,20 @@ use crate::git::{GitError, Id, Repository, Staged, To, Trees};
 /// The difference of one file that is not the store's between two commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignChange {
-    /// Below the work folder.
+    /// Path below the work folder.
     pub path: String,
-    /// The former text; `None` where it was not there, or was no regular file.
+    /// Former text; `None` where there was none, or no regular file.
     pub before: Option<Id>,
+    /// New text, likewise.
     pub after: Option<Id>,
+    /// Whether the new file is executable.
     pub is_executable: bool,
 }
 
-/// The id and the mode of an entry of a folder.
+/// Id and mode of an entry of a tree.
 type Pointed = (Oid, i32);
 
-/// Whether anything but the store differs between two commits.
+/// Returns whether files that are not the store's differ between two commits.
 ///
 /// # Errors
 ///
@@ -38,8 +40,8 @@ pub fn foreign_files_differ(
     Ok(is_found)
 }
 
-/// The regular files that are not the store's and differ between two commits. A name that is
-/// no text is left out.
+/// Returns the regular files that are not the store's and differ between two commits, without names
+/// that are no UTF-8.
 ///
 /// # Errors
 ///
@@ -89,7 +91,7 @@ fn each_foreign_change(
     Ok(())
 }
 
-/// What git's index is to be told of these files, links and submodules when the branch moves from
+/// Returns the changes of git's index for these files, links and submodules when the branch moves from
 /// `before` to `after`, by path.
 ///
 /// # Errors
@@ -117,8 +119,8 @@ pub fn stage_foreign_changes(
     Ok(staged)
 }
 
-/// The folders of `head`, with what `tip` changed since `base` in files that are not the
-/// store's; and the paths of those that both changed, which stay as `head` has them.
+/// Merges files that are not the store's: returns the trees of `head` with the changes of `tip` since
+/// `base`, and the paths that both changed, which stay as `head` has them.
 ///
 /// # Errors
 ///
@@ -145,9 +147,8 @@ pub fn merge_foreign_files(
     Ok((Trees::of(repository, root)?, kept))
 }
 
-/// The folder at `path` with what either side changed; `None` if nothing is left of it. Of what is
-/// the store's, only what no machine takes is put together: the rest is as `ours`, and the
-/// business of others.
+/// Merges the folder at `path`; returns `None` if it is empty then. Of the store's own files, only those
+/// that no machine takes are merged: the rest stays as in `ours`, and is merged elsewhere.
 fn merge_folder(
     repository: &Repository,
     base: Option<&Tree<'_>>,
@@ -202,7 +203,7 @@ fn merge_folder(
     if entries.is_empty() {
         return Ok(None);
     }
-    // Not by a builder of the library, which refuses the names that we only pass on.
+    // libgit2's tree builder refuses some names that are only passed on here.
     let mut bytes = Vec::new();
     for (name, (mode, id)) in entries.into_values() {
         bytes.extend(tree_entry::entry_bytes(&mode, &name, id));
@@ -214,7 +215,7 @@ fn merge_folder(
         .map(Some)
 }
 
-/// Whether a store takes what lies at `path` below the work folder as a file of its own.
+/// Returns whether a store takes the entry at `path` below the work folder as a file of its own.
 fn is_followed(
     repository: &Repository,
     name: &[u8],

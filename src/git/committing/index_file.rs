@@ -1,8 +1,8 @@
 //! Git's index as bytes: single entries are replaced, all others stay as they are.
 //!
-//! By hand and not by libgit2, which reads all entries to change one, sorts and hashes them again: five
-//! times the time, and half of a commit would be that (`benches/git_index.rs`). The format is
-//! `gitformat-index(5)`, versions 2 and 3; of others, the caller has libgit2 make one of these.
+//! libgit2 would read, sort and hash all entries to change one, which takes five times as long, half of
+//! the time of a commit (`benches/git_index.rs`). The format is `gitformat-index(5)`, versions 2 and 3;
+//! the caller converts others with libgit2.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,34 +10,41 @@ use std::ops::Range;
 use git2::Oid;
 use sha1::{Digest, Sha1};
 
-/// The change to apply to one path.
+/// Change of one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edit {
-    /// The id that the index has to hold: an entry with another one was staged by somebody, and
-    /// stays.
+    /// Expected id in the index: an entry with another one was staged by somebody, and stays.
     pub before: Option<Oid>,
-    /// Its new entry; `None` if it has to go.
+    /// New entry; `None` removes it.
     pub after: Option<Entry>,
 }
 
-/// A file as the index knows it.
+/// An entry of the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
+    /// Id of the file's text.
     pub id: Oid,
+    /// Mode of the file.
     pub mode: u32,
-    /// Times of change and modification in seconds and nanoseconds, device, inode, owner and group
-    /// of the file; zeros if they are to be looked at.
+    /// Time of the status change, in seconds and nanoseconds; zeros, as in the next fields, if git is to
+    /// read the file.
     pub changed: (u32, u32),
+    /// Time of modification, in seconds and nanoseconds.
     pub modified: (u32, u32),
+    /// Number of the device.
     pub device: u32,
+    /// Number of the inode, cut to 32 bits.
     pub inode: u32,
+    /// Owner of the file.
     pub user: u32,
+    /// Group of the file.
     pub group: u32,
+    /// Size in bytes, cut to 32 bits.
     pub size: u32,
 }
 
 impl Entry {
-    /// An entry of a file that git has to look at.
+    /// Returns an entry without a stamp, so that git reads the file.
     pub fn unstamped(id: Oid, mode: u32) -> Entry {
         Entry {
             id,
@@ -53,30 +60,30 @@ impl Entry {
     }
 }
 
-/// Why an index cannot be edited.
+/// Reason why an index cannot be edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unsupported {
-    /// Of a version that a library can make another of.
+    /// It is of a version that libgit2 can convert.
     Version,
-    /// It says that it is not to be understood without this.
+    /// It has an extension that must be understood.
     Extension,
     Damaged,
 }
 
 const SIGNATURE: &[u8; 4] = b"DIRC";
 const HEADER: usize = 12;
-/// Bytes before a path: ten numbers, an id, flags.
+/// Number of bytes before a path: ten numbers, an id, flags.
 const FIXED: usize = 62;
 const SUM: usize = 20;
 const LENGTH_MASK: u16 = 0x0fff;
 const STAGE_MASK: u16 = 0x3000;
 const EXTENDED: u16 = 0x4000;
-/// In the first byte of what follows the flags then.
+/// Bit of `git add --intent-to-add` in the first byte of the extended flags.
 const INTENDED: u8 = 0x20;
 /// Offset of the size in an entry.
 const SIZE: usize = 36;
 
-/// An index without entries.
+/// Returns an index without entries.
 pub(super) fn empty() -> Vec<u8> {
     let mut bytes = [&SIGNATURE[..], &2_u32.to_be_bytes(), &0_u32.to_be_bytes()].concat();
     let sum = Sha1::digest(&bytes);
@@ -84,8 +91,8 @@ pub(super) fn empty() -> Vec<u8> {
     bytes
 }
 
-/// Whether `bytes` end with the sum of what stands before it, or with zeros, which git writes
-/// where it is told to save the time (`index.skipHash`).
+/// Returns whether `bytes` end with the right checksum, or with zeros, which git writes with
+/// `index.skipHash`.
 pub(super) fn has_own_sum(bytes: &[u8]) -> bool {
     let Some((content, sum)) = bytes.split_last_chunk::<SUM>() else {
         return false;
@@ -93,24 +100,24 @@ pub(super) fn has_own_sum(bytes: &[u8]) -> bool {
     *sum == [0; SUM] || *sum == *Sha1::digest(content)
 }
 
-/// One entry, as it lies in an index.
+/// A parsed entry of an index.
 struct Found<'a> {
     path: &'a [u8],
     id: Oid,
     is_staged_in_conflict: bool,
-    /// Whether somebody only said that it is to be added.
+    /// Whether it is from `git add --intent-to-add`.
     is_intended: bool,
-    /// When the file was modified that it speaks of, in seconds.
+    /// Modification time of the file, in seconds.
     modified: u32,
     end: usize,
 }
 
-/// The index `bytes` with `edits`, by path. It was written in the second at which `written` begins,
-/// and counts as written in the second at which that ends.
+/// Returns the index `bytes` with `edits`, by path. It was written in the second at which `written`
+/// begins, and counts as written in the second at which that ends.
 ///
-/// A file that was modified in the second in which the index was written may have been modified
-/// again. Git sees that by comparing the two times, and looks at the file; in an index that is
-/// written later it has to be told.
+/// A file that was modified in the second in which the index was written may have been modified again.
+/// Git compares the two times, and reads the file; in an index that is written later, the entry's size
+/// is cleared for that.
 pub(super) fn edited(
     bytes: &[u8],
     written: &Range<u32>,
@@ -143,7 +150,7 @@ pub(super) fn edited(
             copied = at;
             count += insert(&mut out, path, edit);
         }
-        // One in conflict has several entries, which are their user's to resolve.
+        // A path in conflict has several entries, which the user resolves.
         if let Some((path, edit)) = waiting.next_if(|(path, _)| path.as_slice() == found.path)
             && !found.is_staged_in_conflict
             && is_as_told(&found, edit)
@@ -155,7 +162,7 @@ pub(super) fn edited(
                 None => count -= 1,
             }
         } else if written.contains(&found.modified) {
-            // Without a size it is looked at.
+            // Without a size, git reads the file.
             out.extend_from_slice(&bytes[copied..at + SIZE]);
             out.extend_from_slice(&[0; 4]);
             copied = at + SIZE + 4;
@@ -180,7 +187,7 @@ fn is_as_told(found: &Found<'_>, edit: &Edit) -> bool {
     }
 }
 
-/// Adds what the index does not have; how many entries it has more then.
+/// Adds an entry that the index does not have; returns the number of added entries.
 fn insert(out: &mut Vec<u8>, path: &[u8], edit: &Edit) -> u32 {
     match (&edit.before, &edit.after) {
         (None, Some(entry)) => {
@@ -219,7 +226,7 @@ fn entry_at(bytes: &[u8], at: usize, version: u32) -> Result<Found<'_>, Unsuppor
     })
 }
 
-/// Entries end with one to eight zeros, at a multiple of eight.
+/// Returns the length of an entry with its one to eight zeros at the end, a multiple of eight.
 fn padded(length: usize) -> usize {
     (length + 8) & !7
 }
@@ -247,8 +254,8 @@ fn push(out: &mut Vec<u8>, path: &[u8], entry: &Entry) {
     out.resize(start + padded(out.len() - start), 0);
 }
 
-/// What follows the entries speeds git up, and is not true any more after an edit: it is left
-/// away. What begins with a small letter has to be understood.
+/// Checks that all extensions are optional. They only speed git up, are outdated after an edit, and are
+/// left out; one whose name begins with a small letter must be understood.
 fn check_extensions(bytes: &[u8], mut at: usize) -> Result<(), Unsupported> {
     let limit = bytes.len() - SUM;
     while at < limit {

@@ -1,21 +1,21 @@
-//! Notes which commits the program made itself in somebody's repository, until they are sent.
+//! Record of the commits that the program made in somebody's repository, until they are pushed.
 //!
-//! A commit's message can be kept while its content is changed, and anybody may write the same. So
-//! each is noted by its id, as the name of an empty file: that is one step for any number of
-//! processes, and of stores in one repository.
+//! Messages do not identify commits: an amended commit keeps its own, and anybody may write the same.
+//! So the record of a commit is an empty file with its id as name, which is made atomically by any
+//! number of processes, for any number of stores in one repository.
 
 use std::path::PathBuf;
 
 use crate::git::reading::history::descends_from;
 use crate::git::{GitError, Id, Owner, Repository, To};
 
-/// Whether the program made `commit`, and it was not sent when that was looked at last.
+/// Returns whether the program made `commit` and has not recorded a push of it.
 pub fn is_local_commit(repository: &Repository, commit: Id) -> bool {
     notes_folder(repository).join(commit.to_string()).exists()
 }
 
-/// Notes that the program made `commit`, before a branch stands for it. In a store's own
-/// repository nobody asks.
+/// Records that the program made `commit`, before a branch points to it. Does nothing in a store's own
+/// repository.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub(in crate::git) fn note_local_commit(
         .to("note a commit")
 }
 
-/// Takes back the notes of commits that `sent` rests on.
+/// Removes the records of the ancestors of `sent`, itself included.
 ///
 /// # Errors
 ///

@@ -1,6 +1,5 @@
-//! The repository's index: it tells which files are as committed without reading them, and is
-//! told of what was committed, so that `git status` shows the truth. What somebody else staged in
-//! it stays as it is.
+//! The repository's index: its stamps show which files are as committed without reading them, and it is
+//! updated with each commit, so that `git status` is right. Entries that somebody else staged stay.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -14,38 +13,41 @@ use crate::git::repository::locks::set_aside;
 use crate::git::repository::opening::replace;
 use crate::git::{GitError, Id, Repository, To};
 
-/// The stamp of a file: size, times and inode.
+/// Stamp of a file: size, times and inode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamped {
-    /// Below the store.
+    /// Path below the store.
     pub path: String,
+    /// Size in bytes.
     pub size: u64,
-    /// As `changed`, in nanoseconds since 1970.
+    /// Modification time, in nanoseconds since 1970.
     pub modified: i64,
+    /// Number of the inode.
     pub inode: u64,
+    /// Time of the status change, in nanoseconds since 1970.
     pub changed: i64,
 }
 
-/// The change of one entry of the index when the branch moves.
+/// Change of one entry of the index when the branch moves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Staged {
-    /// The file's text in the former commit.
+    /// Text of the file in the former commit.
     pub before: Option<Id>,
-    /// The file's text in the new commit.
+    /// Text of the file in the new commit.
     pub after: Option<Id>,
-    /// The stamp of the file that holds `after`.
+    /// Stamp of the file that holds `after`.
     pub stamped: Option<Stamped>,
 }
 
 /// Files of the index, by their stamps.
 pub struct KnownFiles {
     by_path: HashMap<String, (Id, Stamped)>,
-    /// A file that was modified later may be another one by now.
+    /// Time before which a modification is certainly in the index, in nanoseconds since 1970.
     certain_before: i64,
 }
 
 impl KnownFiles {
-    /// The id of the file's text, if the file has the stamp that the index knows.
+    /// Returns the id of the file's text, if the file has its stamp in the index.
     pub fn id_of(&self, file: &Stamped) -> Option<Id> {
         let (id, known) = self.by_path.get(&file.path)?;
         let cut = |inode: u64| inode as u32;
@@ -71,7 +73,7 @@ pub fn known_files(repository: &Repository) -> KnownFiles {
     let (Some(written), Ok(())) = (written, index.read(false)) else {
         return known;
     };
-    // The coarsest clock that file systems keep: two seconds.
+    // The coarsest resolution of file systems: two seconds.
     known.certain_before = written.saturating_sub(2_000_000_000);
     for entry in index.iter() {
         let Ok(path) = String::from_utf8(entry.path) else {
@@ -93,6 +95,7 @@ pub fn known_files(repository: &Repository) -> KnownFiles {
     known
 }
 
+/// Returns the edit of the index for the change `told` of `path`, below the work folder, in `to`.
 pub(super) fn index_edit(repository: &Repository, path: &str, told: &Staged, to: Id) -> Edit {
     let after = told.after.map(|id| {
         let file = repository.work_folder().join(path);
@@ -114,8 +117,8 @@ fn mode_in(repository: &Repository, commit: Id, path: &str) -> Option<u32> {
     u32::try_from(entry.filemode()).ok()
 }
 
-/// The index with `edits`, as bytes; `written` as for [`index_file::edited`]. One that is damaged is kept aside, and made anew
-/// of the commit `head`.
+/// Returns the index with `edits`, as bytes; `written` is as for [`index_file::edited`]. A damaged index
+/// is kept aside, and made again from the commit `head`.
 pub(super) fn edited_index(
     repository: &Repository,
     head: Option<Id>,
@@ -156,13 +159,13 @@ pub(super) fn edited_index(
         .map_err(|_| GitError::new(TELL, "it is not understood"))
 }
 
-/// Whether git's index is there and is not what was written.
+/// Returns whether git's index exists and has a wrong checksum.
 pub(in crate::git) fn is_index_damaged(repository: &Repository) -> bool {
     let bytes = std::fs::read(repository.inner.path().join("index"));
     bytes.is_ok_and(|bytes| !index_file::has_own_sum(&bytes))
 }
 
-/// Keeps a damaged index aside, and makes it anew of the commit `head`.
+/// Sets a damaged index aside, and makes it again from the commit `head`.
 pub(in crate::git) fn make_index_anew(repository: &Repository, head: Id) -> Result<(), GitError> {
     let path = repository.inner.path().join("index");
     let bytes = index_by_library(repository, None, Some(head))?;
@@ -170,7 +173,7 @@ pub(in crate::git) fn make_index_anew(repository: &Repository, head: Id) -> Resu
     replace(&path, &bytes).to(TELL)
 }
 
-/// An index of the simplest version: as `bytes` say, or with the files of `head`.
+/// Makes an index of version 2 from the index `bytes`, or from the files of `head`.
 fn index_by_library(
     repository: &Repository,
     bytes: Option<&[u8]>,
@@ -196,6 +199,7 @@ fn index_by_library(
     std::fs::read(&path).to(TELL)
 }
 
+/// Name of the action in errors.
 pub(in crate::git) const TELL: &str = "bring git's index up to date";
 const REGULAR: u32 = 0o100_644;
 
@@ -203,7 +207,7 @@ fn nanos(time: IndexTime) -> i64 {
     i64::from(time.seconds()) * 1_000_000_000 + i64::from(time.nanoseconds())
 }
 
-/// In nanoseconds since 1970.
+/// Returns the modification time of a file, in nanoseconds since 1970.
 pub(in crate::git) fn modified(path: &Path) -> std::io::Result<i64> {
     let modified = std::fs::metadata(path)?.modified()?;
     let since = modified
@@ -212,7 +216,7 @@ pub(in crate::git) fn modified(path: &Path) -> std::io::Result<i64> {
     Ok(since.as_nanos() as i64)
 }
 
-/// The index entry of a file. Without a stamp that fits, git reads the file when it needs to.
+/// Returns the index entry of a file. Without a matching stamp, git reads the file when it needs to.
 fn entry(id: Id, mode: u32, file: &Path, stamped: Option<&Stamped>) -> Entry {
     let mut entry = Entry::unstamped(id.0, mode);
     #[cfg(unix)]
@@ -220,8 +224,7 @@ fn entry(id: Id, mode: u32, file: &Path, stamped: Option<&Stamped>) -> Entry {
         let seconds = nanos.div_euclid(1_000_000_000) as u32;
         (seconds, nanos.rem_euclid(1_000_000_000) as u32)
     };
-    // A store that opens a folder of notes in place has its files elsewhere: what was read there is
-    // known by its stamp alone.
+    // A store of notes in place has its files elsewhere: the stamp is not compared with a file.
     #[cfg(unix)]
     if let (Some(stamped), false) = (stamped, file.exists()) {
         entry.changed = parts(stamped.changed);

@@ -1,4 +1,4 @@
-//! Reads the history: commits, newest first, with the files they changed.
+//! Reads the history: commits, newest first, and the files that they changed.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,17 +10,19 @@ use crate::git::{GitError, Id, Repository, STORE_PARTS, To};
 /// One commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitInfo {
+    /// Id of the commit.
     pub id: Id,
+    /// Name of the author.
     pub author: String,
-    /// In seconds since 1970.
+    /// Time of the author, in seconds since 1970.
     pub at: i64,
-    /// Its message, whole.
+    /// Whole message.
     pub message: String,
+    /// Ids of the parents.
     pub parents: Vec<Id>,
 }
 
-/// Every commit that `from` rests on, itself included, newest first; without those that
-/// `without` rests on.
+/// Returns `from` and its ancestors, newest first, without `without` and its ancestors.
 ///
 /// # Errors
 ///
@@ -58,7 +60,7 @@ pub fn commit_info(repository: &Repository, id: Id) -> Result<CommitInfo, GitErr
     })
 }
 
-/// The newest commit that both rest on; `None` if they have nothing in common.
+/// Returns the merge base of two commits; `None` if they have no common ancestor.
 ///
 /// # Errors
 ///
@@ -71,7 +73,7 @@ pub fn merge_base(repository: &Repository, one: Id, other: Id) -> Result<Option<
     }
 }
 
-/// Whether `later` rests on `earlier`, or is it.
+/// Returns whether `earlier` is `later` or an ancestor of it.
 ///
 /// # Errors
 ///
@@ -80,7 +82,7 @@ pub fn descends_from(repository: &Repository, later: Id, earlier: Id) -> Result<
     if later == earlier {
         return Ok(true);
     }
-    // One that is not here is nobody's ancestor.
+    // A missing commit is no ancestor.
     if repository.inner.find_commit(earlier.0).is_err() {
         return Ok(false);
     }
@@ -90,12 +92,12 @@ pub fn descends_from(repository: &Repository, later: Id, earlier: Id) -> Result<
         .to("compare two histories")
 }
 
-/// The commits to which the branch was moved for the reason `why`, by its log; `None` if there
-/// is none that can be read.
+/// Returns the commits to which the branch was moved with the message `why`, by its reflog; `None` if
+/// there is no reflog that can be read.
 ///
 /// # Errors
 ///
-/// Fails if the branch cannot be told.
+/// Never fails at present.
 pub fn reflog_commits(repository: &Repository, why: &str) -> Result<Option<HashSet<Id>>, GitError> {
     let name = format!("refs/heads/{}", repository.branch());
     let Ok(log) = repository.inner.reflog(&name) else {
@@ -112,9 +114,9 @@ pub fn reflog_commits(repository: &Repository, why: &str) -> Result<Option<HashS
     Ok(Some(made.collect()))
 }
 
-/// When the newest commit was made to which the branch was moved for the reason `why`, in
-/// seconds since 1970; by the branch's log, or of the newest commit at all where that says
-/// nothing. `None` if there is no commit.
+/// Returns the time of the newest commit to which the branch was moved with the message `why`, in seconds
+/// since 1970, by the branch's reflog; that of HEAD where the reflog has none. `None` if there is no
+/// commit.
 ///
 /// # Errors
 ///
@@ -125,7 +127,7 @@ pub fn last_commit_time(repository: &Repository, why: &str) -> Result<Option<i64
         let is_it = |entry: &git2::ReflogEntry<'_>| entry.message_bytes() == Some(why.as_bytes());
         log.iter().find(is_it).map(|entry| Id(entry.id_new()))
     });
-    // One that was made and rewritten may be gone.
+    // A commit that was rewritten since may be gone.
     let moment = newest.and_then(|id| commit_info(repository, id).ok());
     match (moment, repository.head()?) {
         (Some(moment), _) => Ok(Some(moment.at)),
@@ -134,7 +136,7 @@ pub fn last_commit_time(repository: &Repository, why: &str) -> Result<Option<i64
     }
 }
 
-/// The differences of the store's files between two commits, by path.
+/// Returns the differences of the store's files between two commits, by path.
 ///
 /// # Errors
 ///
@@ -193,8 +195,7 @@ pub fn diff(
         .collect())
 }
 
-/// The text on one side of a difference. A link or a repository of its own is no text, whatever its id
-/// is.
+/// Returns the text on one side of a difference; `None` of a link or a submodule.
 pub(in crate::git) fn regular_file(file: &git2::DiffFile<'_>) -> Option<Id> {
     let is_regular = matches!(
         file.mode(),

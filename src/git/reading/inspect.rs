@@ -1,8 +1,7 @@
-//! Looks at what a remote sent before anything is done with it: a pulled repository is data, and
-//! somebody else's.
+//! Inspects a fetched commit before it is used: it is untrusted data.
 //!
-//! Promises: nothing in it stops this machine but what would cost it without end. What this machine
-//! cannot or must not have as a file is left out and named; it stays in the history as it is.
+//! Guarantees: a commit is refused only if it would take unbounded resources. Files that this machine
+//! cannot or must not have are left out and reported; they stay in the history.
 
 use std::collections::HashMap;
 
@@ -11,35 +10,37 @@ use git2::{FileMode, ObjectType, Oid, Tree};
 use crate::git::repository::paths::{MOST_DEPTH, PathRejection, is_gits_own};
 use crate::git::{GitError, Id, Owner, Repository, To};
 
-/// Maximum number of entries: more are no collection of memories, or an attack.
+/// Maximum number of entries of a commit.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// Maximum depth of folders: deeper ones are an attack.
+/// Maximum depth of folders.
 const DEEPEST: usize = 128;
 
 /// Maximum number of omitted files that are named.
 const MOST_NAMED: usize = 100;
 
-/// Something that a remote has and this machine has not, and why.
+/// A file of a remote that is left out here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Below the work folder, with codes for what is no text.
+    /// Path below the work folder, with escapes for bytes that are no printable ASCII.
     pub path: String,
+    /// Reason, as the rest of a sentence.
     pub reason: String,
 }
 
 /// Reasons why files of a commit, or all of it, are not taken.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inspected {
-    /// Why nothing of it is to be taken, if there is a reason.
+    /// Reason why the whole commit is refused, if it is.
     pub refused: Option<String>,
+    /// Files that are left out, at most a hundred.
     pub left_out: Vec<LeftOut>,
     /// Number of omitted files beyond those that are named.
     pub unnamed: usize,
 }
 
-/// Checks the files of `commit`, but for those that the commit `known` holds, too: they were
-/// checked before.
+/// Inspects the files of `commit`, except those that the commit `known` holds, too, which were inspected
+/// before.
 ///
 /// # Errors
 ///
@@ -67,14 +68,14 @@ pub fn inspect(
 struct Look<'a> {
     repository: &'a Repository,
     entries: usize,
-    /// Sizes of texts that were seen: a tree that expands without end repeats a few of them.
+    /// Sizes of texts that were seen: a tree that expands exponentially repeats a few of them.
     sizes: HashMap<Oid, u64>,
     found: Inspected,
 }
 
 impl Look<'_> {
-    /// Looks at a folder; why nothing is to be taken, if there is a reason. In one that is left out
-    /// as a whole nothing is named.
+    /// Inspects a folder; returns the reason why the commit is refused, if it is. In a folder that is left
+    /// out as a whole nothing is reported.
     fn find_in(
         &mut self,
         tree: &Tree<'_>,
@@ -132,7 +133,7 @@ impl Look<'_> {
         Ok(None)
     }
 
-    /// Why the entry at `path` is left out, if there is a reason.
+    /// Returns the reason why the entry at `path` is left out, if it is.
     fn reason(
         &mut self,
         entry: &git2::TreeEntry<'_>,

@@ -1,8 +1,7 @@
-//! When files were changed last, by the times of the commits that changed them.
+//! Times of the last changes of files, from the commits that changed them.
 //!
-//! Promises: a commit is compared with its parent at most once, however many names are asked for,
-//! and only when a name is asked for that no newer commit changed. No more than a few folders are in
-//! memory at a time.
+//! Guarantees: a commit is compared with its parent at most once, however many names are looked up, and
+//! only for a name that no newer commit changed. No more than a few folders are in memory at a time.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
@@ -19,21 +18,21 @@ const ACTION: &str = "read the history";
 /// Number of folders kept: those of a commit are compared again with the next older commit.
 const FOLDERS_KEPT: usize = 16;
 
-/// Looks for the newest commits that changed files of some names.
+/// Lookup of the newest commits that changed files, by name.
 pub struct LastChanges<'a> {
     repository: &'a Repository,
     odb: Odb<'a>,
-    /// Commits that were not compared yet, newest first.
+    /// Commits that are not compared yet, newest first.
     older: Box<dyn Iterator<Item = Result<CommitInfo, GitError>> + 'a>,
-    /// The name under which a path below the store is looked up.
+    /// Function from a path below the store to the name under which it is looked up.
     name_of: fn(&str) -> &str,
-    /// Names that the compared commits changed, with the time of the newest such commit.
+    /// Time of the newest compared commit that changed each name.
     found: HashMap<String, i64>,
-    /// The changes of each path, of newer commits first.
+    /// Changes of each path, newest first.
     changes: HashMap<String, Vec<TextChange>>,
-    /// The former path of a text that a commit removed, by commit and text.
+    /// Former path of a text that a commit removed, by commit and text.
     removed: HashMap<(usize, Oid), String>,
-    /// The compared commits, newest first.
+    /// Compared commits, newest first.
     commits: Vec<Id>,
     /// Time of the newest commit, in seconds since 1970.
     newest: i64,
@@ -42,22 +41,22 @@ pub struct LastChanges<'a> {
     pub compared: usize,
 }
 
-/// A path with the text that it had before a commit and has after it.
+/// A path with its texts before and after a commit.
 type ChangedFile = (String, Option<Oid>, Option<Oid>);
 
 /// The change of one path by one commit.
 #[derive(Clone, Copy)]
 struct TextChange {
-    /// Its number among the compared commits.
+    /// Number of the commit among the compared ones.
     commit: usize,
     at: i64,
     before: Option<Oid>,
     after: Option<Oid>,
 }
 
-/// Looks at the commits that `from` rests on, itself included, without those that
-/// `without` rests on. Merges are passed over: they hold what others wrote. `name_of` is what
-/// paths below the store are asked for by.
+/// Returns the lookup in `from` and its ancestors, without `without` and its ancestors. Merges are
+/// skipped: they hold changes of other commits. `name_of` returns the name under which a path below the
+/// store is looked up.
 ///
 /// # Errors
 ///
@@ -84,8 +83,8 @@ pub fn last_changes(
 }
 
 impl LastChanges<'_> {
-    /// When the newest commit was made that changed a file of this name, in seconds since 1970; the
-    /// newest of all commits if none did.
+    /// Returns the time of the newest commit that changed a file of this name, in seconds since 1970; that
+    /// of the newest commit if none did.
     ///
     /// # Errors
     ///
@@ -105,9 +104,9 @@ impl LastChanges<'_> {
         }
     }
 
-    /// When the text was written that lies at `path`, in seconds since 1970: commits that only moved
-    /// it, and those of which `brings_back` says by their message that they bring back an older text,
-    /// do not count where the older commit is found.
+    /// Returns the time when the text at `path` was written, in seconds since 1970. Commits that only moved
+    /// it, and those whose message `brings_back` recognizes as restoring an older text, are skipped where
+    /// the older commit is found.
     ///
     /// # Errors
     ///
@@ -135,7 +134,7 @@ impl LastChanges<'_> {
         Ok(brought.unwrap_or(self.newest))
     }
 
-    /// The newest change of `path` that no commit before the number `from` made.
+    /// Returns the newest change of `path` by the commit number `from` or an older one.
     fn next_change(&mut self, path: &str, from: usize) -> Result<Option<TextChange>, GitError> {
         loop {
             let known = self.changes.get(path).into_iter().flatten();
@@ -187,8 +186,7 @@ impl LastChanges<'_> {
         Ok(())
     }
 
-    /// Adds to `changed` the files in which what lies at `path` differs, a file or a folder: their
-    /// paths and texts.
+    /// Adds to `changed` the files that differ at or below `path`, which is a file or a folder.
     fn compare_below(
         &mut self,
         path: &str,
@@ -234,7 +232,7 @@ impl LastChanges<'_> {
         Ok(())
     }
 
-    /// The bytes of a folder; `None` of a file.
+    /// Returns the bytes of a tree; `None` of a blob.
     fn folder(&mut self, id: Oid) -> Result<Option<Rc<[u8]>>, GitError> {
         if let Some((_, bytes)) = self.folders.iter().find(|(known, _)| *known == id) {
             return Ok(Some(Rc::clone(bytes)));
@@ -251,7 +249,7 @@ impl LastChanges<'_> {
     }
 }
 
-/// An entry that two versions of a folder differ in: its name, and what each has.
+/// A differing entry of two versions of a folder: its name, and the entry in each.
 type Differing<'a> = (&'a [u8], Option<TreeEntry<'a>>, Option<TreeEntry<'a>>);
 
 fn differing<'a>(before: &'a [u8], after: &'a [u8]) -> Vec<Differing<'a>> {
@@ -277,8 +275,8 @@ fn differing<'a>(before: &'a [u8], after: &'a [u8]) -> Vec<Differing<'a>> {
     }
 }
 
-/// How many bytes of whole entries both begin with. Folders of ten thousand files differ in a few:
-/// taking all their entries apart would be most of the time.
+/// Returns the length of the common prefix of whole entries, in bytes. Folders of ten thousand files
+/// differ in a few entries, and parsing all of them would take most of the time.
 fn same_entries(one: &[u8], other: &[u8]) -> usize {
     const BLOCK: usize = 4096;
     let most = one.len().min(other.len());

@@ -1,7 +1,7 @@
-//! Earlier states: which commit a text names, where files lay in a commit, how two texts differ.
+//! Earlier states: revisions by name, paths of files in a commit, differences of two texts.
 //!
-//! Promises: a folder is read once however many commits hold it, and no more of it than its names;
-//! so a file's way through a long history costs about what the folders that changed take to read.
+//! Guarantee: a folder is read once however many commits hold it, and only its names; so following a file
+//! through a long history takes about the time to read the folders that changed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use git2::{ErrorCode, Oid, Patch};
 use crate::git::reading::tree_entry::{EntryKind, TreeEntry};
 use crate::git::{GitError, Id, Repository, To};
 
-/// The commit that a text names.
+/// Result of resolving a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NamedCommit {
     One(Id),
@@ -23,29 +23,29 @@ pub enum NamedCommit {
 /// A line of a comparison, as `diff -u` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComparedLine {
+    /// Kind of the line.
     pub kind: LineKind,
-    /// Without what stands before it, with its line end, if it has one.
+    /// Text without the marker before it, with its line end, if it has one.
     pub text: Vec<u8>,
 }
 
 /// The kind of a line in a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineKind {
-    /// The line numbers of the lines after it: `@@ -1,3 +1,4 @@`.
+    /// Line numbers of the lines after it: `@@ -1,3 +1,4 @@`.
     Place,
     Same,
     Added,
     Removed,
-    /// Says that the line before it has no end.
+    /// Marker that the line before it has no line end.
     NoEnd,
 }
 
 const ACTION: &str = "read the history";
-/// Minimum number of digits that name a commit, as in git.
+/// Minimum number of digits of an abbreviated id, as in git.
 const LEAST_DIGITS: usize = 4;
 
-/// The commits that `from` rests on, itself first, newest first. Each is read when it is asked
-/// for, so that whoever wants a few pays for a few.
+/// Returns `from` and its ancestors, newest first, read lazily.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub fn commit_ids(
     Ok(walk.map(|id| Ok(Id(id.to(ACTION)?))))
 }
 
-/// The commits that `commit` was made from; the first is the one it continued.
+/// Returns the parents of `commit`; the first is the one on its branch.
 ///
 /// # Errors
 ///
@@ -69,8 +69,8 @@ pub fn parents(repository: &Repository, commit: Id) -> Result<Vec<Id>, GitError>
     Ok(commit.parent_ids().map(Id).collect())
 }
 
-/// The commit that `text` names: a beginning of its id, a branch, `HEAD~3`. Of several things
-/// whose ids begin with `text`, the one commit that `head` rests on is meant.
+/// Resolves `text` to a commit: an abbreviated id, a branch, `HEAD~3`. An ambiguous id is that of the one
+/// commit among `head` and its ancestors, if there is exactly one.
 ///
 /// # Errors
 ///
@@ -89,7 +89,7 @@ pub fn resolve_revision(
         Err(error) if error.code() == ErrorCode::Ambiguous => {
             commit_with_prefix(repository, text, head)
         }
-        // What libgit2 cannot read as a name is none; it has no code of its own for that.
+        // libgit2 has no error code of its own for a text that is no revision.
         Err(_) => Ok(NamedCommit::Nothing),
     }
 }
@@ -119,8 +119,8 @@ fn commit_with_prefix(
     })
 }
 
-/// What the commit holds under each of `names` in the store's folder, whole folders by one
-/// id: equal ids are equal files below.
+/// Returns the id of each of `names` in the store's folder of a commit, blobs or trees: equal ids are
+/// equal contents.
 ///
 /// # Errors
 ///
@@ -143,8 +143,8 @@ pub fn entries_at(
     Ok(names.iter().map(id).collect())
 }
 
-/// Finds files by their names, without folders, in whatever folder below `folders` of the
-/// store; those that begin with a dot are passed over.
+/// Returns the lookup of files whose names `is_wanted` accepts, in all folders below `folders` of the
+/// store, except folders whose names begin with a dot.
 ///
 /// # Errors
 ///
@@ -163,24 +163,24 @@ pub fn places<'a>(
     })
 }
 
-/// Says of a file's name whether it is looked for.
+/// Returns whether a file with this name is wanted.
 type IsWanted<'a> = Box<dyn Fn(&[u8]) -> bool + 'a>;
 
-/// Paths below some folder, and what they hold.
+/// Paths below some folder, with the ids of their texts.
 type Found = Rc<Vec<(String, Id)>>;
 
-/// Looks in many commits for files of some names.
+/// Lookup of files by name in many commits.
 pub struct Places<'a> {
     repository: &'a Repository,
     odb: git2::Odb<'a>,
     folders: &'a [&'a str],
     is_wanted: IsWanted<'a>,
-    /// Files by the id of their folder. Commits share most folders.
+    /// Found files by the id of their folder. Commits share most folders.
     known: HashMap<Oid, Found>,
 }
 
 impl Places<'_> {
-    /// The wanted files of `commit`: their paths below the store, and what they hold.
+    /// Returns the wanted files of `commit`: paths below the store, with the ids of their texts.
     ///
     /// # Errors
     ///
@@ -203,8 +203,8 @@ impl Places<'_> {
         }
         let mut found = Vec::new();
         let mut folders = Vec::new();
-        // The library would make an object of every name: of ten thousand of them in each of a
-        // thousand commits that is most of the time.
+        // libgit2 allocates an object for each entry, which would take most of the time with ten
+        // thousand entries in each of a thousand commits.
         let object = self.odb.read(folder).to(ACTION)?;
         if object.kind() == git2::ObjectType::Tree {
             for entry in TreeEntry::all(object.data()) {
@@ -237,7 +237,7 @@ impl Places<'_> {
 ///
 /// # Errors
 ///
-/// Fails if there is too little memory.
+/// Fails if libgit2 does.
 pub fn compare_texts(
     before: &[u8],
     after: &[u8],

@@ -2,15 +2,19 @@
 
 use git2::Oid;
 
+/// Number of bytes of an id.
 pub(in crate::git) const ID_BYTES: usize = 20;
 
-/// One entry of a folder's bytes.
+/// A parsed entry of a tree.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::git) struct TreeEntry<'a> {
+    /// Kind of the entry.
     pub kind: EntryKind,
+    /// Name of the entry.
     pub name: &'a [u8],
+    /// Id of the object.
     pub id: Oid,
-    /// All of it.
+    /// All bytes of the entry.
     pub bytes: &'a [u8],
 }
 
@@ -19,12 +23,12 @@ pub(in crate::git) struct TreeEntry<'a> {
 pub(in crate::git) enum EntryKind {
     File,
     Folder,
-    /// A link, or a repository of its own.
+    /// A symbolic link or a submodule.
     Other,
 }
 
 impl<'a> TreeEntry<'a> {
-    /// The first entry of `bytes`; `None` at their end, or where they are damaged.
+    /// Parses the first entry of `bytes`; `None` at their end, or where they are damaged.
     pub fn first(bytes: &'a [u8]) -> Option<TreeEntry<'a>> {
         let name_end = memchr::memchr(0, bytes)?;
         let blank = memchr::memchr(b' ', &bytes[..name_end])?;
@@ -43,7 +47,7 @@ impl<'a> TreeEntry<'a> {
         })
     }
 
-    /// The entries of a folder's bytes, up to the first that is damaged.
+    /// Returns the entries of a tree's bytes, up to the first that is damaged.
     pub fn all(mut bytes: &'a [u8]) -> impl Iterator<Item = TreeEntry<'a>> {
         std::iter::from_fn(move || {
             let entry = TreeEntry::first(bytes)?;
@@ -52,21 +56,23 @@ impl<'a> TreeEntry<'a> {
         })
     }
 
+    /// Returns whether it is a folder.
     pub fn is_folder(&self) -> bool {
         self.kind == EntryKind::Folder
     }
 
-    /// Its name, if it is a text: other names are none of the store's.
+    /// Returns its name, if it is UTF-8: the store has no other names.
     pub fn name(&self) -> Option<&'a str> {
         std::str::from_utf8(self.name).ok()
     }
 
+    /// Returns its sort key in git's order.
     pub fn key(&self) -> Vec<u8> {
         key(self.name, self.is_folder())
     }
 }
 
-/// The sort key of an entry in git's order: its name, with a slash at the end of a folder's.
+/// Returns the sort key of an entry in git's order: its name, with a slash at the end of a folder's.
 pub(in crate::git) fn key(name: &[u8], is_folder: bool) -> Vec<u8> {
     let mut key = name.to_vec();
     if is_folder {
@@ -75,6 +81,7 @@ pub(in crate::git) fn key(name: &[u8], is_folder: bool) -> Vec<u8> {
     key
 }
 
+/// Returns the bytes of an entry.
 pub(in crate::git) fn entry_bytes(mode: &str, name: &[u8], id: Oid) -> Vec<u8> {
     let mut bytes = format!("{mode} ").into_bytes();
     bytes.extend_from_slice(name);

@@ -1,7 +1,7 @@
-//! The folders of one commit, read and written as the bytes that they are.
+//! The trees of one commit, read and written as bytes.
 //!
-//! A folder of ten thousand files is half a megabyte; taking it apart into values and putting it
-//! together again for one new file costs more than all else of a commit.
+//! A tree of ten thousand files is half a megabyte; parsing and serializing it for one new file takes
+//! longer than the rest of a commit.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
@@ -15,14 +15,14 @@ use crate::git::{GitError, Id, Repository, To};
 /// A change to a tree: the parts of a path, and the text to put there; `None` removes it.
 pub(in crate::git) type Step<'a> = (Vec<&'a str>, Option<Oid>);
 
-/// Looks files of one commit up; each folder is read once.
+/// Lookup of files of one commit; each folder is read once.
 pub struct Trees<'a> {
     repository: &'a Repository,
     /// Folders by their paths below the work folder, without a slash at the end.
     folders: HashMap<String, Option<Folder>>,
 }
 
-/// One folder: entries of `MODE NAME\0ID`, in git's order.
+/// A tree: entries of `MODE NAME\0ID`, in git's order.
 struct Folder {
     bytes: Vec<u8>,
     /// Offset of each entry.
@@ -52,7 +52,7 @@ impl Folder {
         Some(self.get(name, kind)?.id)
     }
 
-    /// As what git knows the file `name`: one that is executable stays so.
+    /// Returns the mode of the file `name`, so that an executable one stays so.
     fn mode(&self, name: &str) -> Option<String> {
         let bytes = self.get(name, EntryKind::File)?.bytes;
         let mode = bytes.split(|byte| *byte == b' ').next()?;
@@ -75,7 +75,7 @@ impl Folder {
     }
 }
 
-/// The files of a commit.
+/// Returns the lookup of the files of a commit; no files if there is none.
 ///
 /// # Errors
 ///
@@ -118,7 +118,7 @@ impl<'a> Trees<'a> {
         folder.ok_or_else(|| GitError::new(action, format!("{id} is no folder")))
     }
 
-    /// The text that the commit holds at `path` below the store.
+    /// Returns the id of the text at `path` below the store.
     ///
     /// # Errors
     ///
@@ -143,7 +143,7 @@ impl<'a> Trees<'a> {
         Ok(self.folders[path].as_ref())
     }
 
-    /// Every file below `folder` of the store, with its path below the store; in no order.
+    /// Returns every file below `folder` of the store, with its path below the store, unsorted.
     ///
     /// # Errors
     ///
@@ -157,7 +157,7 @@ impl<'a> Trees<'a> {
                 continue;
             };
             for entry in tree.entries() {
-                // A name that is no text is none of ours.
+                // The store has no names that are no UTF-8.
                 let Ok(name) = std::str::from_utf8(entry.name) else {
                     continue;
                 };
@@ -218,8 +218,8 @@ impl<'a> Trees<'a> {
 }
 
 impl Folder {
-    /// The bytes of this folder with other entries under the keys of `changes`. A new file takes the
-    /// place of a folder of its name, and the other way round.
+    /// Returns the bytes of this tree with the entries of `changes`, by sort key. A new file replaces a
+    /// folder of its name, and the other way round.
     fn with(&self, changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.bytes.len() + changes.len() * 64);
         let is_new = |key: &[u8]| changes.get(key).is_some_and(Option::is_some);
