@@ -1,8 +1,8 @@
-//! Locks that git and its libraries leave when they are killed.
+//! Lock files that git and its libraries leave when they are killed.
 //!
-//! Those of memdir are told from others by a note that it was at work (`git-at-work`), which only
-//! the holder of `sync.lock` writes; others count as left after a minute, and never while a process
-//! has them open. They are set aside into `.git/memdir-stale/`.
+//! Those of memdir are distinguished by a file `git-at-work`, which only the holder of `sync.lock`
+//! writes; others count as stale after a minute, and never while a process has them open. They are set
+//! aside into `.git/memdir-stale/`.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,25 +11,25 @@ use std::time::Duration;
 use crate::git::repository::processes;
 use crate::git::{GitError, Repository, To};
 
-/// Lock files of others, by what was done with them.
+/// Lock files that were found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClearedLocks {
-    /// Set aside: whoever made them is gone.
+    /// Stale ones, which were set aside.
     pub set_aside: Vec<PathBuf>,
-    /// Somebody seems to be at work.
+    /// Those whose process seems to be at work.
     pub in_use: Vec<PathBuf>,
 }
 
-/// Age from which a lock counts as left by a killed process.
+/// Age from which a lock counts as stale.
 const STALE_AFTER: Duration = Duration::from_secs(60);
 
-/// Looks at the lock files on the index, HEAD, the branch `branch`, the program's own and packed
-/// references, and sets those aside whose makers are gone. `is_ours` says that a process of this
-/// program was killed while it may have held some of them, and that no other is at work.
+/// Checks the lock files of the index, HEAD, the configuration, the branch `branch`, the program's own
+/// and packed references, and sets the stale ones aside. `is_ours` means that a process of this program
+/// was killed while it may have held some of them, and that no other is at work.
 pub fn clear_locks(repository: &Repository, branch: &str, is_ours: bool) -> ClearedLocks {
     let common = repository.inner.commondir();
-    // These are locked for as long as somebody writes a message in an editor, and by git only:
-    // what this program leaves of them it finds by itself.
+    // git holds these for as long as somebody writes a message in an editor. Those of this program
+    // are handled by `finish_branch_move`.
     let theirs = [
         repository.inner.path().join("index.lock"),
         repository.inner.path().join("HEAD.lock"),
@@ -67,7 +67,7 @@ pub fn clear_locks(repository: &Repository, branch: &str, is_ours: bool) -> Clea
     taken
 }
 
-/// The files of the program's own references, and locks on them.
+/// Returns the files of the program's own references, and their lock files.
 pub(in crate::git) fn own_reference_files(repository: &Repository) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![repository.inner.commondir().join("refs/memdir")];
@@ -83,8 +83,7 @@ pub(in crate::git) fn own_reference_files(repository: &Repository) -> Vec<PathBu
     files
 }
 
-/// Keeps the file for whoever wants to know what it was; where it lay, git would take it for a
-/// reference.
+/// Moves a file to `.git/memdir-stale/`.
 pub(in crate::git) fn set_aside(repository: &Repository, path: &Path) -> std::io::Result<()> {
     let folder = repository.inner.path().join("memdir-stale");
     std::fs::create_dir_all(&folder)?;
@@ -93,7 +92,7 @@ pub(in crate::git) fn set_aside(repository: &Repository, path: &Path) -> std::io
     std::fs::rename(path, folder.join(name))
 }
 
-/// As [`set_aside`], of a damaged file; one that is gone needs no more.
+/// Sets a damaged file aside, as [`set_aside`]; a missing one is no error.
 pub(in crate::git) fn keep_aside(repository: &Repository, path: &Path) -> Result<(), GitError> {
     let done = match set_aside(repository, path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

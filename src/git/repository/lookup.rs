@@ -1,4 +1,4 @@
-//! Looks up references and texts.
+//! Lookup of references and texts.
 
 use git2::{ErrorCode, ObjectType, Oid};
 
@@ -7,7 +7,7 @@ use crate::git::{GitError, Id, Repository, To};
 const BRANCHES: &str = "refs/heads/";
 
 impl Repository {
-    /// The newest commit of the branch that is checked out; `None` before the first.
+    /// Returns the newest commit of the branch that is checked out; `None` before the first.
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ impl Repository {
         }
     }
 
-    /// The commit that the reference `name` points to.
+    /// Returns the commit that the reference `name` points to.
     ///
     /// # Errors
     ///
@@ -47,7 +47,7 @@ impl Repository {
         }
     }
 
-    /// Has the reference `name`, which is the program's own, point to `to`.
+    /// Sets the reference `name`, which is the program's own, to `to`.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl Repository {
             .to("write a reference")
     }
 
-    /// Whether one of the references whose names begin with `prefix` points to `to`.
+    /// Returns whether one of the references whose names begin with `prefix` points to `to`.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl Repository {
         Ok(())
     }
 
-    /// The text of a file.
+    /// Returns the text of a file.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Repository {
         Ok(blob.content().to_owned())
     }
 
-    /// The size of a text in bytes.
+    /// Returns the size of a text in bytes.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Repository {
         Ok(size as u64)
     }
 
-    /// Hands every text of the repository to `each`, once, whether a commit holds it or not.
+    /// Calls `each` once with every text of the repository, whether a commit holds it or not.
     ///
     /// # Errors
     ///
@@ -135,8 +135,8 @@ impl Repository {
         Ok(())
     }
 
-    /// The branch that is checked out, if it is missing although commits were made on it: git
-    /// removes the log of a branch together with the branch.
+    /// Returns the branch that is checked out, if it is missing although its reflog has commits: git deletes
+    /// the reflog of a branch together with the branch.
     pub(in crate::git) fn lost_branch(&self) -> Option<String> {
         let branch = self.checked_out()?;
         let log = self
@@ -153,7 +153,7 @@ impl Repository {
         has_commits.then_some(branch)
     }
 
-    /// The id that a reference names, whether such an object exists or not.
+    /// Returns the id that a reference names, whether such an object exists or not.
     pub(in crate::git) fn raw_target(&self, name: &str) -> Option<Oid> {
         let reference = self.inner.find_reference(name).ok()?;
         reference.target()

@@ -1,7 +1,7 @@
 //! The file of a loose object: a zlib stream with a header `TYPE SIZE\0` before the content.
 //!
-//! Promises: what is read is whole (header, length and checksum of the stream); at most the announced
-//! size is held in memory, and never more than the bytes can inflate to.
+//! Guarantees: an object that is read is whole (header, length and checksum of the stream); at most the
+//! announced size is held in memory, and never more than the bytes can inflate to.
 
 use std::ffi::c_int;
 use std::fs::File;
@@ -13,18 +13,18 @@ use git2::ObjectType;
 
 /// Maximum length of a header: a type, a blank, twenty digits and a zero.
 const HEADER_BYTES: usize = 64;
-/// Bytes of a file that suffice to inflate a header, as for libgit2.
+/// Number of bytes of a file that suffice to inflate a header, as in libgit2.
 const HEADER_INPUT: u64 = 1024;
-/// Deflate makes at most 258 bytes of 2 bits.
+/// Maximum ratio of inflation: deflate makes at most 258 bytes of 2 bits.
 const MOST_INFLATION: u64 = 1032;
 
-/// Why an object cannot be had from a file.
+/// Reason why an object cannot be read from a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unreadable {
     Missing,
-    /// It is there and cannot be opened or read.
+    /// The file exists and cannot be opened or read.
     Forbidden,
-    /// It is no file, or what it holds is no whole object.
+    /// It is no regular file, or holds no whole object.
     Damaged,
 }
 
@@ -40,7 +40,9 @@ impl From<std::io::Error> for Unreadable {
 
 /// An object whose header was read, and the beginning of its content.
 pub struct LooseObject<'a> {
+    /// Type of the object.
     pub kind: ObjectType,
+    /// Size of the content, in bytes.
     pub size: usize,
     beginning: Vec<u8>,
     rest: Inflater<'a>,
@@ -80,7 +82,7 @@ impl<'a> LooseObject<'a> {
     }
 }
 
-/// The type, the size and the length of a header.
+/// Parses a header to the type, the size and the header's length.
 fn parse_header(bytes: &[u8]) -> Option<(ObjectType, u64, usize)> {
     let end = memchr::memchr(0, bytes)?;
     let header = std::str::from_utf8(&bytes[..end]).ok()?;
@@ -97,8 +99,8 @@ fn parse_header(bytes: &[u8]) -> Option<(ObjectType, u64, usize)> {
     Some((kind, size, end + 1))
 }
 
-/// Opens a plain file; others are no objects, and opening a FIFO must not wait for somebody who
-/// writes to it.
+/// Opens a regular file without blocking, and returns its size. Others are no objects; opening a FIFO
+/// would wait for a writer.
 pub fn open_file(path: &Path) -> Result<(File, u64), Unreadable> {
     let file = open_at_once(path)?;
     let data = file.metadata()?;
@@ -120,15 +122,15 @@ fn open_at_once(path: &Path) -> std::io::Result<File> {
     File::open(path)
 }
 
-/// Bytes of a file of `size` bytes that suffice for a header.
+/// Reads the bytes of a file of `size` bytes that suffice for a header.
 pub fn read_beginning(file: &mut File, size: u64) -> Result<Vec<u8>, Unreadable> {
     let mut bytes = vec![0; usize::try_from(size.min(HEADER_INPUT)).unwrap_or(0)];
     file.read_exact(&mut bytes)?;
     Ok(bytes)
 }
 
-/// All bytes of a file, and how many they are. One that is larger than what it announces could be
-/// is not read.
+/// Reads all bytes of a file, and returns them with its size. A file that is larger than its object
+/// could be is not read.
 pub fn read_bytes(path: &Path) -> Result<(Vec<u8>, u64), Unreadable> {
     let (mut file, size) = open_file(path)?;
     let mut bytes = read_beginning(&mut file, size)?;
@@ -152,7 +154,7 @@ pub fn read_bytes(path: &Path) -> Result<(Vec<u8>, u64), Unreadable> {
     Ok((bytes, size))
 }
 
-/// Proves that a file holds a whole object.
+/// Verifies that a file holds a whole object.
 pub fn read_whole(path: &Path) -> Result<(), Unreadable> {
     let (bytes, size) = read_bytes(path)?;
     let begun = LooseObject::begin(&bytes, size)?;
@@ -165,8 +167,8 @@ pub fn read_whole(path: &Path) -> Result<(), Unreadable> {
 
 /// A zlib stream in memory.
 struct Inflater<'a> {
-    /// Behind a pointer: zlib remembers where it lies. Not all of its fields are ever set to what
-    /// Rust takes for a value, so it is only used by that pointer.
+    /// Boxed, because zlib stores its address. Not all of its fields are ever valid Rust values, so it is
+    /// only used by that pointer.
     stream: Box<MaybeUninit<libz_sys::z_stream>>,
     input: &'a [u8],
     has_ended: bool,
@@ -188,8 +190,8 @@ impl<'a> Inflater<'a> {
         })
     }
 
-    /// Inflates until `out` is full, the stream ends or, where the input is not all of it, is used
-    /// up; how many bytes. `None` if the stream is damaged.
+    /// Inflates until `out` is full, the stream ends or the input is used up, and returns the number of
+    /// bytes. `None` if the stream is damaged.
     fn fill(&mut self, out: &mut [u8]) -> Option<usize> {
         let stream = self.stream.as_mut_ptr();
         let mut filled = 0;
@@ -220,7 +222,7 @@ impl<'a> Inflater<'a> {
         Some(filled)
     }
 
-    /// Whether the stream ends here, with a checksum that fits, and the input with it.
+    /// Returns whether the stream ends here, with the right checksum, and the input with it.
     fn is_at_end(&mut self) -> bool {
         self.fill(&mut [0]) == Some(0) && self.has_ended && self.input.is_empty()
     }

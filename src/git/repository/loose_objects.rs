@@ -1,16 +1,15 @@
-//! Reads loose objects in place of libgit2, and bounds what reading one may cost.
+//! Reads loose objects in place of libgit2, with bounded resources.
 //!
-//! A loose object is a file of its own: a zlib stream with a header `TYPE SIZE\0`. libgit2 1.9 never
-//! returns from one that is cut off (libgit2#7342, fixed upstream, in no release that a crate
-//! vendors), takes a damaged first byte for an older format with the same fault, and opens a FIFO in
-//! its place without ever coming back. A changed libgit2 would fall under the GPL, so each
-//! repository gets a further source of objects, which libgit2 asks before its own.
+//! A loose object is a file of its own: a zlib stream with a header `TYPE SIZE\0`. libgit2 1.9 hangs on
+//! a truncated one (libgit2#7342, fixed upstream, in no release that a crate vendors), takes a damaged
+//! first byte for an older format with the same fault, and hangs on a FIFO in its place. A changed
+//! libgit2 would fall under the GPL, so each repository gets a further object backend, which libgit2
+//! tries before its own.
 //!
-//! Promises: a loose object is either whole (header, length and checksum of the stream) or an error
+//! Guarantees: a loose object is either whole (header, length and checksum of the stream) or an error
 //! that names it; at most its announced size is held in memory, and never more than its bytes can
-//! inflate to. Packs stay libgit2's, whose reader of packs checks its progress; so do writing and
-//! looking whether an object exists. Commit graphs are not read at all: they repeat what commits
-//! say, and nothing proves that they repeat it correctly.
+//! inflate to. libgit2 still reads packs, whose reader checks its progress, writes objects, and checks
+//! whether one exists. Commit graphs are not read: they repeat data of commits, unverified.
 
 use std::ffi::{CString, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -23,11 +22,11 @@ use libgit2_sys as raw;
 use crate::git::repository::loose_file;
 use crate::git::repository::loose_file::{LooseObject, Unreadable};
 
-/// libgit2 asks sources of objects in falling order: packs, then this one, then its own loose
-/// objects, which are left the default. Packs first: most objects of a long history lie there.
+/// Priorities of object backends, tried in falling order: packs, which hold most objects of a long
+/// history, then this one, then libgit2's loose objects with their default.
 const PACKED_PRIORITY: c_int = 3;
 const SOURCE_PRIORITY: c_int = 2;
-/// Maximum depth to which libgit2 follows files that name further folders of objects.
+/// Maximum depth to which libgit2 follows `info/alternates`.
 const MOST_ALTERNATES: usize = 5;
 
 /// Opens the repository at `path` with checked loose objects.
@@ -37,8 +36,7 @@ pub(in crate::git) fn open(path: &Path) -> Result<Repository, git2::Error> {
     Ok(repository)
 }
 
-/// Has `repository` read its loose objects by this module. One whose folder of objects is missing
-/// has nothing to read.
+/// Adds this module's backend to `repository`. Does nothing if the folder of objects is missing.
 #[allow(unsafe_code, reason = "git2 offers no sources of objects of one's own")]
 pub(in crate::git) fn check_loose_objects(repository: &Repository) -> Result<(), git2::Error> {
     static PRIORITY: Once = Once::new();
@@ -93,8 +91,8 @@ pub(in crate::git) fn check_loose_objects(repository: &Repository) -> Result<(),
     Ok(())
 }
 
-/// The first loose object of the repository in the folder `path` that cannot be read, for a reader
-/// that cannot be given this module's. A missing repository has none.
+/// Returns the first loose object of the repository in the folder `path` that cannot be read, for
+/// readers without this module's backend. A missing repository has none.
 pub(in crate::git) fn damaged_object(path: &Path) -> Option<PathBuf> {
     let objects = [path.join(".git/objects"), path.join("objects")];
     let objects = objects.into_iter().find(|objects| objects.is_dir())?;
@@ -113,16 +111,16 @@ unsafe extern "C" {
     fn git_odb_set_commit_graph(odb: *mut raw::git_odb, graph: *mut c_void) -> c_int;
 }
 
-/// The structure by which libgit2 calls a source of objects.
+/// An object backend of libgit2.
 #[repr(C)]
 struct ObjectSource {
-    /// First, so that a pointer to it is a pointer to all.
+    /// First field, so that a pointer to it is a pointer to the whole.
     backend: raw::git_odb_backend,
-    /// The repository's folder of objects, then those of others that it borrows from.
+    /// The repository's folder of objects, then its alternates.
     folders: Vec<PathBuf>,
 }
 
-/// `objects` and the folders that it names as further ones, as libgit2 follows them.
+/// Returns `objects` and its alternates, as libgit2 follows them.
 fn object_folders(objects: PathBuf) -> Vec<PathBuf> {
     let mut folders = vec![objects];
     let mut level = 0..1;
@@ -146,7 +144,7 @@ fn object_folders(objects: PathBuf) -> Vec<PathBuf> {
     folders
 }
 
-/// The id in the name of an object's file.
+/// Returns the id in the name of an object's file.
 fn id_of(file: &Path) -> Option<Oid> {
     let start = file.parent()?.file_name()?.to_str()?;
     let rest = file.file_name()?.to_str()?;
@@ -155,7 +153,7 @@ fn id_of(file: &Path) -> Option<Oid> {
 }
 
 impl ObjectSource {
-    /// The file of an object in each folder that may have it.
+    /// Returns the path of an object in each folder.
     fn files(&self, id: Oid) -> impl Iterator<Item = PathBuf> + '_ {
         let digits = id.to_string();
         let (start, rest) = digits.split_at(2);
@@ -180,7 +178,7 @@ impl ObjectSource {
         unreadable
     }
 
-    /// The ids that begin with the first `digits` hex digits of `id`, at most two.
+    /// Returns the ids that begin with the first `digits` hex digits of `id`, at most two.
     fn ids_with_prefix(&self, id: Oid, digits: usize) -> Vec<Oid> {
         let text = id.to_string();
         let Some(wanted) = text.get(..digits) else {
@@ -203,9 +201,9 @@ impl ObjectSource {
     }
 }
 
-// What libgit2 calls. It holds the lock of its sources meanwhile, and calls none of them back.
+// Callbacks of libgit2, which holds the lock of its backends meanwhile.
 
-/// Says in libgit2's words why an object is not given.
+/// Sets libgit2's error for an object that cannot be read.
 #[allow(unsafe_code, reason = "git2 sets no errors of others")]
 fn refuse(file: &Path, why: Unreadable) -> c_int {
     let what = match why {
@@ -220,7 +218,7 @@ fn refuse(file: &Path, why: Unreadable) -> c_int {
     raw::GIT_ERROR
 }
 
-/// The source that libgit2 speaks of, and the object.
+/// Converts libgit2's pointers to the backend and the object's id.
 ///
 /// # Safety
 ///
@@ -334,7 +332,7 @@ extern "C" fn read_prefix(
     }
 }
 
-/// libgit2's own source lists the same files.
+/// Lists nothing: libgit2's own backend lists the same files.
 extern "C" fn foreach(
     _: *mut raw::git_odb_backend,
     _: raw::git_odb_foreach_cb,

@@ -1,5 +1,4 @@
-//! Opens a repository: its configuration, its references, which paths of it are the store's, and the
-//! locks and packs on its disk.
+//! Opened repositories: configuration, references, paths of the store, lock files and packs.
 
 pub(in crate::git) mod locks;
 pub(in crate::git) mod lookup;

@@ -1,4 +1,4 @@
-//! Finding, opening and making repositories; whose they are, and what stands in the way.
+//! Finding, opening and making repositories; their owner and obstacles.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,35 +12,36 @@ use crate::git::{Author, GitError, Honoured, To, settings};
 
 /// The repository that holds a store.
 pub struct Repository {
+    /// The opened repository.
     pub(in crate::git) inner: git2::Repository,
-    /// The store's folder below the work folder, with a slash at its end; empty if it is the same.
+    /// Path of the store below the work folder, with a slash at its end; empty if it is that folder.
     pub(in crate::git) prefix: String,
-    /// Somebody's repository stays theirs to use.
+    /// File modes of somebody's repository, in effect while this lives.
     _shared: Option<Shared>,
 }
 
 /// The owner of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// Made for this store and nothing else.
+    /// The store: it was made for nothing else.
     Store,
-    /// Somebody else's, who asked for the store's commits in it.
+    /// Somebody who asked for the store's commits in it.
     Asked,
-    /// Somebody else's.
+    /// Somebody else.
     Other,
 }
 
-/// Why nothing should be done in a repository at present.
+/// Reason why nothing should be committed in a repository at present.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
-    /// Such as a merge or a rebase.
+    /// An operation of git is in progress, such as a merge or a rebase.
     InProgress(&'static str),
     DetachedHead,
     OtherBranch {
         found: String,
         expected: String,
     },
-    /// Files may be away that nobody deleted.
+    /// It is a sparse checkout: missing files were not deleted.
     Sparse,
 }
 
@@ -76,10 +77,9 @@ const OWN_EXCLUDES: &str = "\
 .memdir-*.tmp
 ";
 
-/// What the library opens, as soon as it is there; a FIFO would have it wait for somebody who
-/// writes.
+/// Files that libgit2 opens whenever they exist; it would hang on a FIFO.
 const OPENED: [&str; 3] = ["config", "packed-refs", "index"];
-/// A repository is looked for in all folders above.
+/// Folders at which the search for a repository stops: none.
 const NO_CEILING: [&str; 0] = [];
 
 /// Refuses a repository in which one of these is a FIFO or a device.
@@ -95,8 +95,8 @@ fn check_plain_files(git: &Path, names: &[&str]) -> Result<(), GitError> {
 }
 
 impl Repository {
-    /// The repository that the folder `root` belongs to; `None` if it lies in none, or in one
-    /// that ignores it.
+    /// Opens the repository that the folder `root` belongs to; `None` if it lies in none, or in one that
+    /// ignores it.
     ///
     /// # Errors
     ///
@@ -104,8 +104,8 @@ impl Repository {
     /// configuration names a file elsewhere that is not among the `honoured` settings.
     pub fn find(root: &Path, honoured: &Honoured) -> Result<Option<Repository>, GitError> {
         let action = "open the repository";
-        // What is read was proved when it was written, and has a checksum of its own; proving a
-        // folder of ten thousand files again costs more than all else of a commit.
+        // Objects were verified when they were written, and have a checksum; hashing a tree of ten
+        // thousand files again takes longer than the rest of a commit.
         git2::opts::strict_hash_verification(false);
         let git_folder = match git2::Repository::discover_path(root, NO_CEILING) {
             Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
@@ -150,14 +150,14 @@ impl Repository {
             let shared = config.get_string("core.sharedRepository").ok();
             repository._shared = Some(Shared::as_configured(shared.as_deref()));
         }
-        // Nothing is written to one that nobody has asked it of.
+        // Nothing is written to a repository whose owner has not asked for it.
         if owner != Owner::Other {
             apply_settings(&repository.inner)?;
         }
         Ok(Some(repository))
     }
 
-    /// The repository once more: the library keeps open what was there when it was opened first.
+    /// Opens the repository again: libgit2 keeps files open that existed before.
     pub(in crate::git) fn reopened(&self) -> Result<Repository, GitError> {
         let inner = loose_objects::open(self.inner.path()).to("open the repository")?;
         apply_settings(&inner)?;
@@ -193,7 +193,7 @@ impl Repository {
         Ok(repository)
     }
 
-    /// Makes it the store's own, whose commits go to `branch`.
+    /// Configures it as the store's own, with commits to `branch`.
     ///
     /// # Errors
     ///
@@ -228,7 +228,7 @@ impl Repository {
         written.to(action)
     }
 
-    /// The author of commits: the user of git's configuration, else `user` at this machine.
+    /// Returns the author of commits: the user of git's configuration, else `user` at this machine.
     pub fn author(&self, user: &str, at: i64) -> Author {
         if let Ok(signature) = self.inner.signature() {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -257,7 +257,7 @@ impl Repository {
         }
     }
 
-    /// The owner, as far as this store is concerned.
+    /// Returns the owner that is recorded for this store.
     pub fn owner(&self) -> Owner {
         match self.get("owner").as_deref() {
             Some("store") => Owner::Store,
@@ -266,8 +266,8 @@ impl Repository {
         }
     }
 
-    /// Whether this program set it up, and its configuration says nothing of that any more: part of
-    /// the file is gone.
+    /// Returns whether this program set it up, but its configuration has no setting of it any more, because
+    /// part of the file is lost.
     pub fn is_forgotten(&self) -> bool {
         let says_nothing = self.local_config().is_ok_and(|config| {
             let said = config.entries(Some("^memdir\\."));
@@ -276,17 +276,17 @@ impl Repository {
         says_nothing && self.inner.path().join(OWN_SETTINGS).exists()
     }
 
-    /// The folder `.git` of the repository.
+    /// Returns the folder `.git` of the repository.
     pub fn path(&self) -> &Path {
         self.inner.path()
     }
 
-    /// The work folder.
+    /// Returns the work folder.
     pub fn work_folder(&self) -> PathBuf {
         self.inner.workdir().unwrap_or(self.inner.path()).to_owned()
     }
 
-    /// The value of this store's setting `key`.
+    /// Returns the value of this store's setting `key`.
     pub fn get(&self, key: &str) -> Option<String> {
         self.local_config().ok()?.get_string(&self.key(key)).ok()
     }
@@ -315,7 +315,7 @@ impl Repository {
         }
     }
 
-    /// Several stores may lie in one repository.
+    /// Returns the name of this store's setting `key`; a repository may hold several stores.
     fn key(&self, key: &str) -> String {
         let store = match self.prefix.trim_end_matches('/') {
             "" => ".",
@@ -324,34 +324,35 @@ impl Repository {
         format!("memdir.{store}.{key}")
     }
 
+    /// Opens the configuration of the repository alone, without the user's.
     pub(in crate::git) fn local_config(&self) -> Result<git2::Config, GitError> {
         let action = "read the repository's configuration";
         let config = self.inner.config().to(action)?;
         config.open_level(git2::ConfigLevel::Local).to(action)
     }
 
-    /// The address of the remote called `name`, as it was written down.
+    /// Returns the address of the remote called `name`, as it is written in the configuration.
     pub fn remote(&self, name: &str) -> Option<String> {
-        // By hand: the library would put another address in its place where a setting says so.
+        // libgit2 would apply `url.*.insteadOf`.
         let config = self.local_config().ok()?;
         config.get_string(&format!("remote.{name}.url")).ok()
     }
 
-    /// The address that the remote called `name` has for pushing, if it has one of its own.
+    /// Returns the separate push address of the remote called `name`, if it has one.
     pub fn push_address(&self, name: &str) -> Option<String> {
         let config = self.local_config().ok()?;
         config.get_string(&format!("remote.{name}.pushurl")).ok()
     }
 
-    /// Writes down the address of the remote called `name`.
+    /// Writes the address of the remote called `name` into the configuration.
     ///
     /// # Errors
     ///
     /// Fails if it cannot be written.
     pub fn set_remote(&self, name: &str, address: &str) -> Result<(), GitError> {
         let action = "write down the remote";
-        // By hand: the library would write it where only this program reads, because what it was
-        // told beside the repository's configuration counts more.
+        // libgit2 would write it to the file of `apply_settings`, which has a higher priority and
+        // which only this program reads.
         let mut config = self.local_config()?;
         let is_new = self.inner.find_remote(name).is_err();
         config
@@ -366,7 +367,7 @@ impl Repository {
         Ok(())
     }
 
-    /// Has the branch that is checked out be called `branch`.
+    /// Renames the branch that is checked out to `branch`.
     ///
     /// # Errors
     ///
@@ -384,27 +385,27 @@ impl Repository {
         }
     }
 
-    /// Where the store lies below the work folder, with a slash at its end; empty if it is that folder.
+    /// Returns the path of the store below the work folder, with a slash at its end; empty if it is that
+    /// folder.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// The branch that the store's commits go to.
+    /// Returns the branch that the store's commits go to.
     pub fn branch(&self) -> String {
         self.get("branch")
             .or_else(|| self.checked_out())
             .unwrap_or_else(|| "main".to_owned())
     }
 
-    /// The branch that is checked out, even if nothing was committed to it yet.
+    /// Returns the branch that is checked out, even if nothing was committed to it yet.
     pub fn checked_out(&self) -> Option<String> {
         let head = self.inner.find_reference("HEAD").ok()?;
         let target = head.symbolic_target().ok()??;
         target.strip_prefix("refs/heads/").map(str::to_owned)
     }
 
-    /// Whether git leaves files of the work folder away. It may say so in a file of its own for each
-    /// work folder.
+    /// Returns whether it is a sparse checkout; a work folder may have its own file for that setting.
     fn is_sparse(&self) -> bool {
         let says_so = |path: PathBuf| {
             let config = git2::Config::open(&path);
@@ -415,7 +416,7 @@ impl Repository {
             .unwrap_or(false)
     }
 
-    /// The reason why nothing can be committed at present, if there is one.
+    /// Returns the reason why nothing can be committed at present, if there is one.
     pub fn obstacle(&self) -> Option<Obstacle> {
         let what = match self.inner.state() {
             RepositoryState::Clean => None,
@@ -446,9 +447,9 @@ impl Repository {
     }
 }
 
-/// Has what is written synced, and a large folder packed by comparing it with its last few
-/// versions only, each of which is megabytes and almost the same. The library knows words for it
-/// that git warns of, so they stand in a file that git does not read.
+/// Name of the file with settings for libgit2 alone: written objects are synced, and a large tree is
+/// packed by comparing it with its last few versions only, each of megabytes and almost the same. git
+/// would warn of these settings, so they are in a file that git does not read.
 const OWN_SETTINGS: &str = "memdir.config";
 const SETTINGS: &str = "[core]\n\tfsyncObjectFiles = true\n[pack]\n\twindowMemory = 33554432\n";
 
@@ -465,7 +466,7 @@ fn apply_settings(repository: &git2::Repository) -> Result<(), GitError> {
         .to(action)
 }
 
-/// Another process reads either the old text or the new one.
+/// Replaces a file atomically: another process reads either the old text or the new one.
 pub(in crate::git) fn replace(path: &Path, text: &[u8]) -> std::io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(path))?;
     file.write_all(text)?;

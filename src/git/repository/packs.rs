@@ -1,4 +1,4 @@
-//! Objects on disk: files of one object each, and packs with their lists.
+//! Objects on disk: loose objects, and packs with their indexes.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -7,18 +7,20 @@ use git2::{Odb, Oid, PackBuilder};
 
 use crate::git::{GitError, Id, Repository, To};
 
-/// A pack that has a list of what it holds beside it.
+/// A pack that has an index.
 pub(in crate::git) struct Pack {
+    /// Path of the pack.
     pub path: PathBuf,
+    /// Size in bytes.
     pub size: u64,
 }
 
-/// The list of a pack begins with these, and counts of ids by their first byte.
+/// First bytes of a pack's index, before the counts of ids by their first byte.
 const LIST_HEADER: [u8; 8] = *b"\xfftOc\0\0\0\x02";
 const COUNTS: usize = 256 * 4;
 
 impl Pack {
-    /// Whether nobody said that it has to stay as it is.
+    /// Returns whether no file marks it to be kept as it is.
     pub fn is_plain(&self) -> bool {
         let marks = ["keep", "promisor", "mtimes"];
         !marks
@@ -26,7 +28,7 @@ impl Pack {
             .any(|mark| self.path.with_extension(mark).exists())
     }
 
-    /// The ids of its objects.
+    /// Returns the ids of its objects, sorted.
     pub fn ids(&self) -> std::io::Result<Vec<[u8; 20]>> {
         let list = std::fs::read(self.path.with_extension("idx"))?;
         let unknown = || std::io::Error::other("the list of a pack is of an unknown kind");
@@ -38,7 +40,8 @@ impl Pack {
         Ok(ids.as_chunks::<20>().0.to_vec())
     }
 
-    /// The list goes last: one without its pack is passed over, a pack without its list is rubbish.
+    /// Removes the pack and its files, the index last: an index without its pack is skipped, a pack without
+    /// its index would be garbage.
     pub fn remove(&self) {
         for part in ["pack", "rev", "bitmap", "idx"] {
             let _ = std::fs::remove_file(self.path.with_extension(part)); // Tried again later.
@@ -46,7 +49,7 @@ impl Pack {
     }
 }
 
-/// Writes what `builder` holds as a pack of this repository, for `action`.
+/// Writes the objects of `builder` as a pack of this repository; `action` is for errors.
 pub(in crate::git) fn write_pack(
     repository: &Repository,
     builder: &mut PackBuilder<'_>,
@@ -64,11 +67,12 @@ pub(in crate::git) fn write_pack(
     if let Some(error) = failed {
         return Err(GitError::new(action, error.to_string()));
     }
-    // The library proves what it wrote before it gives the pack its name.
+    // libgit2 verifies the pack before it gives it its name.
     pack.commit().to(action)?;
     Ok(())
 }
 
+/// Returns the loose objects: id, path, size in bytes.
 pub(in crate::git) fn loose_objects(repository: &Repository) -> Vec<(Oid, PathBuf, u64)> {
     let folder = repository.inner.commondir().join("objects");
     let mut loose = Vec::new();
@@ -90,10 +94,12 @@ pub(in crate::git) fn loose_objects(repository: &Repository) -> Vec<(Oid, PathBu
     loose
 }
 
+/// Returns the folder of packs.
 pub(in crate::git) fn pack_folder(repository: &Repository) -> PathBuf {
     repository.inner.commondir().join("objects/pack")
 }
 
+/// Returns the packs that have an index, unsorted.
 pub(in crate::git) fn packs(repository: &Repository) -> Vec<Pack> {
     let mut packs = Vec::new();
     let Ok(files) = std::fs::read_dir(pack_folder(repository)) else {
@@ -112,7 +118,7 @@ pub(in crate::git) fn packs(repository: &Repository) -> Vec<Pack> {
     packs
 }
 
-/// Whether the object can be read, and is the one that its id says.
+/// Returns whether the object can be read and has its id as hash.
 pub(in crate::git) fn is_sound(odb: &Odb<'_>, id: Oid) -> bool {
     odb.read(id).is_ok_and(|object| {
         Oid::hash_object(object.kind(), object.data()).is_ok_and(|hash| hash == id)

@@ -5,8 +5,10 @@ use crate::git::Id;
 /// The difference of one file between two commits. `None` where it is absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathChange {
-    /// Below the store.
+    /// Path below the store.
     pub path: String,
+    /// Former text.
     pub before: Option<Id>,
+    /// New text.
     pub after: Option<Id>,
 }

@@ -1,57 +1,58 @@
-//! Decides which paths of a repository are the store's, and which no machine takes from another
-//! one.
+//! Paths of a repository that are the store's, and those that no machine takes from another one.
 //!
-//! Only `files/`, `archive/`, `tombstones/`, `journal/` and `memdir.toml` are the store's. What
-//! this machine leaves out of a remote's commit is no file here and no change in the plan of a
-//! merge: a merge carries its tree entries along as they are, and a commit takes none of them for
-//! deleted.
+//! Only `files/`, `archive/`, `tombstones/`, `journal/` and `memdir.toml` are the store's. A file of a
+//! remote's commit that this machine leaves out is not written here and no change in a merge: a merge
+//! copies its tree entry unchanged, and a commit does not delete it.
 
 use crate::git::{GitError, Id, PathChange, Repository};
 
-/// What of a store is in its history, by name below the store's folder. Whatever else lies in the
-/// repository is somebody's own.
+/// Names below the store's folder that are in its history. Everything else in the repository belongs to
+/// somebody else.
 pub const STORE_PARTS: [&str; 5] = ["files", "archive", "memdir.toml", "tombstones", JOURNALS];
 
-/// The one of [`STORE_PARTS`] whose files are united line by line, whatever they hold.
+/// The one of [`STORE_PARTS`] whose files are merged line by line, whatever they hold.
 const JOURNALS: &str = "journal";
 
 /// The one of [`STORE_PARTS`] that is a file.
 const SETTINGS: &str = "memdir.toml";
 
-/// The folder of derived files and locks.
+/// Name of the folder of derived files and locks.
 const LOCAL: &str = ".memdir";
 
-/// The folder of a store whose memories are the notes around it, as the rest of the program calls it.
+/// Name of the folder of a store whose memories are the notes around it.
 const IN_PLACE: &str = ".memdir-store";
 
+/// Maximum number of folders above a file.
 pub(in crate::git) const MOST_DEPTH: usize = 12;
-/// Every file system in use holds names of so many bytes, and hardly one longer ones.
+/// Maximum length of a name, in bytes: every file system in use takes so much, and hardly one more.
 const LONGEST_PART: usize = 255;
-/// With the store's folder before it, a longer path is refused by some systems (1,024 bytes).
+/// Maximum length of a path, in bytes: with the store's folder before it, some systems refuse more than
+/// 1,024.
 const LONGEST_PATH: usize = 800;
+/// Maximum size of a text, in bytes.
 pub(in crate::git) const LARGEST_TEXT: u64 = 10 << 20;
-/// What several copies of a store wrote into one journal, each no more than a text may have, is
-/// still taken when it is united.
+/// Maximum size of a journal, in bytes: merged from several copies of a store, each of the size of a
+/// text.
 const LARGEST_JOURNAL: u64 = 64 << 20;
 
-/// Why no machine takes a file from another one.
+/// Reason why no machine takes a file from another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathRejection {
-    /// A part of its path means something to git on some system.
+    /// A part of its path is special to git on some system.
     Name,
-    /// Some system, or this one, has no such file names.
+    /// The path is too long for some system, or its name is invalid on this one.
     System,
     /// A folder on its path has the name of a memory.
     Folder,
     /// It lies in too many folders.
     Depth,
-    /// It would lie among somebody's notes and be none: as a program's settings, or a program, are.
+    /// It would lie among somebody's notes and is no note, such as a program or its settings.
     NoNote,
     Size,
 }
 
 impl PathRejection {
-    /// The fault of the file, as the rest of a sentence about it.
+    /// Returns the reason, as the rest of a sentence about the file.
     pub fn reason(self) -> &'static str {
         match self {
             PathRejection::Name => "git would act on its name",
@@ -67,8 +68,8 @@ impl PathRejection {
 }
 
 impl Repository {
-    /// Why no machine would take the file at `path` below the store with so many bytes, if there is
-    /// a reason.
+    /// Returns the reason why no machine would take a file of `bytes` bytes at `path` below the store, if
+    /// there is one.
     pub fn path_rejection(&self, path: &str, bytes: u64) -> Option<PathRejection> {
         let is_in_place = self.work_folder().join(&self.prefix).ends_with(IN_PLACE);
         match path.strip_prefix("files/") {
@@ -77,8 +78,8 @@ impl Repository {
         }
     }
 
-    /// Why this machine leaves the text `id` at `path` below the store where it is in the history, and
-    /// has no such file, if there is a reason.
+    /// Returns the reason why this machine leaves the text `id` at `path` below the store in the history
+    /// without writing the file, if there is one.
     ///
     /// # Errors
     ///
@@ -87,13 +88,13 @@ impl Repository {
         Ok(self.left_out_of_size(path, self.size_of(id)?))
     }
 
-    /// As [`Repository::left_out`], of a text with so many bytes.
+    /// Returns as [`Repository::left_out`], of a text of `bytes` bytes.
     pub(in crate::git) fn left_out_of_size(&self, path: &str, bytes: u64) -> Option<PathRejection> {
         self.path_rejection(path, counted(path, bytes))
     }
 
-    /// Those of `changes` that this machine follows. A text that it leaves out is no file here, so
-    /// that one which replaces it is new; one that is left out replaces nothing.
+    /// Returns those of `changes` that this machine applies. A text that it leaves out is no file here: a
+    /// text that replaces it is new, and a change to it is dropped.
     ///
     /// # Errors
     ///
@@ -118,8 +119,8 @@ impl Repository {
         Ok(followed)
     }
 
-    /// Whether a file that is not the store's, at `path` below the work folder, may come with a sync:
-    /// not where it would stand in the place of something of the store, or mean something to git.
+    /// Returns whether a sync may write a file that is not the store's at `path` below the work folder: not
+    /// in the place of a part of the store, and not under a name that is special to git.
     pub fn may_lie_beside(&self, path: &str) -> bool {
         let first = path.split('/').next().unwrap_or_default();
         let is_ours = |part: &&str| part.eq_ignore_ascii_case(first);
@@ -127,8 +128,7 @@ impl Repository {
         is_free && rejection_at_depth(0, path, 0).is_none()
     }
 
-    /// The path below the store of what lies at `path` below the work folder, if it is the
-    /// store's.
+    /// Returns the path below the store of the file at `path` below the work folder, if it is the store's.
     pub(in crate::git) fn below_store<'a>(&self, path: &'a str) -> Option<&'a str> {
         let below = path.strip_prefix(&self.prefix)?;
         let is_in = |part: &&str| match below.strip_prefix(*part) {
@@ -139,22 +139,21 @@ impl Repository {
         STORE_PARTS.iter().any(is_in).then_some(below)
     }
 
-    /// Whether the entry at `path` below the work folder is one of [`STORE_PARTS`], whatever it is.
+    /// Returns whether `path` below the work folder is that of one of [`STORE_PARTS`].
     pub(in crate::git) fn is_store_part(&self, path: &str) -> bool {
         path.strip_prefix(&self.prefix)
             .is_some_and(|below| STORE_PARTS.contains(&below))
     }
 
-    /// Whether what lies at `path` below the work folder has, or lies below, the name of one of
-    /// [`STORE_PARTS`], and is none of the store's all the same: that is no file here.
+    /// Returns whether `path` below the work folder is at or below one of [`STORE_PARTS`] without being the
+    /// store's, such as a file in place of a folder.
     pub(in crate::git) fn stands_for_part(&self, path: &str) -> bool {
         let below = path.strip_prefix(&self.prefix).unwrap_or_default();
         let first = below.split('/').next().unwrap_or_default();
         STORE_PARTS.contains(&first) && self.below_store(path).is_none()
     }
 
-    /// What is wrong with an entry at `path` below the work folder, if it stands where the store has
-    /// something else.
+    /// Returns the fault of an entry at `path` below the work folder, if the store has something else there.
     pub(in crate::git) fn out_of_place(&self, path: &str, is_folder: bool) -> Option<&'static str> {
         let below = path.strip_prefix(&self.prefix)?;
         let first = below.split('/').next().unwrap_or_default();
@@ -168,7 +167,7 @@ impl Repository {
         }
     }
 
-    /// Whether the entry at `path` below the work folder is the store's, or a folder above it.
+    /// Returns whether the entry at `path` below the work folder is the store's, or a folder above it.
     pub(in crate::git) fn leads_to_store(&self, path: &str) -> bool {
         let is_above = self
             .prefix
@@ -178,13 +177,13 @@ impl Repository {
     }
 }
 
-/// Why no store takes the file at `path` below another one with so many bytes, if there is a reason;
-/// journals are measured otherwise.
+/// Returns the reason why no store takes a file of `bytes` bytes at `path` below another one, if there is
+/// one; journals have their own limit.
 pub fn path_rejection(path: &str, bytes: u64) -> Option<PathRejection> {
     rejection_at_depth(0, path, counted(path, bytes))
 }
 
-/// The size that counts for the limit of a text: 0 for a journal within its own limit.
+/// Returns the size that counts for the limit of a text: 0 for a journal within its own limit.
 fn counted(path: &str, bytes: u64) -> u64 {
     let is_journal = path.split_once('/').is_some_and(|(top, _)| top == JOURNALS);
     if is_journal && bytes <= LARGEST_JOURNAL {
@@ -194,7 +193,7 @@ fn counted(path: &str, bytes: u64) -> u64 {
     }
 }
 
-/// As [`Repository::path_rejection`], of a store that lies in so many folders.
+/// Returns as [`Repository::path_rejection`], of a store `folders` folders deep.
 fn rejection_at_depth(folders: usize, path: &str, bytes: u64) -> Option<PathRejection> {
     let folders = folders + path.matches('/').count();
     let above = path.rsplit_once('/').map_or("", |(above, _)| above);
@@ -211,17 +210,18 @@ fn rejection_at_depth(folders: usize, path: &str, bytes: u64) -> Option<PathReje
     }
 }
 
-/// Whether a file at `name` below a folder of notes is one: hidden folders are other programs' own.
+/// Returns whether a file at `name` below a folder of notes is a note: hidden folders are of other
+/// programs.
 fn is_note(name: &str) -> bool {
     name.ends_with(".md") && name.split('/').all(|part| !part.starts_with(['.', '#']))
 }
 
-/// Whether this system has files of that name.
+/// Returns whether this system allows the name.
 fn can_be_held(part: &str) -> bool {
     part.len() <= LONGEST_PART && (!cfg!(windows) || is_windows_name(part))
 }
 
-/// Whether Windows has files of that name: devices have their names in every folder, and blanks and
+/// Returns whether Windows allows the name: device names are reserved in every folder, and blanks and
 /// dots at the end are dropped.
 fn is_windows_name(part: &str) -> bool {
     let stem = part.split('.').next().unwrap_or_default().trim_end();
@@ -239,15 +239,15 @@ fn is_windows_name(part: &str) -> bool {
     !is_device && !numbered && !part.ends_with(['.', ' ']) && !part.contains(is_bad)
 }
 
-/// Folders of such names are not looked into, and no file could have the name beside one.
+/// Returns whether a folder has the name of a memory file: such folders are not searched.
 fn is_called_as_memory(folder: &str) -> bool {
     let ending = folder.rsplit_once('.').map(|(_, ending)| ending);
     ending.is_some_and(|ending| ending.eq_ignore_ascii_case("md"))
 }
 
-/// Names that mean something to git on some system: `.git` in every spelling, and `.gitmodules`.
+/// Returns whether a name is special to git on some system: `.git` in every spelling, and `.gitmodules`.
 pub(in crate::git) fn is_gits_own(name: &[u8]) -> bool {
-    // Some file systems pass over these.
+    // Some file systems ignore these.
     let text: String = String::from_utf8_lossy(name)
         .chars()
         .filter(|c| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}'))

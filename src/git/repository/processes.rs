@@ -1,6 +1,6 @@
-//! Processes that may be using a repository: git programs at work in it, and whoever has a file open.
+//! Processes that may be using a repository: git programs at work in it, and those that have a file open.
 //!
-//! Only Linux tells, by `/proc`.
+//! Known on Linux only, from `/proc`.
 
 use std::fs::ReadDir;
 use std::io::ErrorKind;
@@ -19,16 +19,15 @@ const COMMITTING: [&[u8]; 7] = [
     b"am",
 ];
 
-/// Whether a git program works in this repository, or may: while it waits for an editor or a hook, it
-/// does not have its lock files open. Where nothing tells, one may.
+/// Returns whether a git program works in this repository: while it waits for an editor or a hook, it
+/// does not have its lock files open. `true` where it is unknown.
 pub(in crate::git) fn is_git_running(repository: &Repository) -> bool {
     is_any_git(repository, |_| true)
 }
 
-/// Whether a git program is about to commit in this repository, or to move its branch: one that
-/// waits for an editor or a hook has nothing locked, and fails if the branch moves. One that
-/// refuses to merge has reset all files, and puts what was not committed back. `false` where no
-/// system tells.
+/// Returns whether a git program is about to commit in this repository, or to move its branch: while it
+/// waits for an editor or a hook it holds no lock, and fails if the branch moves. A refused merge has
+/// reset all files, and restores uncommitted changes. `false` on other systems than Linux.
 pub fn is_git_committing(repository: &Repository) -> bool {
     cfg!(target_os = "linux")
         && is_any_git(repository, |process| {
@@ -60,7 +59,7 @@ fn is_any_git(repository: &Repository, is_meant: impl Fn(&Path) -> bool) -> bool
     })
 }
 
-/// Whether a process that this one may look at has the file open. `false` where no system tells.
+/// Returns whether a process that this one may inspect has the file open. `false` where it is unknown.
 pub(in crate::git) fn is_open_somewhere(path: &Path) -> bool {
     let (Ok(path), Some(processes)) = (path.canonicalize(), processes()) else {
         return false;

@@ -1,5 +1,5 @@
-//! What is made in somebody's repository gets the modes that their git would give it: this program
-//! makes everything for its user alone otherwise, and other users could work there no more.
+//! File modes in somebody's repository: those that git would give. Elsewhere this program makes files
+//! for its user alone, and other users could not work in the repository any more.
 
 #[cfg(unix)]
 use std::sync::Mutex;
@@ -13,9 +13,9 @@ use rustix::fs::Mode;
 
 #[cfg(unix)]
 struct Masks {
-    /// The caller's, as the program found it.
+    /// Mask at the start of the program.
     theirs: Option<Mode>,
-    /// Number of users of the mask at present, and the mask of this program.
+    /// Number of values of [`Shared`] at present.
     users: usize,
     own: Mode,
 }
@@ -32,8 +32,7 @@ fn masks() -> MutexGuard<'static, Masks> {
     MASKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has the process make everything for its user alone from now on, but for what it does in
-/// somebody's repository.
+/// Sets the process's umask to make files for its user alone, except in somebody's repository.
 pub fn make_private() {
     #[cfg(unix)]
     {
@@ -43,11 +42,12 @@ pub fn make_private() {
     }
 }
 
-/// As long as this lives, what is made gets the modes of the caller's mask, or those that
-/// `core.sharedRepository` wants. Files of the store have theirs written down and are not concerned.
+/// While a value lives, new files get the modes of the caller's umask, or those of
+/// `core.sharedRepository`. Files of the store have explicit modes.
 pub(in crate::git) struct Shared(());
 
 impl Shared {
+    /// Sets the umask for a value of `core.sharedRepository`.
     pub fn as_configured(value: Option<&str>) -> Shared {
         #[cfg(unix)]
         {
