@@ -1,4 +1,4 @@
-//! The error of operations on a repository.
+//! Error of operations on a repository.
 
 /// An error of an operation on a repository.
 #[derive(Debug, thiserror::Error)]
@@ -6,11 +6,12 @@
 pub struct GitError {
     action: String,
     reason: String,
-    /// Somebody else is at work on it; to be tried again in a moment.
+    /// Whether another process is at work on the repository; a retry may succeed.
     pub is_busy: bool,
 }
 
 impl GitError {
+    /// Returns the error of an action, with its reason.
     pub(super) fn new(action: &str, reason: impl Into<String>) -> GitError {
         GitError {
             action: action.to_owned(),
@@ -20,8 +21,9 @@ impl GitError {
     }
 }
 
-/// Attaches what was being done to an error of the library.
+/// Conversion of other errors to [`GitError`].
 pub(super) trait To<T> {
+    /// Returns the error as that of `action`.
     fn to(self, action: &str) -> Result<T, GitError>;
 }
 

@@ -7,18 +7,18 @@ use git2::{ObjectType, Oid};
 pub struct Id(pub(super) Oid);
 
 impl Id {
-    /// Reads forty hex digits.
+    /// Parses forty hex digits.
     pub fn parse(text: &str) -> Option<Id> {
         (text.len() == 40).then_some(())?;
         Oid::from_str(text).ok().map(Id)
     }
 
-    /// The id of a text, whether an object holds it or not.
+    /// Returns the id of a text, whether such an object exists or not.
     pub fn of_text(bytes: &[u8]) -> Id {
         Id(Oid::hash_object(ObjectType::Blob, bytes).expect("hashing bytes in memory"))
     }
 
-    /// The first ten digits, for people.
+    /// Returns the first ten digits, for people.
     pub fn short(&self) -> String {
         self.0.to_string()[..10].to_owned()
     }

@@ -1,8 +1,8 @@
-//! Repositories: what lies in them, new commits, other machines.
+//! Repositories: reading, committing, remotes, upkeep.
 //!
-//! Promises: nothing is forced; no work tree is checked out, no hook or filter run, and the index
-//! is only told of what was committed. Knows paths, bytes and references, not memories: what is
-//! committed, and how two versions become one, is decided by others.
+//! Guarantees: nothing is forced; no work tree is checked out, no hook or filter is run, and the index
+//! is changed only for what was committed. The module works with paths, bytes and references, not with
+//! memories: callers decide what is committed and how versions are merged.
 
 mod author;
 mod committing;

@@ -24,8 +24,8 @@ pub fn project_name(folder: &Path, store: &Path) -> Option<String> {
     from_remote.or_else(|| cleaned(work.file_name()?.to_str()?))
 }
 
-/// The folder that holds `.git`, whether that is a folder or leads to one; the repository itself
-/// where it has no work folder.
+/// Returns the folder that holds `.git`, be it a folder or a file; the repository itself where it has no
+/// work folder.
 fn work_folder<'a>(folder: &'a Path, git_folder: &'a Path) -> &'a Path {
     let holder = folder
         .ancestors()
@@ -33,14 +33,14 @@ fn work_folder<'a>(folder: &'a Path, git_folder: &'a Path) -> &'a Path {
     holder.unwrap_or(git_folder)
 }
 
-/// The last part of a remote's address, without `.git`.
+/// Returns the last part of a remote's address, without `.git`.
 fn name_in_url(url: &str) -> Option<String> {
     let path = url.trim_end_matches('/');
     let last = path.rsplit(['/', ':', '\\']).next()?;
     cleaned(last.strip_suffix(".git").unwrap_or(last))
 }
 
-/// A name without blanks and control characters.
+/// Returns a name with a dash for blanks and control characters.
 fn cleaned(name: &str) -> Option<String> {
     let words: Vec<&str> = name
         .split(|c: char| c.is_whitespace() || c.is_control())

@@ -3,9 +3,8 @@
 //! A repository may come from somebody else: from an archive, a stick, a synced folder. Its
 //! configuration can name programs that git starts (`core.sshCommand`), hosts that git talks to
 //! (`http.proxy`, `url.*.insteadOf`) and files outside of it (`include.path`). memdir therefore
-//! reads the file itself, follows no include, and honours a setting of this kind only if the user's
-//! own record holds it with the same value. The user's global configuration is not looked at here:
-//! it is the user's.
+//! reads the file itself, follows no include, and honours a setting of this kind only if the user has
+//! agreed to the same value. The user's global configuration is not checked here.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read};
@@ -16,8 +15,9 @@ use super::GitError;
 /// A setting of a repository.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GitSetting {
-    /// `section.name` or `section.subsection.name`; section and name in lower case.
+    /// Key: `section.name` or `section.subsection.name`; section and name in lower case.
     pub key: String,
+    /// Value, without quotes and comment.
     pub value: String,
 }
 
@@ -26,20 +26,21 @@ pub struct GitSetting {
 pub struct Honoured(pub Vec<GitSetting>);
 
 impl Honoured {
+    /// Returns whether the user has agreed to `setting`.
     pub fn contains(&self, setting: &GitSetting) -> bool {
         self.0.contains(setting)
     }
 }
 
-/// No repository that works has a larger one, and a larger one costs every command its time.
+/// Maximum size of a configuration file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The pseudo key of the file by which a repository borrows the objects of another folder.
+/// Pseudo key of the file by which a repository borrows the objects of another folder.
 const ALTERNATES: &str = "objects/info/alternates";
 
 /// Settings that git and memdir write into repositories, and that name neither a program nor a host nor a
-/// file. Everything else counts as if it did: a list of what is dangerous would be behind git's next
-/// version. `*` stands for one subsection.
+/// file. All others are treated as dangerous: a list of dangerous ones would miss those of git's next
+/// version. `*` is any subsection.
 #[rustfmt::skip] // A line for each would be a page of nothing.
 const HARMLESS: &[&str] = &[
     "author.email", "author.name", "branch.*.description", "branch.*.merge",
@@ -68,7 +69,7 @@ const HARMLESS: &[&str] = &[
     "tag.sort", "user.email", "user.name", "user.useconfigonly",
 ];
 
-/// Settings for which libgit2 reads files outside of the repository when it opens one.
+/// Settings for which libgit2 reads files outside of the repository when it opens it.
 const NAMES_A_FILE_AT_OPENING: &[&str] = &[
     "core.attributesfile",
     "core.excludesfile",
@@ -76,7 +77,7 @@ const NAMES_A_FILE_AT_OPENING: &[&str] = &[
     ALTERNATES,
 ];
 
-/// Settings that say how a remote is reached, among those that are not harmless.
+/// Settings for remotes, among those that are not harmless.
 const FOR_THE_NETWORK: &[&str] = &["core.gitproxy", "core.sshcommand", "ssh.variant"];
 const FOR_THE_NETWORK_SECTIONS: &[&str] = &["credential.", "http.", "url."];
 
@@ -88,13 +89,13 @@ impl GitSetting {
         }
     }
 
-    /// Whether it can name neither a program nor a host nor a file.
+    /// Returns whether it can name neither a program nor a host nor a file.
     pub fn is_harmless(&self) -> bool {
-        // What memdir notes there itself is no consent, and names nothing that is started.
+        // Settings of memdir itself name nothing that is run.
         self.key.starts_with("memdir.") || HARMLESS.contains(&self.pattern().as_str())
     }
 
-    /// Whether it says how a remote is reached.
+    /// Returns whether it is a setting for remotes.
     pub fn is_for_network(&self) -> bool {
         FOR_THE_NETWORK.contains(&self.key.as_str())
             || FOR_THE_NETWORK_SECTIONS
@@ -102,13 +103,13 @@ impl GitSetting {
                 .any(|section| self.key.starts_with(section))
     }
 
-    /// Whether a file elsewhere would be read because of it as soon as the repository is opened.
+    /// Returns whether opening the repository would read a file elsewhere because of it.
     fn names_a_file_at_opening(&self) -> bool {
         NAMES_A_FILE_AT_OPENING.contains(&self.key.as_str())
             || (self.key.starts_with("includeif.") && self.key.ends_with(".path"))
     }
 
-    /// The key with its subsection replaced by `*`.
+    /// Returns the key with its subsection replaced by `*`.
     fn pattern(&self) -> String {
         match (self.key.find('.'), self.key.rfind('.')) {
             (Some(first), Some(last)) if first < last => {
@@ -119,7 +120,7 @@ impl GitSetting {
     }
 }
 
-/// Returns what the repository that `folder` lies in says that is not harmless; nothing where it
+/// Returns the settings that are not harmless of the repository that `folder` lies in; none where it
 /// lies in none.
 ///
 /// # Errors
@@ -134,8 +135,7 @@ pub fn foreign_settings(folder: &Path) -> Result<Vec<GitSetting>, GitError> {
     Ok(settings)
 }
 
-/// Settings that are on or off, of those that this program writes and every git reads; with the
-/// other words that each may have.
+/// Boolean settings that this program writes and every git reads, each with its other values.
 const SWITCHES: [(&str, &[&str]); 9] = [
     ("core.bare", &[]),
     ("core.filemode", &[]),
@@ -149,7 +149,7 @@ const SWITCHES: [(&str, &[&str]); 9] = [
 ];
 
 impl GitSetting {
-    /// Whether every git would stop at it: a damaged byte makes a word that is none.
+    /// Returns whether it has an invalid value that every git refuses, as after a damaged byte.
     fn is_nonsense(&self) -> bool {
         let switch = SWITCHES.iter().find(|(key, _)| *key == self.key);
         let value = self.value.to_ascii_lowercase();
@@ -161,8 +161,8 @@ impl GitSetting {
     }
 }
 
-/// Fails if opening the repository at `git_folder` (its `.git`) would read a file elsewhere that the
-/// user has not agreed to.
+/// Checks that opening the repository at `git_folder` (its `.git`) reads no file elsewhere that the user
+/// has not agreed to.
 pub(super) fn check_opening(git_folder: &Path, honoured: &Honoured) -> Result<(), GitError> {
     let settings = settings_of(git_folder)?;
     let refused = settings
@@ -180,7 +180,7 @@ pub(super) fn check_opening(git_folder: &Path, honoured: &Honoured) -> Result<()
     }
 }
 
-/// The address of the remote `origin` of the repository at `git_folder`, if it can be read.
+/// Returns the address of the remote `origin` of the repository at `git_folder`, if it can be read.
 pub(super) fn origin_of(git_folder: &Path) -> Option<String> {
     let settings = settings_of(git_folder).ok()?;
     let found = settings
@@ -189,12 +189,12 @@ pub(super) fn origin_of(git_folder: &Path) -> Option<String> {
     found.map(|setting| setting.value)
 }
 
-/// The `.git` of the repository that `folder` lies in. Finding it opens nothing in it.
+/// Returns the `.git` of the repository that `folder` lies in, without opening it.
 pub(super) fn git_folder_of(folder: &Path) -> Option<PathBuf> {
     git2::Repository::discover_path(folder, &[] as &[&Path]).ok()
 }
 
-/// Every setting of the repository at `git_folder`, in the order of its files.
+/// Reads every setting of the repository at `git_folder`, in the order of its files.
 fn settings_of(git_folder: &Path) -> Result<Vec<GitSetting>, GitError> {
     let common = common_folder(git_folder);
     let mut settings = Vec::new();
@@ -218,7 +218,7 @@ fn settings_of(git_folder: &Path) -> Result<Vec<GitSetting>, GitError> {
     Ok(settings)
 }
 
-/// Where a work tree that was added to a repository finds what it shares with the others.
+/// Returns the folder that all work trees of a repository share.
 fn common_folder(git_folder: &Path) -> PathBuf {
     match read_small(&git_folder.join("commondir")) {
         Ok(Some(text)) => git_folder.join(text.trim_end_matches(['\n', '\r'])),
@@ -226,8 +226,8 @@ fn common_folder(git_folder: &Path) -> PathBuf {
     }
 }
 
-/// The text of a regular file; `None` where there is none. Neither follows a link nor waits for the
-/// other end of a pipe.
+/// Reads the text of a regular file; `None` where there is none. Follows no link, and does not block on a
+/// FIFO.
 fn read_small(path: &Path) -> Result<Option<String>, GitError> {
     let refused = |why: &str| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -260,8 +260,7 @@ fn read_small(path: &Path) -> Result<Option<String>, GitError> {
     }
 }
 
-/// The settings in the text of a configuration file, or the number of the first line that is none.
-/// The syntax is that of `git help config`.
+/// Parses a configuration file (`git help config`); the error is the number of the first invalid line.
 fn parse(text: &str) -> Result<Vec<GitSetting>, usize> {
     let mut settings = Vec::new();
     let mut section: Option<String> = None;
@@ -308,7 +307,7 @@ fn parse(text: &str) -> Result<Vec<GitSetting>, usize> {
     Ok(settings)
 }
 
-/// The name that a header stands for, and what follows it; `inner` begins after the bracket.
+/// Parses a section header to its name and the text after it; `inner` begins after the bracket.
 fn header(inner: &str) -> Option<(String, &str)> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
     let end = inner.find(|c: char| !is_name(c))?;
@@ -336,7 +335,7 @@ fn header(inner: &str) -> Option<(String, &str)> {
     None
 }
 
-/// Whether a value goes on in the next line: it ends with a backslash that nothing escapes.
+/// Returns whether a value continues in the next line: it ends with an unescaped backslash.
 fn is_continued(raw: &str) -> bool {
     let backslashes = raw.bytes().rev().take_while(|b| *b == b'\\').count();
     backslashes % 2 == 1

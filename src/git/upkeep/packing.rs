@@ -1,5 +1,5 @@
-//! Packing: what was written one object a file becomes a pack, in which versions of one folder
-//! cost little more than their differences; and many packs become one.
+//! Packing: loose objects become a pack, in which versions of one folder are stored as differences; and
+//! many packs become one.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -15,15 +15,14 @@ use crate::git::{GitError, Repository, To};
 /// Number and bytes of loose objects from which they are packed.
 const MANY_OBJECTS: usize = 2_000;
 const MANY_BYTES: u64 = 16 << 20;
-/// With many packed bytes, loose objects wait for this share of them: each pack holds a large
-/// folder once whole.
+/// Divisor of the packed bytes that loose objects must reach before they are packed: each pack holds a
+/// large folder once whole.
 const SHARE_OF_PACKED: u64 = 2;
-/// Number of packs from which they become one: each lookup of an object asks all packs.
+/// Number of packs from which they are joined: each lookup of an object searches all packs.
 const MANY_PACKS: usize = 16;
 
-/// Packs what lies in files of its own, if there is much of it, or `patience` times as much;
-/// returns how many objects. Safe to be killed at any moment: a file is removed only when its
-/// object is in a pack.
+/// Packs the loose objects, if there are `patience` times the usual threshold; returns their number. It
+/// may be killed at any moment: a file is removed only when its object is in a pack.
 ///
 /// # Errors
 ///
@@ -56,8 +55,8 @@ pub fn pack_loose_objects(repository: &Repository, patience: u32) -> Result<usiz
     Ok(count)
 }
 
-/// Makes one pack of the smallest if there are many; returns of how many. What they hold is
-/// copied as it is, and proved by the library before they are removed.
+/// Joins the smallest packs to one if there are many; returns their number. The objects are copied
+/// unchanged, and verified by libgit2 before the packs are removed.
 ///
 /// # Errors
 ///
@@ -65,7 +64,7 @@ pub fn pack_loose_objects(repository: &Repository, patience: u32) -> Result<usiz
 pub fn join_packs(repository: &Repository) -> Result<usize, GitError> {
     let action = "join packs";
     let folder = packs::pack_folder(repository);
-    // Git finds objects by its list of all packs where there is one.
+    // Git finds objects by the multi-pack index where there is one.
     if folder.join("multi-pack-index").exists() {
         return Ok(0);
     }
@@ -90,13 +89,13 @@ pub fn join_packs(repository: &Repository) -> Result<usize, GitError> {
     Ok(joined.len())
 }
 
-/// Whether somebody said of a pack that it has to stay as it is.
+/// Returns whether a pack is marked to be kept as it is.
 pub(in crate::git) fn has_kept_packs(repository: &Repository) -> bool {
     packs::packs(repository).iter().any(|pack| !pack.is_plain())
 }
 
-/// Removes objects, wherever they lie: of a pack that holds one, a new one is made of the others
-/// before it is removed.
+/// Removes objects, loose or packed: before a pack that holds one is removed, its other objects are
+/// written to a new one.
 ///
 /// # Errors
 ///
@@ -117,7 +116,7 @@ pub(in crate::git) fn remove_objects(
         }
     }
     let objects = repository.inner.commondir().join("objects");
-    // Lists across packs and commits would name what is gone; git makes them anew.
+    // These would name removed objects; git makes them again.
     let _ = std::fs::remove_file(packs::pack_folder(repository).join("multi-pack-index"));
     let _ = std::fs::remove_file(objects.join("info/commit-graph"));
     let graphs = objects.join("info/commit-graphs");
@@ -147,13 +146,13 @@ pub(in crate::git) fn remove_objects(
     Ok(())
 }
 
-/// A pack begins with these: a word, its version and the count of its objects.
+/// First bytes of a pack: a word and its version; the number of objects follows.
 const PACK_HEADER: [u8; 8] = *b"PACK\0\0\0\x02";
 const HEADER: u64 = 12;
 const SUM: u64 = 20;
 
-/// Those of `packs` that share no object, as one pack may not hold it twice; and the header of a
-/// pack of all their objects.
+/// Returns those of `packs` that share no object, since a pack may not hold one twice, and the header of
+/// a pack of all their objects.
 fn without_overlap(packs: Vec<Pack>) -> std::io::Result<(Vec<Pack>, Vec<u8>)> {
     let mut all = HashSet::new();
     let mut kept = Vec::new();
@@ -169,8 +168,8 @@ fn without_overlap(packs: Vec<Pack>) -> std::io::Result<(Vec<Pack>, Vec<u8>)> {
     Ok((kept, [&PACK_HEADER[..], &count.to_be_bytes()].concat()))
 }
 
-/// Objects that are written as differences say how far before them their base lies, which stays
-/// true when a whole pack is copied.
+/// Copies the objects of whole packs after `header`. The offset of a delta to its base is relative, so it
+/// stays right.
 fn copy_packs(header: &[u8], packs: &[Pack], whole: &mut dyn Write) -> std::io::Result<()> {
     let mut sum = Sha1::new();
     let mut write = |bytes: &[u8]| {

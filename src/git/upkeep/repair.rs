@@ -1,7 +1,7 @@
-//! Repairs what a power cut or a failing disk left of a repository that is the program's own.
+//! Repairs a repository of the program's own after a power cut or a failing disk.
 //!
-//! Promises: nothing is deleted. What cannot be read is set aside; the branch goes back to the
-//! newest commit that is whole, and what the files say beyond it is committed anew by others.
+//! Guarantees: nothing is deleted. Unreadable files are set aside; the branch goes back to the newest
+//! whole commit, and callers commit the present files again.
 
 use std::collections::HashSet;
 use std::io::ErrorKind;
@@ -21,27 +21,26 @@ use crate::git::{GitError, Id, Repository, To};
 /// The outcome of a repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repaired {
-    /// Commits can be made on what is there.
+    /// Nothing was damaged: commits can be made.
     NothingWrong,
-    /// The branch goes on from this commit, all of whose files are there.
+    /// The branch now points to this commit, all of whose files exist.
     GoesOnFrom(Id),
-    /// There is no such commit.
+    /// There is no whole commit.
     Lost,
 }
 
-/// Under this key a repository that was begun anew notes which of the remote's commits it has to go
-/// on from.
+/// Key of the setting of a new repository that holds the remote's commit which it has to continue.
 pub const RESUME: &str = "resume";
 
 /// Settings that are copied from a repository that is set aside.
 const KEPT_SETTINGS: [&str; 3] = ["user.name", "user.email", "user.signingkey"];
 
-/// Looks at everything that the next commit needs, and repairs it as far as possible. The
-/// caller keeps everybody else from writing.
+/// Checks everything that the next commit needs, and repairs it as far as possible. The caller keeps all
+/// others from writing.
 ///
 /// # Errors
 ///
-/// Fails if something could not be read or written, other than damaged: nothing is known then.
+/// Fails if a file could not be read or written for another reason than damage.
 pub fn repair(repository: &Repository) -> Result<Repaired, GitError> {
     if repository.inner.is_shallow() {
         return Ok(Repaired::NothingWrong); // What is missing was left away.
@@ -55,8 +54,8 @@ pub fn repair(repository: &Repository) -> Result<Repaired, GitError> {
     }
 }
 
-/// As [`Repository::repair`], of loose objects, references and git's index; `is_changed` says
-/// that something was repaired before.
+/// Repairs loose objects, references and git's index, as [`repair`]; `is_changed` means that something
+/// was repaired before.
 fn repair_branch(repository: &Repository, mut is_changed: bool) -> Result<Repaired, GitError> {
     let action = "look at the repository";
     is_changed |= set_aside_unreadable(repository)?;
@@ -86,7 +85,7 @@ fn repair_branch(repository: &Repository, mut is_changed: bool) -> Result<Repair
             return Ok(Repaired::Lost);
         }
         if !abandoned.is_empty() {
-            // Nothing names any more what is not all there.
+            // The logs would name the abandoned commits.
             abandoned.extend([logs.join(&name), logs.join("HEAD")]);
         }
         for path in &abandoned {
@@ -104,7 +103,7 @@ fn repair_branch(repository: &Repository, mut is_changed: bool) -> Result<Repair
                 false => Repaired::NothingWrong,
             });
         }
-        // Else its log would name what it was before.
+        // Without the old file, the new log does not name the former commit.
         keep_aside(repository, &repository.inner.commondir().join(&name))?;
         repair_references::drop_packed_references(repository, std::slice::from_ref(&name))?;
         repository
@@ -120,7 +119,7 @@ fn repair_branch(repository: &Repository, mut is_changed: bool) -> Result<Repair
     })
 }
 
-/// Whether a branch other than `branch` is checked out, and can be read.
+/// Returns whether a branch other than `branch` is checked out, and can be read.
 fn is_on_another_branch(repository: &Repository, branch: &str) -> bool {
     repository.checked_out().is_some_and(|out| {
         let name = format!("refs/heads/{out}");
@@ -128,8 +127,8 @@ fn is_on_another_branch(repository: &Repository, branch: &str) -> bool {
     })
 }
 
-/// Moves the repository to the folder `to`, and makes a new one in its place, with the same
-/// branch and remote. It remembers, as [`RESUME`], which of the remote's commits it had.
+/// Moves the repository to the folder `to`, and makes a new one in its place, with the same branch and
+/// remote, and the last known commit of the remote as [`RESUME`].
 ///
 /// # Errors
 ///
@@ -176,14 +175,14 @@ pub fn replace_repository(
     Ok(new)
 }
 
-/// Commits that the branch may go on from, the likeliest first.
+/// Returns the commits that the branch may continue from, the likeliest first.
 fn candidates(repository: &Repository, branch: &str) -> Result<Vec<Oid>, GitError> {
     let name = format!("refs/heads/{branch}");
     let mut found: Vec<Oid> = repository.inner.refname_to_id(&name).into_iter().collect();
     let log = repository.inner.commondir().join("logs").join(&name);
     let lines = std::fs::read(log).unwrap_or_default();
     let lines = String::from_utf8_lossy(&lines);
-    // Each line says what it was before, and after.
+    // Each line has the former id, and the new one.
     let after = |line: &str| Id::parse(line.split(' ').nth(1)?);
     found.extend(lines.lines().rev().filter_map(after).map(|id| id.0));
     for kind in ["seen", "remote"] {
@@ -194,12 +193,12 @@ fn candidates(repository: &Repository, branch: &str) -> Result<Vec<Oid>, GitErro
     Ok(found)
 }
 
-/// Whether a commit, those before it and all its files can be read. A text that is missing,
-/// and that the work folder has, is written anew.
+/// Returns whether a commit, its parents and all its files can be read. A missing text that the work
+/// folder has is written again.
 ///
-/// Where there is a remote, a history that is begun anew goes on from the remote's: there every
-/// commit has to be there, and the files of each that the remote may not have. Without one,
-/// what happened after a commit that is missing is worth more than an end without a gap.
+/// With a remote, all ancestors must exist, and the files of those that the remote may not have: else a
+/// new history continues the remote's. Without one, a gap in the history is accepted for the sake of
+/// the commits after it.
 fn is_whole(repository: &Repository, id: Oid) -> Result<bool, GitError> {
     let Ok(commit) = repository.inner.find_commit(id) else {
         return Ok(false);
@@ -233,9 +232,9 @@ fn is_whole(repository: &Repository, id: Oid) -> Result<bool, GitError> {
     Ok(true)
 }
 
-/// Whether something is missing of what the remote has too, so that it is better had from there,
-/// or whether `id`, which the branch would go on from, is older than that: what was forgotten
-/// since then would come back.
+/// Returns whether an object is missing that the remote has too, so that it is better fetched, or
+/// whether `id`, which the branch would continue from, is older than the remote's commit: memories that
+/// were forgotten since would come back.
 fn is_sent_history_broken(repository: &Repository, id: Oid) -> Result<bool, GitError> {
     if repository.get("remote").is_none() {
         return Ok(false);
@@ -270,7 +269,7 @@ fn is_sent_history_broken(repository: &Repository, id: Oid) -> Result<bool, GitE
     Ok(false)
 }
 
-/// `id` and every commit that it rests on, but for those that `without` rests on.
+/// Returns `id` and its ancestors, without `without` and its ancestors.
 fn commits_before(
     repository: &Repository,
     id: Oid,
@@ -284,8 +283,8 @@ fn commits_before(
     walk.collect()
 }
 
-/// Whether all files of a commit are there; what is in `known` is. A text that is missing, and
-/// that the work folder has, is written anew.
+/// Returns whether all files of a commit exist; objects in `known` are not checked again. A missing text
+/// that the work folder has is written again.
 fn has_files(
     repository: &Repository,
     commit: &git2::Commit<'_>,
@@ -321,11 +320,11 @@ fn has_files(
     Ok(true)
 }
 
-/// Faults of the history, and of all that the next commit needs, a sentence each.
+/// Returns the faults of the history, and of everything that the next commit needs, a sentence each.
 ///
 /// # Errors
 ///
-/// Fails if something could not be read, other than damaged.
+/// Fails if a file could not be read for another reason than damage.
 pub fn repository_faults(repository: &Repository) -> Result<Vec<String>, GitError> {
     let mut damaged = unreadable(repository)?;
     damaged.extend(repair_packs::packs_with_wrong_sum(repository)?);
@@ -340,7 +339,7 @@ pub fn repository_faults(repository: &Repository) -> Result<Vec<String>, GitErro
     faults.extend(repair_references::references_to_nothing(repository)?);
     match repository.head() {
         Err(error) => faults.push(error.to_string()),
-        // Nothing was committed to what is checked out, which may not be what was meant.
+        // Nothing was committed to the branch that is checked out, which may be the wrong one.
         Ok(None) => faults.extend(repository.obstacle().map(|obstacle| obstacle.to_string())),
         Ok(Some(head)) => {
             if let Some(Err(error)) = history::commits(repository, head, None)?.find(Result::is_err)
@@ -366,7 +365,7 @@ pub fn repository_faults(repository: &Repository) -> Result<Vec<String>, GitErro
     Ok(faults)
 }
 
-/// Sets objects aside that are damaged; whether there were any.
+/// Sets damaged objects aside; returns whether there were any.
 fn set_aside_unreadable(repository: &Repository) -> Result<bool, GitError> {
     let unreadable = unreadable(repository)?;
     for path in &unreadable {
@@ -379,7 +378,7 @@ fn set_aside_unreadable(repository: &Repository) -> Result<bool, GitError> {
     Ok(!unreadable.is_empty())
 }
 
-/// Sets own references aside that stand for nothing that is whole; whether there were any.
+/// Sets own references aside that point to no whole commit; returns whether there were any.
 fn set_aside_references(repository: &Repository) -> Result<bool, GitError> {
     let mut is_changed = false;
     for (path, id) in repair_references::own_references(repository)? {
@@ -399,13 +398,13 @@ fn set_aside_references(repository: &Repository) -> Result<bool, GitError> {
     Ok(is_changed)
 }
 
-/// Files of objects that are not what their names say.
+/// Returns the files of damaged loose objects.
 fn unreadable(repository: &Repository) -> Result<Vec<PathBuf>, GitError> {
     let action = "look at the repository";
     let odb = repository.inner.odb().to(action)?;
     let mut unreadable = Vec::new();
     for (id, path, _) in packs::loose_objects(repository) {
-        // A file that cannot be read says nothing about the object.
+        // A file that cannot be read is not damaged.
         std::fs::read(&path).to(action)?;
         if !packs::is_sound(&odb, id) {
             unreadable.push(path);
@@ -418,7 +417,7 @@ fn unreadable(repository: &Repository) -> Result<Vec<PathBuf>, GitError> {
     Ok(unreadable)
 }
 
-/// Whether all that could hold something can be read: what cannot be says nothing.
+/// Checks that all files of objects and references can be read: unreadable is not damaged.
 fn check_readable(repository: &Repository) -> Result<(), GitError> {
     let action = "look at the repository";
     let common = repository.inner.commondir();
@@ -429,7 +428,7 @@ fn check_readable(repository: &Repository) -> Result<(), GitError> {
     }
     while let Some(folder) = folders.pop() {
         let entries = match std::fs::read_dir(&folder) {
-            // Gone as a whole is damage, but not where another repository is away.
+            // A missing folder is damage, but not that of another repository.
             Err(error) if error.kind() == ErrorKind::NotFound && folder.starts_with(common) => {
                 continue;
             }

@@ -1,10 +1,10 @@
-//! Packs and the lists beside them, after damage.
+//! Repairs packs and their indexes after damage.
 //!
-//! Each of these files ends with a SHA-1 of what stands before it, so a cut or a changed byte shows.
-//! Promises: what a pack holds in a readable form stays readable. A damaged list of a sound pack is
-//! made anew from it; of a damaged pack the objects that are sound become a new one. Lists that git
-//! can do without (reverse indexes, bitmaps, the index of many packs, commit graphs) are set aside:
-//! git makes them again. Nothing is deleted.
+//! Each of these files ends with a SHA-1 of the bytes before it, which reveals a cut or a changed byte.
+//! Guarantees: readable objects of a pack stay readable. A damaged index of a sound pack is made again
+//! from it; the sound objects of a damaged pack are written to a new one. Optional files (reverse
+//! indexes, bitmaps, multi-pack index, commit graphs) are set aside: git makes them again. Nothing is
+//! deleted.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -21,7 +21,7 @@ use crate::git::{GitError, Repository, To};
 const ACTION: &str = "look at the packs";
 const SUM: u64 = 20;
 
-/// Packs and their lists whose sum does not fit, or that belong to another pack.
+/// Returns the packs, indexes and optional files with a wrong checksum, and indexes of another pack.
 ///
 /// # Errors
 ///
@@ -52,8 +52,8 @@ pub(in crate::git) fn packs_with_wrong_sum(
     Ok(wrong)
 }
 
-/// Repairs what [`Repository::packs_with_wrong_sum`] finds; whether there was anything. The
-/// repository has to be opened anew then: the library still holds what was set aside.
+/// Repairs what [`packs_with_wrong_sum`] finds; returns whether there was anything. The repository has
+/// to be opened again then: libgit2 still holds the files that were set aside.
 ///
 /// # Errors
 ///
@@ -79,14 +79,14 @@ pub(in crate::git) fn repair_packs(repository: &Repository) -> Result<bool, GitE
     Ok(!wrong.is_empty())
 }
 
-/// Makes the list of a sound pack anew.
+/// Makes the index of a sound pack again.
 fn rebuild_pack_list(repository: &Repository, pack: &Pack) -> Result<(), GitError> {
     let list = pack.path.with_extension("idx");
     let mut file = File::open(&pack.path).to(ACTION)?;
     let odb = repository.inner.odb().to(ACTION)?;
     let mut writer = odb.packwriter().to(ACTION)?;
     let copied = std::io::copy(&mut file, &mut writer).to(ACTION);
-    // The library proves the pack, and may give what it wrote the same name.
+    // libgit2 verifies the pack, and may give the copy the same name.
     let listed = copied.and_then(|_| writer.commit().to(ACTION));
     if listed.is_err() {
         return save_objects_of(repository, pack);
@@ -97,7 +97,7 @@ fn rebuild_pack_list(repository: &Repository, pack: &Pack) -> Result<(), GitErro
     Ok(())
 }
 
-/// Makes a pack of what is sound in a damaged one, and sets that aside.
+/// Writes the sound objects of a damaged pack to a new one, and sets the old one aside.
 fn save_objects_of(repository: &Repository, pack: &Pack) -> Result<(), GitError> {
     let odb = repository.inner.odb().to(ACTION)?;
     let mut builder = repository.inner.packbuilder().to(ACTION)?;
@@ -112,7 +112,7 @@ fn save_objects_of(repository: &Repository, pack: &Pack) -> Result<(), GitError>
     if count > 0 {
         packs::write_pack(repository, &mut builder, ACTION)?;
     }
-    // One that was written again as it should be has its old name.
+    // A pack that was fully restored has its old name.
     match sum_of(&pack.path)?.is_some()
         && sum_in_list(&pack.path.with_extension("idx")) == sum_of(&pack.path)?
     {
@@ -126,7 +126,7 @@ fn set_pack_aside(repository: &Repository, pack: &Pack) -> Result<(), GitError> 
     for part in ["pack", "rev", "bitmap", "mtimes", "idx"] {
         keep_aside(repository, &pack.path.with_extension(part))?;
     }
-    // They would name the pack, and commits that are gone with it.
+    // These would name the pack, and commits that are lost with it.
     let graph = repository
         .inner
         .commondir()
@@ -142,7 +142,7 @@ fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found == extension)
 }
 
-/// Whether git ends this kind of file with a sum of it.
+/// Returns whether this kind of file ends with its checksum.
 fn ends_with_sum(path: &Path) -> bool {
     let extensions = ["pack", "idx", "rev", "bitmap", "mtimes", "graph"];
     let names = ["multi-pack-index", "commit-graph"];
@@ -153,7 +153,7 @@ fn ends_with_sum(path: &Path) -> bool {
         || name.is_some_and(|name| names.contains(&name))
 }
 
-/// The sum at the end of a file; `None` if it is not the file's, or if the file is gone.
+/// Returns the checksum at the end of a file; `None` if it is wrong, or the file is gone.
 fn sum_of(path: &Path) -> Result<Option<[u8; SUM as usize]>, GitError> {
     let mut file = match File::open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -170,7 +170,7 @@ fn sum_of(path: &Path) -> Result<Option<[u8; SUM as usize]>, GitError> {
     Ok((is_read && stated == *sum.0.finalize()).then_some(stated))
 }
 
-/// The sum of the pack that a list says it belongs to.
+/// Returns the pack's checksum in an index.
 fn sum_in_list(path: &Path) -> Option<[u8; SUM as usize]> {
     let list = std::fs::read(path).ok()?;
     let (rest, _) = list.split_last_chunk::<{ SUM as usize }>()?;

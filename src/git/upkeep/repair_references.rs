@@ -1,7 +1,7 @@
-//! References after damage: HEAD, the file of packed references, a branch that is gone.
+//! Repairs references after damage: HEAD, packed references, reflogs.
 //!
-//! Promises: of packed references every line that says something stays; a file that was cut or
-//! changed is kept aside. Which commit a branch goes on from is decided in `repair`.
+//! Guarantees: every valid line of packed references stays; a damaged file is kept aside. `repair`
+//! chooses the commit that a branch continues from.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::git::{GitError, Id, Repository, To};
 const BRANCHES: &str = "refs/heads/";
 const OWN: &str = "refs/memdir/";
 
-/// Whether HEAD names a branch, or a commit.
+/// Returns whether HEAD names a branch, or a commit.
 pub(in crate::git) fn is_head_sound(repository: &Repository) -> bool {
     let text = std::fs::read(repository.inner.path().join("HEAD")).unwrap_or_default();
     let Ok(text) = String::from_utf8(text) else {
@@ -29,7 +29,7 @@ pub(in crate::git) fn is_head_sound(repository: &Repository) -> bool {
     }
 }
 
-/// HEAD and the packed references, if they are damaged.
+/// Returns the paths of HEAD and the packed references, if they are damaged.
 pub(in crate::git) fn damaged_references(
     repository: &Repository,
 ) -> Result<Vec<PathBuf>, GitError> {
@@ -43,8 +43,7 @@ pub(in crate::git) fn damaged_references(
     Ok(damaged)
 }
 
-/// Writes the packed references anew without the lines that say nothing; whether there were
-/// any.
+/// Rewrites damaged packed references without their invalid lines; returns whether they were damaged.
 pub(in crate::git) fn repair_packed_references(repository: &Repository) -> Result<bool, GitError> {
     let Some(packed) = packed_references(repository)?.filter(|packed| !packed.is_sound) else {
         return Ok(false);
@@ -56,14 +55,14 @@ pub(in crate::git) fn repair_packed_references(repository: &Repository) -> Resul
     Ok(true)
 }
 
-/// The logs of HEAD and of the store's branch.
+/// Returns the paths of the reflogs of HEAD and of the store's branch.
 fn log_paths(repository: &Repository) -> [PathBuf; 2] {
     let branch = format!("{BRANCHES}{}", repository.branch());
     let logs = repository.inner.commondir().join("logs");
     [repository.inner.path().join("logs/HEAD"), logs.join(branch)]
 }
 
-/// The log, and its lines that name only commits that are there; `None` if that is all of it.
+/// Returns the lines of a reflog that name only existing objects; `None` if all of them do.
 fn log_without_damage(repository: &Repository, log: &Path) -> Option<Vec<u8>> {
     let bytes = std::fs::read(log).ok()?;
     let odb = repository.inner.odb().ok()?;
@@ -83,8 +82,8 @@ fn log_without_damage(repository: &Repository, log: &Path) -> Option<Vec<u8>> {
     (sound != bytes).then_some(sound)
 }
 
-/// Takes lines out of the logs that name what is not there, and keeps the logs as they were
-/// aside; whether there were any.
+/// Removes lines that name missing objects from the reflogs, and keeps the former files aside; returns
+/// whether there were any.
 pub(in crate::git) fn repair_logs(repository: &Repository) -> Result<bool, GitError> {
     let mut is_changed = false;
     for log in log_paths(repository) {
@@ -97,7 +96,7 @@ pub(in crate::git) fn repair_logs(repository: &Repository) -> Result<bool, GitEr
     Ok(is_changed)
 }
 
-/// The program's own references among the packed ones, and what they stand for.
+/// Returns the program's own references among the packed ones, with their ids.
 pub(in crate::git) fn packed_own_references(
     repository: &Repository,
 ) -> Result<Vec<(String, Id)>, GitError> {
@@ -111,7 +110,7 @@ pub(in crate::git) fn packed_own_references(
     Ok(lines.lines().filter_map(reference).collect())
 }
 
-/// Takes packed references out, and keeps the file as it was aside.
+/// Removes packed references, and keeps the former file aside.
 pub(in crate::git) fn drop_packed_references(
     repository: &Repository,
     names: &[String],
@@ -129,7 +128,7 @@ pub(in crate::git) fn drop_packed_references(
     replace(&path, kept.as_bytes()).to("look at the references")
 }
 
-/// References that stand for objects which are not there, a sentence each.
+/// Returns the faults of references and reflogs that name missing objects, a sentence each.
 pub(in crate::git) fn references_to_nothing(
     repository: &Repository,
 ) -> Result<Vec<String>, GitError> {
@@ -144,7 +143,7 @@ pub(in crate::git) fn references_to_nothing(
             found.push(format!("{} names what is not there", log.display()));
         }
     }
-    // One that cannot be read is no reason to pass over the others.
+    // An unreadable one does not end the loop.
     let all = repository.inner.references();
     for reference in all.into_iter().flatten().flatten() {
         let Some(id) = reference.target() else {
@@ -158,7 +157,7 @@ pub(in crate::git) fn references_to_nothing(
     Ok(found)
 }
 
-/// The program's own references, each with what it stands for.
+/// Returns the files of the program's own references, with their ids; `None` of a damaged one.
 pub(in crate::git) fn own_references(
     repository: &Repository,
 ) -> Result<Vec<(PathBuf, Option<Id>)>, GitError> {
@@ -185,12 +184,12 @@ fn packed_references(repository: &Repository) -> Result<Option<PackedReferences>
     }
 }
 
-/// The content of the file of packed references.
+/// Content of the file of packed references.
 #[derive(Debug, PartialEq, Eq)]
 struct PackedReferences {
     is_sound: bool,
-    /// The lines that name a commit and a reference. Without a header, which promises an order, and
-    /// what tags stand for: git looks for itself then.
+    /// Valid lines of an id and a reference, without the header and the targets of tags, which git
+    /// determines itself then.
     sound: String,
 }
 

@@ -1,9 +1,9 @@
-//! Takes files out of a whole history: every commit that held one is made anew without it, and what
-//! held it before is removed from the disk.
+//! Removes files from a whole history: every commit that held one is rewritten without it, and the old
+//! objects are removed from the disk.
 //!
-//! Promises: author, times and message of each commit stay to the byte; a signature, which is true no
-//! more, goes. The branch moves last, to a commit with the same files. Whoever is killed has left the
-//! old history or the new one; done again, it is ended. Nothing else that nobody names is removed.
+//! Guarantees: author, times and message of each commit stay to the byte; signatures are removed. The
+//! branch moves last, to a commit with the same files. A killed process leaves the old history or the
+//! new one, and another run completes it. Other unreachable objects are not removed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,9 +18,9 @@ use crate::git::{GitError, Id, Repository, To};
 /// The outcome of a rewriting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rewritten {
-    /// Number of commits that were made anew.
+    /// Number of commits that were rewritten.
     pub commits: usize,
-    /// Number of texts that are gone from the disk.
+    /// Number of texts that were removed from the disk.
     pub texts: usize,
 }
 
@@ -28,10 +28,10 @@ const ACTION: &str = "rewrite the history";
 const WHY: &str = "memdir: purge --history";
 const ZERO: &str = "0000000000000000000000000000000000000000";
 
-/// Says which files go, by their paths below the store.
+/// Returns whether a file is to be removed, by its path below the store.
 pub type IsGone<'a> = dyn Fn(&str) -> bool + 'a;
 
-/// Why this history cannot be rewritten, if there is a reason.
+/// Returns the reason why this history cannot be rewritten, if there is one.
 ///
 /// # Errors
 ///
@@ -53,13 +53,13 @@ pub fn rewrite_obstacle(repository: &Repository) -> Result<Option<&'static str>,
     })
 }
 
-/// Takes the files that `is_gone` names out of every commit, and every other file with the same
-/// text; nobody else writes meanwhile. Fails without having done anything if the newest commit
-/// of the branch holds one of the texts.
+/// Removes the files for which `is_gone` is true from every commit, and every other file with the same
+/// text. The caller keeps all others from writing.
 ///
 /// # Errors
 ///
-/// As said; or if something cannot be read or written, or somebody moves the branch.
+/// Fails, before any change, if the newest commit of the branch holds one of the texts; or if something
+/// cannot be read or written, or somebody moves the branch.
 pub fn rewrite_without(
     repository: &Repository,
     is_gone: &IsGone<'_>,
@@ -110,7 +110,7 @@ pub fn rewrite_without(
     })
 }
 
-/// The target of every reference, and the commit that is meant.
+/// Returns the target of every reference, and the commit that it leads to.
 fn tips(repository: &Repository) -> Result<BTreeMap<String, (Oid, Oid)>, GitError> {
     let mut tips = BTreeMap::new();
     for reference in repository.inner.references().to(ACTION)? {
@@ -137,8 +137,7 @@ fn oldest_first(
     walk.collect::<Result<_, _>>().to(ACTION)
 }
 
-/// Has the logs of references name the new commits; a line about one that is not there any more
-/// goes.
+/// Replaces old ids with new ones in the reflogs, and removes lines of commits that are gone.
 fn rewrite_logs(repository: &Repository, map: &HashMap<Oid, Oid>) -> Result<(), GitError> {
     let known: HashSet<Oid> = map.values().copied().collect();
     let named = |id: &str| match id {
@@ -174,7 +173,7 @@ fn rewrite_logs(repository: &Repository, map: &HashMap<Oid, Oid>) -> Result<(), 
     Ok(())
 }
 
-/// Removes what no reference leads to and what holds one of `texts`; how many texts.
+/// Removes the unreachable objects that hold one of `texts`; returns the number of texts.
 fn prune(
     repository: &Repository,
     mut texts: HashSet<Oid>,
@@ -199,7 +198,7 @@ fn prune(
         others.map(|(id, _)| *id).collect::<Vec<Oid>>()
     };
     let trees = of(ObjectType::Tree);
-    // Where a folder lies that nobody names is not known: its files are known by their names.
+    // The path of an unreachable folder is unknown: its files are recognized by their names.
     for id in &trees {
         for entry in &repository.inner.find_tree(*id).to(ACTION)? {
             let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
@@ -211,7 +210,7 @@ fn prune(
         }
     }
     let mut tainted: HashSet<Oid> = texts.difference(&reachable).copied().collect();
-    // From objects to those that name them, however deep.
+    // For each object, the objects that name it.
     let mut named_by: HashMap<Oid, Vec<Oid>> = HashMap::new();
     for id in trees {
         for entry in &repository.inner.find_tree(id).to(ACTION)? {
@@ -228,7 +227,7 @@ fn prune(
         let tag = repository.inner.find_tag(id).to(ACTION)?;
         named_by.entry(tag.target_id()).or_default().push(id);
     }
-    // What was removed by a run that was killed is named by objects that must go, too.
+    // Objects that name one which a killed run has removed must go, too.
     let missing = named_by.keys().filter(|id| !odb.exists(**id)).copied();
     tainted.extend(missing);
     let mut pending: Vec<Oid> = tainted.iter().copied().collect();
@@ -246,7 +245,7 @@ fn prune(
     Ok(count)
 }
 
-/// Everything that a reference leads to.
+/// Returns all objects that are reachable from a reference.
 fn reachable(repository: &Repository) -> Result<HashSet<Oid>, GitError> {
     let tips = tips(repository)?;
     let mut reachable: HashSet<Oid> = tips.values().map(|(target, _)| *target).collect();
@@ -273,11 +272,11 @@ struct Rewriting<'a> {
     repository: &'a Repository,
     odb: Odb<'a>,
     is_gone: &'a IsGone<'a>,
-    /// The texts of the files that go.
+    /// Texts of the files that are removed.
     texts: HashSet<Oid>,
-    /// Folders that were looked at, by what they hold and where they lie.
+    /// Folders that were searched, by id and path.
     seen: HashSet<(Oid, String)>,
-    /// New folders by old ones; `None` where nothing is left.
+    /// Id of the new folder by id and path of the old one; `None` where nothing is left.
     made: HashMap<(Oid, String), Option<Oid>>,
 }
 
@@ -293,7 +292,7 @@ impl<'a> Rewriting<'a> {
         })
     }
 
-    /// The entries of a folder: name, path, what it is, mode.
+    /// Returns the entries of a folder.
     fn entries(&self, tree: Oid, path: &str) -> Result<Vec<Entry>, GitError> {
         let tree = self.repository.inner.find_tree(tree).to(ACTION)?;
         let entry = |entry: git2::TreeEntry<'_>| Entry {
@@ -314,14 +313,14 @@ impl<'a> Rewriting<'a> {
             if entry.is_folder {
                 self.collect(entry.id, &format!("{}/", entry.path))?;
             } else if (self.is_gone)(&entry.path) && entry.id != Id::of_text(b"").0 {
-                // One that was empty for a while says nothing that others may not say.
+                // The empty text is no secret, and many files may have it.
                 self.texts.insert(entry.id);
             }
         }
         Ok(())
     }
 
-    /// The path of a file that holds one of the texts.
+    /// Returns the path of a file below `path` that holds one of the texts, if there is one.
     fn holds(&self, tree: Oid, path: &str) -> Result<Option<String>, GitError> {
         for entry in self.entries(tree, path)? {
             if entry.is_folder {
@@ -364,7 +363,7 @@ impl<'a> Rewriting<'a> {
         Ok(made)
     }
 
-    /// The commit without what goes, on the new ones of those that it rests on.
+    /// Rewrites a commit without the removed files, on its rewritten parents.
     fn commit(&mut self, id: Oid, map: &HashMap<Oid, Oid>) -> Result<Oid, GitError> {
         let commit = self.repository.inner.find_commit(id).to(ACTION)?;
         let tree = self.tree(commit.tree_id(), "")?.unwrap_or(commit.tree_id());
@@ -384,7 +383,7 @@ impl<'a> Rewriting<'a> {
         }
         let mut is_dropped = false;
         for line in text[..head].split_inclusive(|byte| *byte == b'\n') {
-            // A line that goes on belongs to the key before it.
+            // A continuation line belongs to the key before it.
             if !line.starts_with(b" ") {
                 let dropped: [&[u8]; 3] = [b"tree ", b"parent ", b"gpgsig"];
                 is_dropped = dropped.iter().any(|key| line.starts_with(key));
