@@ -18,13 +18,17 @@ use crate::dialect::tool_set::{Hints, Tool};
 use crate::engine::{EngineError, Forgotten, ops};
 use crate::model::{Stem, is_same_namespace};
 
-/// Why, in the journal, where a life has ended.
+/// Reason in the journal for a memory that has expired.
 const EXPIRED: &str = "expired";
 
+/// Parameter for the namespace.
 pub(super) const NAMESPACE: Parameter = Parameter::text("namespace", "Only of this one");
+/// Maximum number of memories in one list.
 pub(super) const MOST_LISTED: u64 = 1_000;
+/// Default number of memories in one list.
 pub(super) const USUAL: u64 = 50;
 
+/// Tool `memory_archive_list`.
 pub(super) const LIST: Tool = tool(
     "memory_archive_list",
     "The archived memories with their contents, the last archived first: what was deleted, forgotten, replaced, consolidated, or has ended.",
@@ -37,6 +41,7 @@ pub(super) const LIST: Tool = tool(
     list,
 );
 
+/// Tool `memory_archive_restore`.
 pub(super) const RESTORE: Tool = tool(
     "memory_archive_restore",
     "Bring an archived memory back, as it was; its life begins anew. Fails if a live memory has its title in its namespace.",
@@ -45,6 +50,7 @@ pub(super) const RESTORE: Tool = tool(
     restore,
 );
 
+/// Tool `memory_archive_purge`.
 pub(super) const PURGE: Tool = tool(
     "memory_archive_purge",
     "Remove archived memories for good. They cannot be restored. Only on the user's explicit wish; see with dry_run first.",
@@ -61,6 +67,7 @@ pub(super) const PURGE: Tool = tool(
     purge,
 );
 
+/// Tool `memory_archive_stats`.
 pub(super) const STATS: Tool = tool(
     "memory_archive_stats",
     "The archive in numbers: how many memories, of which namespaces, how large, since when.",
@@ -69,7 +76,7 @@ pub(super) const STATS: Tool = tool(
     stats,
 );
 
-/// All that is archived, the last one first.
+/// Returns all archived memories, the last archived first.
 fn archived(call: &Call<'_>) -> Result<Vec<Forgotten>, ToolError> {
     let mut archived = ops::archived(call.engine)?;
     archived.sort_by(|a, b| {
@@ -79,7 +86,8 @@ fn archived(call: &Call<'_>) -> Result<Vec<Forgotten>, ToolError> {
     Ok(archived)
 }
 
-/// The archived memories of a namespace, or all: the last one first, those of one moment by name.
+/// Returns the archived memories of a namespace, or all: the last archived first, those of one moment by
+/// name.
 pub(super) fn archived_of(
     call: &Call<'_>,
     namespace: Option<&str>,
@@ -134,7 +142,7 @@ fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     }))
 }
 
-/// `gc` where its life had ended; else why it went, or what was done.
+/// Returns `gc` for an expired memory; else the reason in the journal, or the command.
 fn reason(one: &Forgotten) -> String {
     let Some(record) = &one.record else {
         return "unknown".to_owned();

@@ -1,4 +1,4 @@
-//! Limits of this tool set's arguments, and the messages where one is not kept.
+//! Limits of this tool set's arguments, and the error messages.
 
 use chrono::TimeDelta;
 use serde_json::Value;
@@ -11,6 +11,7 @@ use crate::dialect::reply::{ToolError, written};
 use crate::engine::{BadEnd, END_FORMS, read_end};
 use crate::model::{MetaValue, POSSIBLE_TIMES, Timestamp, is_possible_time};
 
+/// Maximum length of a title, in bytes.
 pub(super) const MAX_TITLE: usize = 512;
 const MAX_CONTENT: usize = 65_536;
 const MAX_NAMESPACE: usize = 128;
@@ -18,9 +19,11 @@ const MAX_TAGS: usize = 50;
 const MAX_TAG: usize = 128;
 const MAX_ID: usize = 128;
 const MAX_METADATA: usize = 65_536;
-/// One year.
+/// Maximum time to live, in seconds: one year.
 pub(super) const MAX_TTL: u64 = 31_536_000;
+/// Names of the tiers.
 pub(super) const TIERS: &[&str] = &["short", "mid", "long"];
+/// Valid sources of a memory.
 pub(super) const SOURCES: &[&str] = &[
     "user",
     "claude",
@@ -31,9 +34,10 @@ pub(super) const SOURCES: &[&str] = &[
     "consolidation",
     "system",
 ];
+/// Valid relations of a link.
 pub(super) const RELATIONS: &[&str] = &["related_to", "supersedes", "contradicts", "derived_from"];
 
-/// The error for a text that must be given.
+/// Returns the error for a missing text.
 pub(super) fn missing(name: &str) -> ToolError {
     ToolError::refused(format!("`{name}` is missing: give a text"))
 }
@@ -42,7 +46,7 @@ fn refused<T>(why: String) -> Result<T, ToolError> {
     Err(ToolError::Refused(why))
 }
 
-/// Says something, holds no NUL, and is not too long.
+/// Checks that a text is not blank, holds no NUL, and is not too long.
 fn checked(name: &str, text: String, most: usize) -> Result<String, ToolError> {
     if text.trim().is_empty() {
         return refused(format!("{name} cannot be empty"));
@@ -59,7 +63,7 @@ fn checked(name: &str, text: String, most: usize) -> Result<String, ToolError> {
     Ok(text)
 }
 
-/// A title, on one line: control characters in it become blanks.
+/// Reads the title, with blanks in place of control characters.
 pub(super) fn title(arguments: &Arguments) -> Result<Option<String>, ToolError> {
     let Some(text) = arguments.text("title")? else {
         return Ok(None);
@@ -69,14 +73,14 @@ pub(super) fn title(arguments: &Arguments) -> Result<Option<String>, ToolError> 
     Ok(Some(line.trim().to_owned()))
 }
 
-/// The text in the argument `name`, as long as a content may be.
+/// Reads the text in the argument `name`, within the limit of a content.
 pub(super) fn content(arguments: &Arguments, name: &str) -> Result<Option<String>, ToolError> {
     let text = arguments.text(name)?;
     text.map(|text| checked(name, text, MAX_CONTENT))
         .transpose()
 }
 
-/// A namespace that something is written into.
+/// Reads the namespace of a write.
 pub(super) fn namespace(arguments: &Arguments) -> Result<Option<String>, ToolError> {
     let Some(text) = arguments.text("namespace")? else {
         return Ok(None);
@@ -91,6 +95,7 @@ pub(super) fn namespace(arguments: &Arguments) -> Result<Option<String>, ToolErr
     }
 }
 
+/// Reads the tags.
 pub(super) fn tags(arguments: &Arguments) -> Result<Option<Vec<String>>, ToolError> {
     let given = arguments.values().get("tags").and_then(Value::as_array);
     let is_blank = |tag: &Value| tag.as_str().is_some_and(|tag| tag.trim().is_empty());
@@ -116,12 +121,12 @@ pub(super) fn tags(arguments: &Arguments) -> Result<Option<Vec<String>>, ToolErr
     Ok(Some(checked.collect::<Result<_, _>>()?))
 }
 
-/// The id in the argument `name`, which must be there.
+/// Reads the id in the argument `name`, which is required.
 pub(super) fn id(arguments: &Arguments, name: &str) -> Result<String, ToolError> {
     checked(name, arguments.required_text(name)?, MAX_ID)
 }
 
-/// From 2 to 100 ids.
+/// Reads 2 to 100 ids.
 pub(super) fn ids(arguments: &Arguments) -> Result<Vec<String>, ToolError> {
     let ids = arguments.list("ids")?.unwrap_or_default();
     if !(2..=100).contains(&ids.len()) {
@@ -132,15 +137,17 @@ pub(super) fn ids(arguments: &Arguments) -> Result<Vec<String>, ToolError> {
         .collect()
 }
 
+/// Reads the source.
 pub(super) fn source(arguments: &Arguments) -> Result<Option<String>, ToolError> {
     one_of(arguments, "source", SOURCES)
 }
 
+/// Reads the relation of a link.
 pub(super) fn relation(arguments: &Arguments) -> Result<Option<String>, ToolError> {
     one_of(arguments, "relation", RELATIONS)
 }
 
-/// One of the words of the argument `name`.
+/// Reads the argument `name`, which is one of `words`.
 pub(super) fn one_of(
     arguments: &Arguments,
     name: &str,
@@ -158,7 +165,7 @@ pub(super) fn one_of(
     }
 }
 
-/// When a memory ends, by `expires_at`, or by `ttl_secs` where there is none.
+/// Reads the expiry of a memory from `expires_at`, else from `ttl_secs`.
 pub(super) fn expires(
     call: &Call<'_>,
     arguments: &Arguments,
@@ -177,6 +184,7 @@ pub(super) fn expires(
     }
 }
 
+/// Reads the expiry in `expires_at`.
 pub(super) fn expires_at(
     call: &Call<'_>,
     arguments: &Arguments,
@@ -194,6 +202,7 @@ pub(super) fn expires_at(
     }
 }
 
+/// Reads the metadata.
 pub(super) fn metadata(
     arguments: &Arguments,
 ) -> Result<Option<Vec<(String, MetaValue)>>, ToolError> {

@@ -19,6 +19,7 @@ use crate::model::{Memory, Stem, Tier};
 /// Maximum number of tags of a consolidated memory: as many as the format allows.
 const MOST_TAGS: usize = 100;
 
+/// Tool `memory_consolidate`.
 pub(super) const CONSOLIDATE: Tool = tool(
     "memory_consolidate",
     "Make one memory of 2 to 100. They go to the archive; the new one has all their tags, the highest priority, and links to them. Give the summary yourself where you can: without one, a language model writes it if there is one, else it is made of their sentences.",
@@ -119,7 +120,8 @@ fn consolidate(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolErro
     }))
 }
 
-/// Has the model write the summary if there is one and it answers; who wrote it.
+/// Writes the summary with the language model, if there is one and it answers. Returns the author for the
+/// reply.
 fn write_summary(call: &Call<'_>, proposed: &mut Proposed) -> &'static str {
     let Some(assistant) = call.assistant() else {
         return "sentences";
@@ -146,7 +148,7 @@ fn sources(proposed: &Proposed) -> Vec<Memory> {
         .collect()
 }
 
-/// All tags of all sources, the commonest first.
+/// Returns all tags of all sources, the commonest first.
 fn tags(sources: &[Memory]) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for tag in sources.iter().flat_map(|memory| &memory.topics) {

@@ -1,12 +1,12 @@
 //! Errors of this tool set: one of four codes, and a message.
 //!
-//! Both stand as JSON in the text of a reply that is marked as an error. What is about this machine,
-//! such as a disk that is full, is in the server's log, and the caller gets a general message.
+//! Both are JSON in the text of a reply that is marked as an error. Details of this machine, such as a
+//! full disk, are in the server's log, and the caller gets a general message.
 
 use crate::dialect::endpoint::Refusal;
 use crate::dialect::reply::{Reply, ToolError};
 
-/// The reply where a call failed.
+/// Returns the reply of a call that failed.
 pub(super) fn refuse(error: &ToolError) -> Reply {
     Reply::text(Reply::of(&Refusal::of(error)).text).failed()
 }

@@ -1,5 +1,4 @@
-//! `memory_recall`, `memory_search`, `memory_list` and `memory_session_start`: which memories there
-//! are for something.
+//! `memory_recall`, `memory_search`, `memory_list` and `memory_session_start`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,21 +15,30 @@ use crate::dialect::tool_set::{Hints, Tool};
 use crate::engine::{Hit, Method, Query, Ranking, Recalled, SearchResults, Toward, meaning, ops};
 use crate::model::{Filter, Tier};
 
+/// Parameter for the namespace.
 pub(super) const NAMESPACE: Parameter =
     Parameter::text("namespace", "Only of this one, and what lies in it");
+/// Parameter for the tier.
 pub(super) const TIER: Parameter = Parameter::word("tier", check::TIERS, "Only of this tier");
+/// Parameter for the tags.
 pub(super) const TAGS: Parameter = Parameter::texts("tags", "Only with all of these");
+/// Parameter for the earliest time.
 pub(super) const SINCE: Parameter = Parameter::text(
     "since",
     "Only made from this time on: RFC3339, yesterday, 3d, last week",
 );
+/// Parameter for the time before which memories were made.
 pub(super) const UNTIL: Parameter = Parameter::text("until", "Only made before it");
+/// Parameter for the minimum priority.
 pub(super) const MIN_PRIORITY: Parameter =
     Parameter::whole("min_priority", 1, 10, "Only at least so important");
 
+/// Maximum number of results of `memory_recall`.
 pub(super) const MOST_RECALLED: u64 = 50;
+/// Maximum number of results of a search or a list.
 pub(super) const MOST_FOUND: u64 = 200;
 
+/// Tool `memory_recall`.
 pub(super) const RECALL: Tool = tool(
     "memory_recall",
     "Find memories for what you are about to do; best first. Call it before answering anything that may depend on earlier work. Any word of the context may match, and what means the same where there is a model. Using a memory lets it live longer. The standards of the namespace that you name come first. The usual format shows titles: read the content with memory_get, or ask for format json.",
@@ -49,6 +57,7 @@ pub(super) const RECALL: Tool = tool(
     recall,
 );
 
+/// Tool `memory_search`.
 pub(super) const SEARCH: Tool = tool(
     "memory_search",
     "Find the memories that hold every word of the query, in title, tags or content; best first. Identifiers such as std::path or well-known are found by their words. Does not count as use.",
@@ -67,6 +76,7 @@ pub(super) const SEARCH: Tool = tool(
     search,
 );
 
+/// Tool `memory_list`.
 pub(super) const LIST: Tool = tool(
     "memory_list",
     "List memories, the newest first, page by page. Does not count as use.",
@@ -85,6 +95,7 @@ pub(super) const LIST: Tool = tool(
     list,
 );
 
+/// Tool `memory_session_start`.
 pub(super) const SESSION_START: Tool = tool(
     "memory_session_start",
     "Begin a session: the standards of the namespace, which hold for everything in it, and then its newest memories. Call it once, first. Does not count as use.",
@@ -97,11 +108,12 @@ pub(super) const SESSION_START: Tool = tool(
     session_start,
 );
 
+/// Reads the filter from the arguments.
 pub(super) fn filter(call: &Call<'_>, arguments: &Arguments) -> Result<Filter, ToolError> {
     let tiers: Vec<Tier> = arguments.word("tier")?.into_iter().collect();
     Ok(Filter {
         namespaces: arguments.set_text("namespace")?.into_iter().collect(),
-        // What states no tier lives for ever.
+        // A memory without a tier is permanent.
         untiered: tiers.contains(&Tier::Long),
         tiers,
         topics: arguments.list("tags")?.unwrap_or_default(),
@@ -116,7 +128,7 @@ pub(super) fn filter(call: &Call<'_>, arguments: &Arguments) -> Result<Filter, T
     })
 }
 
-/// The ranking of this tool set, unless the user has set another.
+/// Returns the user's ranking, else that of this tool set.
 fn ranking(call: &Call<'_>, method: Method) -> Ranking {
     call.preferences.ranking.unwrap_or(Ranking {
         method,
@@ -275,7 +287,7 @@ pub(super) fn found(
     })
 }
 
-/// The note beside the memories that a search found.
+/// Returns the note beside the results of a search.
 fn note(titles: &Titles, ranked: Option<String>, rows: &[FoundMemory]) -> Option<String> {
     let titles = titles.note(rows.iter().map(|row| row.memory.id.as_str()));
     let notes: Vec<String> = ranked.into_iter().chain(titles).collect();
@@ -349,12 +361,13 @@ fn session_start(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolEr
     shape::listed(arguments, &answer)
 }
 
+/// Reads the number of results: `usual` by default, `most` at most.
 pub(super) fn limit(arguments: &Arguments, usual: u64, most: u64) -> Result<usize, ToolError> {
     let limit = arguments.at_most("limit", most)?;
     Ok(limit.unwrap_or(usual) as usize)
 }
 
-/// The newest memories that pass.
+/// Returns a page of the newest memories that pass `filter`.
 pub(super) fn newest(
     call: &Call<'_>,
     filter: Filter,
@@ -368,14 +381,14 @@ pub(super) fn newest(
     Ok(ops::search(call.engine, &query)?)
 }
 
-/// Memories as this tool set lists them.
+/// Returns the rows of a page in this tool set's form.
 pub(super) fn rows(call: &Call<'_>, titles: &Titles, page: &SearchResults) -> Vec<ListedMemory> {
     let hits = page.hits.iter();
     hits.map(|hit| titles.listed(call.engine, &hit.memory))
         .collect()
 }
 
-/// The standards that hold in a namespace, the most general first.
+/// Returns the standards that apply to a namespace, the most general first.
 fn standards(
     call: &Call<'_>,
     titles: &Titles,

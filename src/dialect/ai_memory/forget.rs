@@ -16,6 +16,7 @@ use crate::model::{Filter, Stem, Tier};
 
 const DRY_RUN: Parameter = Parameter::flag("dry_run", "Only say which").or(Literal::Flag(false));
 
+/// Tool `memory_forget`.
 pub(super) const FORGET: Tool = tool(
     "memory_forget",
     "Take all memories out of sight that are in a namespace, hold every word of a pattern, and have a tier; at least one of the three must be given. They go to the archive, from where memory_archive_restore brings each back. See with dry_run first.",
@@ -32,6 +33,7 @@ pub(super) const FORGET: Tool = tool(
     forget,
 );
 
+/// Tool `memory_gc`.
 pub(super) const GC: Tool = tool(
     "memory_gc",
     "Move the memories whose life has ended to the archive. A server does that by itself; nothing that still lives is touched.",
@@ -118,7 +120,7 @@ impl Taken {
         }
     }
 
-    /// Number of memories that were moved.
+    /// Returns the number of memories that were moved.
     fn done(&self) -> usize {
         match self.dry_run {
             Some(_) => 0,

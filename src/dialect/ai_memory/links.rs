@@ -13,6 +13,7 @@ use crate::dialect::reply::{Reply, ToolError};
 use crate::dialect::tool_set::{Hints, Tool};
 use crate::engine::{live, ops};
 
+/// Tool `memory_link`.
 pub(super) const LINK: Tool = tool(
     "memory_link",
     "Link one memory to another. What is superseded is not found any more by recall, search and list, only by its id.",
@@ -30,6 +31,7 @@ pub(super) const LINK: Tool = tool(
     link,
 );
 
+/// Tool `memory_get_links`.
 pub(super) const GET_LINKS: Tool = tool(
     "memory_get_links",
     "The links of one memory, in both directions.",

@@ -26,7 +26,7 @@ const USUAL_SOURCE: &str = "api";
 const UNTITLED: &str = "(untitled)";
 
 const FORMATS: &[&str] = &["json", "toon", "toon_compact"];
-/// The argument for the format of a reply with memories.
+/// Parameter for the format of a reply with memories.
 pub(super) const FORMAT: Parameter = Parameter::word(
     "format",
     FORMATS,
@@ -98,7 +98,7 @@ impl MemoryView {
     }
 }
 
-/// The title, else what it begins with, at most as long as a title may be.
+/// Returns the title, else the beginning of the content, within the limit of a title.
 pub(super) fn title(memory: &Memory) -> String {
     let headline = memory.headline().trim();
     let mut end = headline.len().min(MAX_TITLE);
@@ -111,11 +111,12 @@ pub(super) fn title(memory: &Memory) -> String {
     }
 }
 
-/// To three digits, as scores are shown.
+/// Rounds a score to three digits.
 pub(super) fn rounded(number: f64) -> f64 {
     (number * 1000.0).round() / 1000.0
 }
 
+/// Returns the ids of memories as they are shown.
 pub(super) fn shown_ids(engine: &Engine, stems: &[Stem]) -> Vec<String> {
     stems
         .iter()
@@ -123,7 +124,7 @@ pub(super) fn shown_ids(engine: &Engine, stems: &[Stem]) -> Vec<String> {
         .collect()
 }
 
-/// The relation of this tool set as files hold it.
+/// Returns a relation of this tool set in the form of files.
 pub(super) fn stored_relation(relation: &str) -> String {
     relation.replace('_', "-")
 }
@@ -155,7 +156,7 @@ impl LinkView {
     }
 }
 
-/// The relations of a memory, from it and then to it.
+/// Returns the relations of a memory, from it and then to it.
 pub(super) fn links(engine: &Engine, id: &str) -> Result<Vec<LinkView>, ToolError> {
     let relations = ops::relations_of(engine, id)?;
     let all = relations.to.iter().chain(&relations.from);
@@ -169,7 +170,7 @@ pub(super) struct NamespaceCount {
     pub count: usize,
 }
 
-/// Namespaces with their numbers of memories, the largest first; equal ones keep their order.
+/// Returns namespaces with their numbers of memories, the largest first; equal ones keep their order.
 pub(super) fn namespaces(counts: impl IntoIterator<Item = (String, usize)>) -> Vec<NamespaceCount> {
     let counts = counts.into_iter();
     let mut counts: Vec<NamespaceCount> = counts
@@ -179,7 +180,7 @@ pub(super) fn namespaces(counts: impl IntoIterator<Item = (String, usize)>) -> V
     counts
 }
 
-/// An answer that holds memories in the format that was asked for.
+/// Returns an answer with memories in the requested format.
 pub(super) fn listed(arguments: &Arguments, answer: &impl Serialize) -> Result<Reply, ToolError> {
     let format = super::check::one_of(arguments, "format", FORMATS)?;
     let columns: &[&str] = match format.as_deref() {

@@ -16,9 +16,10 @@ use crate::model::{Change, Filter, Memory};
 /// Maximum number of terms and tags.
 const MOST_TERMS: usize = 10;
 const MOST_TAGS: usize = 5;
-/// And so many tags a memory has in all.
+/// Maximum number of tags of a memory.
 const MOST_TAGS_IN_ALL: usize = 50;
 
+/// Tool `memory_expand_query`.
 pub(super) const EXPAND_QUERY: Tool = tool(
     "memory_expand_query",
     "Further words to search for. By a language model where there is one, else words that stand in the memories which the query finds; the reply says which.",
@@ -27,6 +28,7 @@ pub(super) const EXPAND_QUERY: Tool = tool(
     expand_query,
 );
 
+/// Tool `memory_auto_tag`.
 pub(super) const AUTO_TAG: Tool = tool(
     "memory_auto_tag",
     "Give tags to one memory, beside those it has. By a language model where there is one; else tags that fit are proposed and not stored. The reply says which.",
@@ -35,6 +37,7 @@ pub(super) const AUTO_TAG: Tool = tool(
     auto_tag,
 );
 
+/// Tool `memory_detect_contradiction`.
 pub(super) const DETECT_CONTRADICTION: Tool = tool(
     "memory_detect_contradiction",
     "Whether two memories contradict each other, and why. By a language model where there is one, else by their claims, word by word, and by their titles; the reply says which. To decide between them, link the right one to the other with supersedes.",
@@ -46,7 +49,7 @@ pub(super) const DETECT_CONTRADICTION: Tool = tool(
     detect_contradiction,
 );
 
-/// An answer of the language model, else one from the memories: which of them, and why.
+/// An answer of the language model, else one from the memories, with its source and a note.
 #[derive(Serialize)]
 struct Assisted<T> {
     #[serde(flatten)]
@@ -57,7 +60,7 @@ struct Assisted<T> {
 }
 
 impl<T> Assisted<T> {
-    /// A reply with `what`, by the same source.
+    /// Returns the reply with `what` in place of the answer, with the same source and note.
     fn reply(&self, what: impl Serialize) -> Reply {
         let (by, note) = (self.by, self.note);
         Reply::of(&Assisted { what, by, note })
@@ -66,7 +69,7 @@ impl<T> Assisted<T> {
 
 const BY_MODEL: &str = "model";
 
-/// Asks the language model; answers from the memories where there is none or it fails.
+/// Calls the language model; answers from the memories where there is none or it fails.
 fn assist<T>(
     call: &Call<'_>,
     ask: impl FnOnce(&dyn Assistant) -> Result<T, String>,
@@ -154,7 +157,7 @@ fn auto_tag(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> 
         }
     }
     let id = call.engine.live.shown_id(&memory.stem);
-    // What only follows from words is proposed: whoever asks knows which of them are of use.
+    // Tags that only follow from words are proposed: the caller chooses among them.
     if assisted.by != BY_MODEL {
         return Ok(assisted.reply(TaggedView {
             id,

@@ -14,6 +14,7 @@ use crate::model::{Memory, is_same_namespace};
 
 const NAMESPACE: Parameter = Parameter::text("namespace", "").required();
 
+/// Tool `memory_namespace_set_standard`.
 pub(super) const SET: Tool = tool(
     "memory_namespace_set_standard",
     "Make a memory the standard of a namespace, in place of another: it holds for everything there, and comes first in memory_session_start and in memory_recall of the namespace. One memory is the standard of one namespace.",
@@ -22,6 +23,7 @@ pub(super) const SET: Tool = tool(
     set,
 );
 
+/// Tool `memory_namespace_get_standard`.
 pub(super) const GET: Tool = tool(
     "memory_namespace_get_standard",
     "The standard of a namespace, if it has one of its own, and what holds there besides.",
@@ -30,6 +32,7 @@ pub(super) const GET: Tool = tool(
     get,
 );
 
+/// Tool `memory_namespace_clear_standard`.
 pub(super) const CLEAR: Tool = tool(
     "memory_namespace_clear_standard",
     "Leave a namespace without a standard. The memory stays.",

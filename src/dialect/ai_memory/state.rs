@@ -16,9 +16,10 @@ use crate::dialect::tool_set::{Hints, Tool};
 use crate::engine::{meaning, ops};
 use crate::model::{Filter, Tier, Visibility};
 
-/// Memories that end within this time count as expiring.
+/// Time before its expiry from which on a memory counts as expiring.
 const SOON: TimeDelta = TimeDelta::hours(1);
 
+/// Tool `memory_stats`.
 pub(super) const STATS: Tool = tool(
     "memory_stats",
     "The store in numbers: memories by tier and namespace, how many end within the hour, links, size.",
@@ -27,6 +28,7 @@ pub(super) const STATS: Tool = tool(
     stats,
 );
 
+/// Tool `memory_capabilities`.
 pub(super) const CAPABILITIES: Tool = tool(
     "memory_capabilities",
     "Which features this server has: its tier, its models, and what answers where there is none.",
@@ -84,7 +86,7 @@ fn stats(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     }))
 }
 
-/// Every namespace with its number of memories, the largest first.
+/// Returns every namespace with its number of memories, the largest first.
 pub(super) fn namespaces(
     call: &Call<'_>,
     titles: &Titles,

@@ -12,7 +12,7 @@ use crate::dialect::reply::ToolError;
 use crate::engine::{Contender, Engine, ops};
 use crate::model::{Filter, Memory, Stem};
 
-/// The key of a memory's field that names the others of its title.
+/// Key of the field with the ids of other memories of the same title.
 pub(super) const OTHERS: &str = "same_title";
 
 /// A memory that stands for others of its title.
@@ -25,15 +25,16 @@ pub(super) struct ListedMemory {
     pub same_title: Option<Vec<String>>,
 }
 
-/// The memories that share a title with another one, in groups.
+/// Groups of memories that share a title.
 #[derive(Default)]
 pub(super) struct Titles {
     groups: Vec<Vec<Contender>>,
-    /// Their ids as they are shown.
+    /// Ids of the groups' memories as they are shown.
     ids: Vec<Vec<String>>,
 }
 
 impl Titles {
+    /// Finds the memories that share a title.
     pub fn of(call: &Call<'_>) -> Result<Titles, ToolError> {
         let groups = ops::same_titles(call.engine)?;
         let stems = |group: &Vec<Contender>| {
@@ -46,7 +47,7 @@ impl Titles {
         })
     }
 
-    /// The filter, which of each group lets only the one pass that is shown.
+    /// Returns the filter, which lets only the shown memory of each group pass.
     pub fn narrow(&self, mut filter: Filter) -> Filter {
         let ids = self.not_shown().map(|memory| memory.stem.short());
         filter
@@ -55,13 +56,13 @@ impl Titles {
         filter
     }
 
-    /// Number of memories of `namespace` that are not shown.
+    /// Returns the number of memories of `namespace` that are not shown.
     pub fn not_shown_in(&self, namespace: &str) -> usize {
         let theirs = |memory: &&Memory| memory.namespace_or_global() == namespace;
         self.not_shown().filter(theirs).count()
     }
 
-    /// Number of memories that `stems` count as in this tool set.
+    /// Returns the number of memories that `stems` count as in this tool set.
     pub fn count(&self, stems: &[Stem]) -> usize {
         let repeated = self.groups.iter().map(|group| {
             let files = stems.iter().filter(|stem| {
@@ -73,7 +74,7 @@ impl Titles {
         stems.len() - repeated.sum::<usize>()
     }
 
-    /// The memories for which another one of their title is shown.
+    /// Returns the memories for which another one of their title is shown.
     fn not_shown(&self) -> impl Iterator<Item = &Memory> {
         self.groups.iter().flat_map(|group| {
             let shown = group[0].memory.stem.short();
@@ -83,7 +84,7 @@ impl Titles {
         })
     }
 
-    /// The memory with the ids of the others of its title.
+    /// Returns the view of a memory with the ids of the others of its title.
     pub fn listed(&self, engine: &Engine, memory: &Memory) -> ListedMemory {
         let memory = MemoryView::of(engine, memory);
         ListedMemory {
@@ -92,7 +93,7 @@ impl Titles {
         }
     }
 
-    /// The other memories that have the title of the one called `id`, if there are any.
+    /// Returns the ids of the other memories with the title of the memory `id`, if there are any.
     pub fn others(&self, id: &str) -> Option<Vec<String>> {
         let mut groups = self.ids.iter();
         let group = groups.find(|group| group.iter().any(|one| one == id))?;
@@ -100,7 +101,7 @@ impl Titles {
         Some(others.cloned().collect())
     }
 
-    /// The note beside memories, if one of `ids` stands for others of its title.
+    /// Returns the note beside memories, if one of `ids` stands for others of its title.
     pub fn note<'a>(&self, ids: impl Iterator<Item = &'a str>) -> Option<String> {
         let named =
             ids.filter_map(|id| Some(format!("{id} beside {}", self.others(id)?.join(", "))));

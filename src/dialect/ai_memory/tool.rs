@@ -4,7 +4,7 @@ use super::errors;
 use crate::dialect::parameter::Parameter;
 use crate::dialect::tool_set::{Hints, Run, Tool};
 
-/// A tool whose refusals have a code and a message.
+/// Returns a tool whose errors have a code and a message.
 pub(super) const fn tool(
     name: &'static str,
     description: &'static str,

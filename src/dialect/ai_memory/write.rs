@@ -22,6 +22,7 @@ use crate::model::{Change, Filter, Memory, MetaValue, NewMemory, Patch, Stem, Ti
 /// Maximum number of tags that a model gives to a memory without tags.
 const TAGS_GIVEN: usize = 5;
 
+/// Tool `memory_store`.
 pub(super) const STORE: Tool = tool(
     "memory_store",
     "Store one memory for later conversations, yours and other agents'. Title and namespace name it: the same two again replace its content; what it said before is kept in the archive, and the reply names it. Write content that is understood without this conversation: full names, absolute dates, the why. One subject a memory. Tier short lives 6 hours, mid 7 days (the default), long for ever; use makes lives longer. Never store secrets.",
@@ -48,6 +49,7 @@ pub(super) const STORE: Tool = tool(
     store,
 );
 
+/// Tool `memory_update`.
 pub(super) const UPDATE: Tool = tool(
     "memory_update",
     "Change fields of one memory; what is not given stays. A lower tier ends the memory sooner; the reply says when. A content that is replaced stays in the archive, and the reply names it. Fails if another memory has the title in the namespace.",
@@ -67,7 +69,7 @@ pub(super) const UPDATE: Tool = tool(
     update,
 );
 
-/// The memory that `memory_store` was given, and whether a model gave tags to it.
+/// Reads the memory in the arguments of `memory_store`, and returns whether a model gave tags to it.
 pub(super) fn given(
     call: &Call<'_>,
     arguments: &Arguments,
@@ -93,7 +95,7 @@ pub(super) fn given(
     Ok((memory, were_given))
 }
 
-/// The write policy of this tool set: a title that exists is updated.
+/// Returns the write policy of this tool set: a title that exists is updated.
 pub(super) fn policy(call: &Call<'_>) -> WritePolicy {
     WritePolicy {
         duplicates: DuplicatePolicy::SameTitle,
@@ -177,8 +179,8 @@ fn store(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     }))
 }
 
-/// With the tier `autonomous`, the model gives tags to what has none; whether it did. A model that
-/// does not answer keeps nothing from being stored.
+/// With the tier `autonomous`, lets the model give tags to a memory without any; returns whether it did.
+/// The memory is stored even if the model fails.
 fn give_tags(call: &Call<'_>, memory: &mut NewMemory) -> bool {
     let is_asked = call.preferences.tier == FeatureTier::Autonomous && memory.topics.is_empty();
     let Some(assistant) = call.assistant().filter(|_| is_asked) else {
@@ -264,7 +266,7 @@ fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     }))
 }
 
-/// The note about a memory that is of another tier than `before`.
+/// Returns the note about a change of the tier.
 fn retiered(call: &Call<'_>, before: Tier, wanted: Tier, memory: &Memory) -> Option<String> {
     let way = match tier_rank(wanted).cmp(&tier_rank(before)) {
         Ordering::Less => "lowered",
@@ -282,8 +284,7 @@ fn set<T>(value: Option<T>) -> Patch<T> {
     value.map_or(Patch::Keep, Patch::Set)
 }
 
-/// The entries that are there with those that are given; null takes one away. What other tool sets
-/// keep there stays.
+/// Merges the given entries into the known ones; null removes one. Entries of other tool sets stay.
 fn merged(
     known: &[(String, MetaValue)],
     given: Vec<(String, MetaValue)>,
@@ -301,8 +302,8 @@ fn merged(
     }
 }
 
-/// Makes sure that no current memory of the user but `except` has the title in the namespace, nor
-/// gets it while what is returned is held.
+/// Checks that no current memory of the user but `except` has the title in the namespace, and returns the
+/// lock that keeps it so.
 pub(super) fn check_free(
     call: &Call<'_>,
     title: Option<&str>,

@@ -14,6 +14,7 @@ use crate::dialect::reply::{Reply, ToolError};
 use crate::dialect::views::schema_of;
 use crate::model::Position;
 
+/// Endpoint `GET /archive`.
 pub(super) const LIST: Endpoint = Endpoint {
     parameters: &[
         archive::NAMESPACE,

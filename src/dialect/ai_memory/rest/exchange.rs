@@ -21,6 +21,7 @@ use crate::model::{Filter, Handle, Memory, Stem};
 /// Maximum number of links in one import.
 const MOST_LINKS: usize = 100_000;
 
+/// Endpoint `GET /export`.
 pub(super) const EXPORT: Endpoint = Endpoint::new(
     Verb::Get,
     "/export",
@@ -30,6 +31,7 @@ pub(super) const EXPORT: Endpoint = Endpoint::new(
     schema_of::<ExportView>,
 );
 
+/// Endpoint `POST /import`.
 pub(super) const IMPORT: Endpoint = Endpoint {
     parameters: &[
         Parameter::new(
@@ -207,8 +209,8 @@ fn import(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     }))
 }
 
-/// The memory as it is, if it keeps to the limits of this tool set. What this program exported may
-/// be of another one, with limits of its own; it comes back as it went.
+/// Returns the memory unchanged, if it is within the limits of this tool set. One that this program
+/// exported may be of another tool set with other limits, and comes back as it was.
 fn memory(item: JsonObject) -> Result<JsonObject, ToolError> {
     let arguments = Arguments::new(item, MEMORY)?;
     let id = arguments.text("id")?;

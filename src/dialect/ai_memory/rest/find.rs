@@ -9,6 +9,7 @@ use crate::dialect::parameter::Parameter;
 use crate::dialect::reply::{Reply, ToolError};
 use crate::dialect::views::schema_of;
 
+/// Endpoint `GET /search`.
 pub(super) const SEARCH: Endpoint = Endpoint {
     parameters: &[
         Parameter::text("q", "Words that must all be there").required(),
@@ -30,6 +31,7 @@ pub(super) const SEARCH: Endpoint = Endpoint {
     )
 };
 
+/// Endpoint `GET /recall`.
 pub(super) const RECALL: Endpoint = Endpoint {
     parameters: RECALLED_BY,
     ..Endpoint::new(
@@ -42,6 +44,7 @@ pub(super) const RECALL: Endpoint = Endpoint {
     )
 };
 
+/// Endpoint `POST /recall`.
 pub(super) const RECALL_BY_BODY: Endpoint = Endpoint {
     verb: Verb::Post,
     place: ParameterLocation::Body,

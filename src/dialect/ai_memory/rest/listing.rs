@@ -6,8 +6,10 @@ use crate::dialect::parameter::{Literal, Parameter};
 use crate::dialect::reply::ToolError;
 use crate::model::Position;
 
+/// Parameter for the number of memories to skip.
 pub(super) const OFFSET: Parameter =
     Parameter::whole("offset", 0, u64::MAX, "Number of memories to skip").or(Literal::Whole(0));
+/// Parameter for the cursor.
 pub(super) const CURSOR: Parameter = Parameter::text(
     "cursor",
     "The `next_cursor` of an answer to the same filters, in place of `offset`: what is added or removed meanwhile makes no page skip or repeat a memory",
@@ -17,22 +19,23 @@ pub(super) const CURSOR: Parameter = Parameter::text(
 pub(super) const NEXT_CURSOR: &str =
     "What to send as `cursor` for what comes next; null at the end";
 
-/// How many are wanted. More than there may be is no error, and so the schema has no upper bound.
+/// Returns the parameter for the number of results. A greater number than the maximum is no error, so the
+/// schema has no upper bound.
 pub(super) const fn limit(usual: u64, about: &'static str) -> Parameter {
     Parameter::whole("limit", 1, u64::MAX, about).or(Literal::Whole(usual))
 }
 
-/// The place where a page of a list begins.
+/// Beginning of a page of a list.
 pub(super) struct Listing {
     list: String,
-    /// Only what is behind it.
+    /// Position of the last memory of the former page.
     pub after: Option<Position>,
-    /// Number of memories that are skipped.
+    /// Number of memories to skip.
     pub offset: usize,
 }
 
 impl Listing {
-    /// Reads the place from the arguments; `list` describes the list: its kind and its filters.
+    /// Reads the beginning from the arguments; `list` describes the list: its kind and its filters.
     ///
     /// # Errors
     ///
@@ -52,7 +55,7 @@ impl Listing {
         })
     }
 
-    /// The cursor of the page behind `last`; `None` at the end.
+    /// Returns the cursor of the page after `last`; `None` at the end.
     pub fn next(&self, last: Option<Position>) -> Option<String> {
         last.map(|last| cursor::written(&self.list, &last))
     }

@@ -19,7 +19,7 @@ use crate::model::{Filter, Position, Stem};
 /// Maximum number of memories in one request.
 pub(super) const MOST_AT_ONCE: usize = 1_000;
 
-/// The members of a response of `GET`: the memory, and those beside it.
+/// Member of a `GET` response that holds the memory, and those beside it.
 const WRAPPER: Option<(&str, &[&str])> = Some(("memory", &["links"]));
 /// Fields of a memory that are shown and cannot be set.
 const OF_ITSELF: &[&str] = &[
@@ -31,6 +31,7 @@ const OF_ITSELF: &[&str] = &[
     OTHERS,
 ];
 
+/// Endpoint `POST /memories`.
 pub(super) const CREATE: Endpoint = Endpoint {
     ignored: OF_ITSELF,
     wrapper: WRAPPER,
@@ -47,6 +48,7 @@ pub(super) const CREATE: Endpoint = Endpoint {
     )
 };
 
+/// Endpoint `POST /memories/bulk`.
 pub(super) const CREATE_MANY: Endpoint = Endpoint {
     parameters: &[Parameter::new(
         "memories",
@@ -70,6 +72,7 @@ pub(super) const CREATE_MANY: Endpoint = Endpoint {
     )
 };
 
+/// Endpoint `GET /memories`.
 pub(super) const LIST: Endpoint = Endpoint {
     parameters: &[
         find::NAMESPACE,
@@ -92,6 +95,7 @@ pub(super) const LIST: Endpoint = Endpoint {
     )
 };
 
+/// Endpoint `PUT /memories/{id}`.
 pub(super) const UPDATE: Endpoint = Endpoint {
     ignored: &[
         "id",

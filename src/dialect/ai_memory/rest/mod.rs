@@ -1,6 +1,6 @@
 //! The HTTP interface of the prefixed tool set: its addresses, bodies, status codes and limits.
 //!
-//! Endpoints do what the tools do; only the shapes differ where the specification has them so.
+//! Endpoints do what the tools do; only the shapes differ where the specification requires it.
 
 mod archive;
 mod exchange;
@@ -14,6 +14,7 @@ use super::{consolidate, forget, links, one};
 use crate::dialect::endpoint::{Endpoint, Verb};
 use crate::dialect::views::schema_of;
 
+/// Endpoints of the prefixed tool set.
 pub(in crate::dialect) const ENDPOINTS: &[Endpoint] = &[
     state::HEALTH,
     memories::CREATE,

@@ -13,6 +13,7 @@ use crate::dialect::reply::{Reply, ToolError};
 use crate::dialect::views::schema_of;
 use crate::engine::ops;
 
+/// Endpoint `GET /health`.
 pub(super) const HEALTH: Endpoint = Endpoint::new(
     Verb::Get,
     "/health",
@@ -23,6 +24,7 @@ pub(super) const HEALTH: Endpoint = Endpoint::new(
 )
 .answering(&[200, 503]);
 
+/// Endpoint `GET /namespaces`.
 pub(super) const NAMESPACES: Endpoint = Endpoint::new(
     Verb::Get,
     "/namespaces",
