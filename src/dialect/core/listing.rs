@@ -1,14 +1,14 @@
-//! Memories in a text for people and models: a line each, or fenced as data.
+//! Memories in a text for people and models: one line each, or fenced as data.
 
 use crate::dialect::preview;
 use crate::dialect::preview::PreviewWords;
 use crate::engine::Engine;
 use crate::model::Memory;
 
-/// Characters of a headline that a line shows.
+/// Maximum number of characters of a headline in a line.
 const HEADLINE: usize = 120;
 
-/// A memory as an item of a list: its address, day, headline and topics.
+/// Returns a memory as an item of a list: its address, day, headline and topics.
 pub(super) fn line(engine: &Engine, memory: &Memory) -> String {
     let id = engine.live.shown_id(&memory.stem);
     let headline = preview(
@@ -25,14 +25,14 @@ pub(super) fn line(engine: &Engine, memory: &Memory) -> String {
     format!("- memory://{id} {day} {headline}{topics}\n")
 }
 
-/// A text without line breaks: an item of a list is a line, whatever a file says.
+/// Returns a text without line breaks, as one item of a list.
 pub(super) fn on_one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ")
 }
 
-/// `text` between two fences that nothing in it can end: what was written by others is data, and no
-/// word of it an instruction.
+/// Returns `text` between two fences that nothing in it can end, which mark it as data, not
+/// instructions.
 pub(super) fn fenced(text: &str) -> String {
     let longest = text
         .split(|character| character != '`')

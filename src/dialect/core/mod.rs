@@ -1,7 +1,7 @@
 //! The three-tool set: `remember`, `think`, `recall`, with the replies of its specification.
 //!
-//! The specification's JSON is the reply's text, to the letter where it says something; an array
-//! stands as `results` in the structured object. Everything beyond it is optional.
+//! The specification's JSON is the reply's text, exactly where it is specified; an array is `results` in
+//! the structured object. Everything beyond it is optional.
 
 mod listing;
 mod more;
@@ -28,24 +28,25 @@ pub use think::{MAX_RESULTS, think_reply};
 
 pub(super) use rest::ENDPOINTS;
 
-/// The three-tool set, with what was added to it.
+/// The three-tool set, with further tools.
 pub struct Core {
     tools: Vec<Tool>,
 }
 
-/// A tool that cannot be added.
+/// Error of a tool that cannot be added.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no further tool `{name}`: those that can be added are {}", Core::more().join(", "))]
 pub struct UnknownTool {
+    /// Name that was given.
     pub name: String,
 }
 
 impl Core {
-    /// With the further tools called `names`, or with `all` of them.
+    /// Returns the set with the further tools called `names`, or with `all` of them.
     ///
     /// # Errors
     ///
-    /// Fails on a name that is none of theirs.
+    /// Fails on an unknown name.
     pub fn with<N: AsRef<str>>(names: &[N]) -> Result<Core, UnknownTool> {
         let names: Vec<&str> = names.iter().map(|name| name.as_ref().trim()).collect();
         let is_known = |name: &str| name == "all" || Core::more().contains(&name);
@@ -60,7 +61,7 @@ impl Core {
         })
     }
 
-    /// The tools that can be added.
+    /// Returns the names of the tools that can be added.
     pub fn more() -> Vec<&'static str> {
         more::MORE.iter().map(|tool| tool.name).collect()
     }

@@ -1,5 +1,5 @@
-//! Further tools of our own that `--tools` adds: each costs every conversation its description, and
-//! three are enough for most.
+//! Further tools that `--tools` adds: the description of each takes tokens of every conversation, and
+//! three tools are enough for most.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,9 +16,10 @@ use crate::model::{Filter, Stem};
 
 /// Maximum number of memories that one `list` returns.
 const MOST_LISTED: u64 = 100;
-/// Maximum number of problems that `status` names; it says how many there are.
+/// Maximum number of problems that `status` lists, beside their number.
 const MOST_PROBLEMS: usize = 20;
 
+/// The further tools.
 pub(super) const MORE: &[Tool] = &[
     Tool {
         name: "forget",

@@ -1,7 +1,6 @@
-//! Texts that a person has put before the model: what is known of a subject, what to keep of a
-//! session, what to look through.
+//! Prompts that a person sends to the model: memories of a subject, summary of a session, review.
 //!
-//! What memories say stands between fences, the instruction outside of them.
+//! Texts of memories are fenced, the instruction is outside of the fences.
 
 use super::listing::{fenced, line};
 use crate::dialect::arguments::Arguments;
@@ -20,6 +19,7 @@ const LONGEST: usize = 2000;
 /// Number of memories in one review.
 const REVIEWED: usize = 20;
 
+/// Prompts of the set.
 pub(super) const PROMPTS: &[Prompt] = &[
     Prompt {
         name: "recall-context",

@@ -17,13 +17,14 @@ use crate::model::{Memory, estimated_tokens};
 /// Maximum number of ids in one `recall`.
 const MAX_IDS: usize = 100;
 
-/// The entry for an id that could not be read.
+/// Entry for an id that could not be read.
 #[derive(Serialize)]
 struct Failed {
     id: String,
     error: String,
 }
 
+/// Runs the tool `recall`.
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let ids = arguments
         .list_of_either("memory_ids", "ids")?
@@ -42,7 +43,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     Ok(recall_reply(call.engine, recalled, max_tokens))
 }
 
-/// The reply to a recall: one entry for each id, in the order asked.
+/// Returns the reply to a recall: one entry for each id, in the order of the call.
 pub fn recall_reply(engine: &Engine, recalled: Vec<Recalled>, max_tokens: Option<usize>) -> Reply {
     let mut tokens = 0;
     let mut entries = Vec::new();
@@ -65,7 +66,7 @@ pub fn recall_reply(engine: &Engine, recalled: Vec<Recalled>, max_tokens: Option
     })
 }
 
-/// A memory as `recall` replies it.
+/// Returns the view of a memory in a reply of `recall`.
 pub fn memory_view<'a>(engine: &Engine, memory: &'a Memory) -> MemoryView<'a> {
     let mut view = MemoryView::new(memory, engine.live.shown_id(&memory.stem));
     view.suspicious = reasons(memory.title.as_deref(), &memory.content);

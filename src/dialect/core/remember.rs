@@ -8,6 +8,7 @@ use crate::dialect::reply::{Reply, ToolError};
 use crate::engine::{WritePolicy, ops};
 use crate::model::NewMemory;
 
+/// Runs the tool `remember`.
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let memory = memory(call, arguments)?;
     let policy = WritePolicy {

@@ -1,7 +1,7 @@
-//! What `remember` of the three-tool set replies.
+//! Reply of `remember` of the three-tool set.
 //!
-//! The specification's two fields are there in every case; what was found similar, replaced or
-//! left as it was is said in the message and stands in fields of its own.
+//! The specification's two fields are always present; similar, replaced and unchanged memories are in
+//! the message and in further fields.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -73,7 +73,7 @@ struct CandidateView<'a> {
     reasons: Vec<String>,
 }
 
-/// The reply to a memory that was to be stored.
+/// Returns the reply to a memory that was to be stored.
 pub fn remember_view<'a>(engine: &Engine, stored: &'a Stored) -> RememberView<'a> {
     match stored {
         Stored::Written(remembered) => written(engine, remembered),
@@ -81,7 +81,7 @@ pub fn remember_view<'a>(engine: &Engine, stored: &'a Stored) -> RememberView<'a
     }
 }
 
-/// The reply where nothing was stored because of an error.
+/// Returns the reply where nothing was stored because of an error.
 pub(super) fn failed(reason: &str) -> RememberView<'static> {
     RememberView {
         message: format!("Error storing memory: {reason}"),

@@ -1,14 +1,15 @@
-//! The forms of the replies of this set.
+//! Forms of the replies of this set.
 
 use crate::dialect::json::JsonObject;
 use crate::dialect::reply::{Reply, ToolError};
 use serde_json::{Value, json};
 
-/// The reply of one of our own tools that failed.
+/// Returns the reply of a further tool that failed.
 pub(super) fn failure_object(error: &ToolError) -> Reply {
     Reply::json(json!({"error": error.message()})).failed()
 }
 
+/// Returns the reply of a tool of the specification that failed: a list with an error.
 pub(super) fn failure(message: String) -> Reply {
     Reply {
         is_error: true,
@@ -16,12 +17,13 @@ pub(super) fn failure(message: String) -> Reply {
     }
 }
 
+/// Returns a reply with a list, and with further members that `more` adds.
 pub(super) fn list_reply(entries: Vec<Value>, more: impl FnOnce(&mut JsonObject)) -> Reply {
     let entries = Value::Array(entries);
     reply_as(entries.to_string(), entries, more)
 }
 
-/// As [`list_reply`], where the list is written already.
+/// Returns as [`list_reply`], of a list that is serialized already.
 pub(super) fn list_reply_as(
     text: String,
     entries: Vec<Value>,
@@ -30,7 +32,7 @@ pub(super) fn list_reply_as(
     reply_as(text, Value::Array(entries), more)
 }
 
-/// A memory may be large: its text is copied no more often than it is sent.
+/// Returns a reply with `entries`, whose JSON is `text`, without copying the large texts again.
 pub(super) fn reply_as(text: String, entries: Value, more: impl FnOnce(&mut JsonObject)) -> Reply {
     let mut structured = JsonObject::new();
     structured.insert("results".to_owned(), entries);

@@ -1,6 +1,6 @@
-//! What clients can read without a tool: one memory's file, the newest memories, the topics.
+//! Resources: one memory's file, the newest memories, the topics.
 //!
-//! A program reads them, and not a model that was asked something: that is no use of a memory.
+//! Reading one does not count as a use of a memory.
 
 use std::fmt::Write as _;
 
@@ -15,6 +15,7 @@ use crate::model::Filter;
 const RECENT: usize = 20;
 const MARKDOWN: &str = "text/markdown";
 
+/// Resources of the set.
 pub(super) const RESOURCES: &[Resource] = &[
     Resource {
         uri: "memory://recent",

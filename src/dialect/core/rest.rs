@@ -1,4 +1,4 @@
-//! Further addresses of the HTTP interface, which are ours: topics, the past of a memory, the store.
+//! Further endpoints of the HTTP interface: topics, the history of a memory, the store.
 
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
@@ -11,6 +11,7 @@ use crate::dialect::views::{
 };
 use crate::engine::{PastText, Revision, Toward, ops, read_moment};
 
+/// Further endpoints.
 pub(in crate::dialect) const ENDPOINTS: &[Endpoint] = &[TOPICS, HISTORY, DIFF, STATUS, VERIFY];
 
 const MOST_CHANGES: u64 = 1000;

@@ -1,8 +1,8 @@
-//! Why a text that wants to steer its reader is to be read with care.
+//! Detection of prompt injection in the texts of memories.
 
 use crate::injection;
 
-/// Why a memory, or as much as is shown of it, is to be read with care; nothing of an ordinary one.
+/// Returns the reasons to distrust a memory's title and text, or the shown part; none for an ordinary one.
 pub fn reasons(title: Option<&str>, text: &str) -> Vec<&'static str> {
     match title {
         Some(title) => injection::find(&[title, text].join("\n")),

@@ -15,12 +15,13 @@ use crate::dialect::reply::{Reply, ToolError, add_note};
 use crate::engine::{Engine, EngineError, Hit, Query, QueryKind, SearchResults, Toward, live, ops};
 use crate::model::{Budget, Filter, Stem, TopicMatch, estimated_tokens};
 
-/// Maximum number of hits that `think` returns, as the specification has it.
+/// Maximum number of hits of `think`, by the specification.
 pub const MAX_RESULTS: usize = 25;
 
-/// Characters of a content that a hit shows.
+/// Number of characters of a preview.
 const PREVIEW: usize = 200;
 
+/// Runs the tool `think`.
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let (query, budget) = query(call, arguments)?;
     let results = ops::think(call.engine, &query)?;
@@ -85,7 +86,7 @@ fn query(call: &Call<'_>, arguments: &Arguments) -> Result<(Query, Budget), Tool
     Ok((query, Budget { limit, max_tokens }))
 }
 
-/// The stems that `ids` name; what names nothing is left out.
+/// Returns the stems of `ids`, without unknown ones.
 fn stems(engine: &Engine, ids: &[String]) -> Vec<Stem> {
     ids.iter()
         .flat_map(|id| match live::resolve(&engine.live, id) {
@@ -99,7 +100,7 @@ fn stems(engine: &Engine, ids: &[String]) -> Vec<Stem> {
         .collect()
 }
 
-/// The reply to a search: hits with previews, as many as fit the budget.
+/// Returns the reply to a search: hits with previews, as many as fit the budget.
 pub fn think_reply(
     engine: &Engine,
     query: &Query,

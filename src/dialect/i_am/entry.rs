@@ -1,10 +1,10 @@
 //! Entries: memories by category and key.
 //!
-//! A memory that `remember` of this set stored has its key in its metadata. The key of any other
-//! memory is made of the words of its headline and its id, as is that of a memory whose own key
-//! another memory holds. No two entries of a category have one key, and the key of an entry never
-//! depends on which other entries are shown. Calls that write find an entry by its key at this
-//! moment and by nothing else: a key that merely ends with an id is a new one.
+//! A memory that `remember` of this set stored has its key in its metadata. The key of any other memory
+//! is made of the words of its headline and its id; so is that of a memory whose own key another memory
+//! holds. No two entries of a category have the same key, and the key of an entry does not depend on
+//! which other entries are shown. Calls that write find an entry by its present key only: a key that
+//! merely ends with an id is a new one.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -26,30 +26,35 @@ const SLUG_CHARACTERS: usize = 48;
 /// Maximum number of suffixes of a key that are tried as an id: a file's name has no more hyphens.
 const MOST_PARTS: usize = 256;
 
-/// A memory with what this set calls it.
+/// A memory with its category and key.
 pub(super) struct Entry {
+    /// The memory.
     pub memory: Memory,
-    /// Its file, as the engine names it.
+    /// Name of its file in the store.
     pub file: String,
+    /// Its category.
     pub category: &'static str,
+    /// Its key in the category.
     pub key: String,
 }
 
 impl Entry {
-    /// The name that links show: `category.key`.
+    /// Returns the name in links: `category.key`.
     pub fn name(&self) -> String {
         format!("{}.{}", self.category, self.key)
     }
 
+    /// Returns the id of the memory.
     pub fn id(&self) -> &str {
         self.memory.stem.as_str()
     }
 
+    /// Returns the stated importance, or the default.
     pub fn importance(&self) -> u8 {
         self.memory.importance.unwrap_or(USUAL_IMPORTANCE)
     }
 
-    /// The entry that a search found.
+    /// Returns the entry of a hit.
     ///
     /// # Errors
     ///
@@ -68,7 +73,7 @@ impl Entry {
         }
     }
 
-    /// For counting a use of it.
+    /// Returns the entry for counting a use of it.
     pub fn recalled(&self) -> Recalled {
         Recalled::Found {
             memory: Box::new(self.memory.clone()),
@@ -77,7 +82,7 @@ impl Entry {
     }
 }
 
-/// The entries of a category, or of all, in the order of the categories and of their making.
+/// Returns the entries of a category, or of all, by category and time.
 ///
 /// # Errors
 ///
@@ -126,7 +131,7 @@ pub(super) fn list(call: &Call<'_>, category: Option<&str>) -> Result<Vec<Entry>
     Ok(entries)
 }
 
-/// The entry that has this key at this moment; `None` if there is none.
+/// Returns the entry that has this key at present; `None` if there is none.
 ///
 /// # Errors
 ///
@@ -149,7 +154,7 @@ pub(super) fn find(call: &Call<'_>, category: &str, key: &str) -> Result<Option<
     Ok(None)
 }
 
-/// As [`find`], where the entry must exist.
+/// Returns as [`find`], where the entry must exist.
 ///
 /// # Errors
 ///
@@ -158,7 +163,7 @@ pub(super) fn required(call: &Call<'_>, category: &str, key: &str) -> Result<Ent
     find(call, category, key)?.ok_or_else(|| missing(category, key))
 }
 
-/// As [`required`], for calls that only read: an id at the end of the key is enough where the words
+/// Returns as [`required`], for calls that only read: an id at the end of the key is enough, if the words
 /// before it have changed.
 ///
 /// # Errors
@@ -184,7 +189,7 @@ fn missing(category: &str, key: &str) -> ToolError {
     ToolError::refused(format!("no entry '{shown}' in category '{category}'"))
 }
 
-/// The memory that holds a key, of those that were stored under it.
+/// Returns the memory that holds a key, of those that were stored under it.
 fn holder(call: &Call<'_>, category: &str, key: &str) -> Result<Option<Hit>, ToolError> {
     let mut search = vocabulary::everything(None);
     let named = (format!("metadata.{KEY}"), key.to_owned());
@@ -199,17 +204,17 @@ fn holder(call: &Call<'_>, category: &str, key: &str) -> Result<Option<Hit>, Too
 /// Sort key of the memories stored under one key; the first one holds the key.
 type Claim = (Reach, bool, Reverse<DateTime<Utc>>, Stem, String);
 
-/// The owner of an entry, seen from the caller's project: each project has keys of its own.
+/// Owner of an entry, relative to the caller's project: each project has its own keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     Own,
-    /// It belongs to no project, and so to all.
+    /// No project, and so all.
     All,
-    /// It belongs to another project.
+    /// Another project.
     Other,
 }
 
-/// The reach of `memory`.
+/// Returns the owner of `memory`.
 pub(super) fn reach(call: &Call<'_>, memory: &Memory) -> Reach {
     match memory.namespace.as_deref() {
         own if own == call.engine.live.namespace() => Reach::Own,
@@ -218,11 +223,11 @@ pub(super) fn reach(call: &Call<'_>, memory: &Memory) -> Reach {
     }
 }
 
-/// The claim of a memory to its key.
+/// Returns the sort key of a memory among those stored under one key.
 ///
-/// Memories of the caller's project come first, then the newest: one that comes back from the
-/// archive does not take the key from one that was stored since. Earlier texts of an entry come
-/// last. All of it stands in the files, so that every machine comes to the same result in a project.
+/// Memories of the caller's project come first, then the newest: one that is restored from the archive
+/// does not take the key from one that was stored since. Earlier texts of an entry come last. All of it
+/// is in the files, so every machine gets the same result in a project.
 fn claim(call: &Call<'_>, hit: &Hit) -> Claim {
     let memory = &hit.memory;
     (
@@ -234,7 +239,7 @@ fn claim(call: &Call<'_>, hit: &Hit) -> Claim {
     )
 }
 
-/// As [`find`], but only an entry that may be changed: a key of another project is another key.
+/// Returns as [`find`], without entries that hold the key in another project, which may not be changed.
 ///
 /// # Errors
 ///
@@ -251,7 +256,7 @@ pub(super) fn find_own(
     Ok(found.filter(|entry| !is_other(entry)))
 }
 
-/// The entry of a memory; `None` if the memory is gone.
+/// Returns the entry of a memory; `None` if the memory is gone.
 ///
 /// # Errors
 ///
@@ -261,7 +266,7 @@ pub(super) fn with_stem(call: &Call<'_>, stem: &Stem) -> Result<Option<Entry>, T
     hit.map(|hit| Entry::of_hit(call, hit)).transpose()
 }
 
-/// The live memory called `id`.
+/// Returns the live memory called `id`.
 pub(super) fn read(call: &Call<'_>, id: &str) -> Option<Hit> {
     let (memory, name) = ops::recall_one(call.engine, id).ok()?;
     Some(Hit {
@@ -273,7 +278,7 @@ pub(super) fn read(call: &Call<'_>, id: &str) -> Option<Hit> {
     })
 }
 
-/// The key of a memory in its category.
+/// Returns the key of a memory in its category.
 fn key_of(call: &Call<'_>, hit: &Hit) -> Result<String, ToolError> {
     let category = category_of(&hit.memory);
     if let Some(own) = own_key(&hit.memory) {
@@ -291,7 +296,7 @@ fn key_of(call: &Call<'_>, hit: &Hit) -> Result<String, ToolError> {
     Ok(key)
 }
 
-/// The id of a memory, or its path if several files have its name.
+/// Returns the id of a memory, or its path if several files have its name.
 fn id_of(call: &Call<'_>, hit: &Hit, is_only: bool) -> String {
     match is_only {
         true => call.engine.live.shown_id(&hit.memory.stem),
@@ -299,7 +304,7 @@ fn id_of(call: &Call<'_>, hit: &Hit, is_only: bool) -> String {
     }
 }
 
-/// The key of a memory that has none of its own, or whose own key another memory holds.
+/// Returns the key of a memory that has none of its own, or whose own key another memory holds.
 fn lent_key(memory: &Memory, id: &str) -> String {
     match own_key(memory) {
         Some(own) => format!("{own}-{id}"),
@@ -310,13 +315,13 @@ fn lent_key(memory: &Memory, id: &str) -> String {
     }
 }
 
-/// The key that a memory was stored under. One with blanks around it could not be given: it counts
-/// as none.
+/// Returns the key that a memory was stored under; `None` for one with blanks around it, which no call
+/// can pass.
 pub(super) fn own_key(memory: &Memory) -> Option<&str> {
     text(memory, KEY).filter(|key| !key.is_empty() && key.trim() == *key)
 }
 
-/// The text under a key of the metadata.
+/// Returns the text under a key of the metadata.
 pub(super) fn text<'a>(memory: &'a Memory, key: &str) -> Option<&'a str> {
     let mut metadata = memory.metadata.iter();
     metadata.find_map(|(known, value)| match value {
@@ -325,7 +330,7 @@ pub(super) fn text<'a>(memory: &'a Memory, key: &str) -> Option<&'a str> {
     })
 }
 
-/// The first words of a line, in lower case, joined by hyphens.
+/// Returns the first words of a line, in lower case, joined by hyphens.
 fn slug(line: &str) -> String {
     let words = line.split(|c: char| !c.is_alphanumeric());
     let words = words.filter(|word| !word.is_empty()).take(SLUG_WORDS);

@@ -1,4 +1,4 @@
-//! Which entries the arguments of a call name.
+//! Entries in the arguments of a call.
 
 use super::entry::{Entry, readable, required};
 use super::vocabulary;
@@ -24,7 +24,7 @@ pub(super) fn key(arguments: &Arguments, name: &str) -> Result<String, ToolError
     Ok(key)
 }
 
-/// The entry that two arguments name.
+/// Returns the entry of a category and a key in two arguments.
 ///
 /// # Errors
 ///
@@ -39,7 +39,7 @@ pub(super) fn entry(
     required(call, category, &key(arguments, key_name)?)
 }
 
-/// As [`entry`], for what only reads.
+/// Returns as [`entry`], for calls that only read.
 ///
 /// # Errors
 ///

@@ -13,6 +13,7 @@ use crate::dialect::json::{JsonObject, to_json};
 use crate::dialect::reply::{Reply, ToolError};
 use crate::engine::ops;
 
+/// Runs the tool `export_memories`.
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let format = arguments.set_text("output_format")?;
     let format = format.as_deref().unwrap_or(FORMATS[0]);

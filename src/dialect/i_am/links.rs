@@ -11,7 +11,7 @@ use crate::dialect::call::Call;
 use crate::dialect::reply::{Reply, ToolError};
 use crate::engine::{Relation, ops};
 
-/// Relation of a mention in a text, which nobody linked.
+/// Relation of a mention in a text, which is no link.
 const MENTIONS: &str = "mentions";
 
 /// The links of an entry.
@@ -30,6 +30,7 @@ struct IncomingView {
     relation: String,
 }
 
+/// Runs the tool `connections`.
 pub(super) fn connections(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let entry = entry_arguments::readable_entry(call, arguments)?;
     let relations = ops::relations_of(call.engine, entry.memory.stem.as_str())?;
@@ -70,6 +71,7 @@ struct ChangedLinkView<'a> {
     links: Vec<LinkView>,
 }
 
+/// Runs the tool `add_link`.
 pub(super) fn add_link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let relation = arguments.required_text("relation")?;
     let relation = vocabulary::word("relation", &relation, &RELATIONS)?;
@@ -83,6 +85,7 @@ pub(super) fn add_link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, 
     reply(call, action, &source, &target, Some(relation))
 }
 
+/// Runs the tool `remove_link`.
 pub(super) fn remove_link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let (source, target) = ends(call, arguments)?;
     if cut(call, &source, &target)? == 0 {
@@ -95,7 +98,7 @@ pub(super) fn remove_link(call: &Call<'_>, arguments: &Arguments) -> Result<Repl
     reply(call, "UNLINK", &source, &target, None)
 }
 
-/// The entries that link to this one.
+/// Returns the entries that link to this one.
 ///
 /// # Errors
 ///
@@ -113,7 +116,7 @@ pub(super) fn incoming(call: &Call<'_>, entry: &Entry) -> Result<Vec<Entry>, Too
     Ok(others)
 }
 
-/// Removes whatever links one entry to another, which may be forgotten; how many links there were.
+/// Removes all links from one entry to another, which may be forgotten; returns their number.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
 //! The category set: entries by category and key, in the replies of its specification.
 //!
 //! An entry is one memory: [`vocabulary`] finds its category, [`entry`] its key, [`renderer`] its
-//! fields. Every error is answered by `{"error": text}`. Nothing is replaced or forgotten without its
-//! text being in the archive, and the reply says where.
+//! fields. The reply to every error is `{"error": text}`. A text that is replaced or forgotten is in the
+//! archive, and the reply names it.
 
 mod entry;
 mod entry_arguments;

@@ -1,4 +1,4 @@
-//! `recall` and `search`: an entry that is shown counts as used.
+//! `recall` and `search`, which count as a use of the shown entries.
 
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use crate::dialect::reply::{Reply, ToolError};
 use crate::engine::{Method, Query, Ranking, ops};
 use crate::model::estimated_tokens;
 
-/// The most results of a search.
+/// Maximum number of results of a search.
 pub(super) const MOST_RESULTS: usize = 20;
 /// Maximum number of characters of a query that a reply repeats.
 const ECHOED: usize = 200;
@@ -27,6 +27,7 @@ struct RecallView {
     entry: EntryView,
 }
 
+/// Runs the tool `recall`.
 pub(super) fn recall(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let category = entry_arguments::category(arguments, "category")?;
     if arguments.set_text("key")?.is_none() {
@@ -74,7 +75,7 @@ fn recall_all(call: &Call<'_>, category: &'static str) -> Result<Reply, ToolErro
     }))
 }
 
-/// Number of entries, from the first one on, that fit into the budget.
+/// Returns the number of first entries that fit into the budget.
 fn fitting(call: &Call<'_>, entries: &[Entry], category: &'static str) -> Result<usize, ToolError> {
     let renderer = EntryRenderer::of_all(call, Some(category), entries)?;
     let mut budget = TokenBudget::of(call.preferences.recall_tokens);
@@ -87,7 +88,7 @@ fn fitting(call: &Call<'_>, entries: &[Entry], category: &'static str) -> Result
     Ok(entries.len())
 }
 
-/// An entry with as much of its value as one among many may take.
+/// Returns an entry with its value truncated to the share of one among many.
 fn one_of_many(
     renderer: &EntryRenderer<'_>,
     budget: &TokenBudget,
@@ -125,6 +126,7 @@ struct FoundEntry {
     found_by: Option<&'static str>,
 }
 
+/// Runs the tool `search`.
 pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let text = arguments.required_text("query")?;
     if text.trim().is_empty() {
@@ -168,7 +170,7 @@ pub(super) fn search(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, To
     }))
 }
 
-/// The ranking of this tool set, unless the user has set another.
+/// Returns the default ranking of this tool set.
 fn usual_ranking() -> Ranking {
     Ranking {
         method: Method::Weighted,

@@ -22,34 +22,43 @@ pub(super) const SUPERSEDED: &str = "superseded";
 /// An entry with all of its fields.
 #[derive(Serialize)]
 pub(super) struct EntryView {
+    /// Text of the memory.
     pub value: String,
     created_at: String,
+    /// Time of the last change.
     pub updated_at: String,
     tags: Vec<String>,
     confidence: Option<f64>,
     importance: u8,
+    /// Source of the entry.
     pub source: SourceView,
     access_count: u32,
     last_accessed: Option<String>,
+    /// Status: one of the set's three words.
     pub status: &'static str,
+    /// Links to other entries.
     pub links: Vec<LinkView>,
     /// Whether only the beginning of the value is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,
 }
 
-/// Where an entry comes from.
+/// Source of an entry.
 #[derive(Serialize)]
 pub(super) struct SourceView {
+    /// One of the set's sources.
     #[serde(rename = "type")]
     pub kind: String,
+    /// Further description of the source.
     pub detail: Option<String>,
 }
 
 /// A link to another entry.
 #[derive(Serialize, PartialEq)]
 pub(super) struct LinkView {
+    /// Name of the other entry.
     pub target: String,
+    /// Relation to it.
     pub relation: String,
 }
 
@@ -63,7 +72,7 @@ pub(super) struct EntryRenderer<'a> {
 }
 
 impl<'a> EntryRenderer<'a> {
-    /// For a few entries.
+    /// Returns a renderer for a few entries.
     pub fn new(call: &'a Call<'a>) -> EntryRenderer<'a> {
         EntryRenderer {
             call,
@@ -72,7 +81,7 @@ impl<'a> EntryRenderer<'a> {
         }
     }
 
-    /// For many of a category, or of all: the index tells of all of them at once.
+    /// Returns a renderer for many entries of a category, or of all, with the status of all from one search.
     ///
     /// # Errors
     ///
@@ -112,7 +121,7 @@ impl<'a> EntryRenderer<'a> {
         Ok(renderer)
     }
 
-    /// The entry with all of its fields.
+    /// Returns the entry with all of its fields.
     ///
     /// # Errors
     ///
@@ -136,7 +145,7 @@ impl<'a> EntryRenderer<'a> {
         })
     }
 
-    /// One of the set's three words.
+    /// Returns the status of a memory: one of the set's three words.
     pub fn status(&self, memory: &Memory) -> Result<&'static str, ToolError> {
         if let Some(inactive) = &self.inactive {
             return Ok(inactive.get(&memory.stem).copied().unwrap_or("active"));
@@ -156,7 +165,7 @@ impl<'a> EntryRenderer<'a> {
         })
     }
 
-    /// The links of a memory to others that are there, in the order of its file.
+    /// Returns the links of a memory to existing ones, in the order of its file.
     fn links(&self, memory: &Memory) -> Result<Vec<LinkView>, ToolError> {
         let supersedes = memory.supersedes.iter();
         let supersedes = supersedes.map(|to| (to.as_str(), SUPERSEDES));
@@ -176,7 +185,7 @@ impl<'a> EntryRenderer<'a> {
         Ok(rendered)
     }
 
-    /// The name of the memory that a link points to; `None` if there is none.
+    /// Returns the name of the memory that a link points to; `None` if there is none.
     pub fn name_of(&self, id: &str) -> Result<Option<String>, ToolError> {
         if let Some(known) = self.names.borrow().get(id) {
             return Ok(known.clone());
@@ -190,12 +199,12 @@ impl<'a> EntryRenderer<'a> {
     }
 }
 
-/// A moment as this set writes it: in UTC.
+/// Returns a moment in this set's form: in UTC.
 pub(super) fn moment(at: DateTime<Utc>) -> String {
     Timestamp::from_utc(at).as_str().to_owned()
 }
 
-/// Where an entry comes from. What is none of the set's words is said in the detail.
+/// Returns the source of an entry. A source that is none of the set's words is the detail.
 fn source(memory: &Memory) -> SourceView {
     let source = memory.source.as_deref();
     let known = source.filter(|source| SOURCES.contains(source));

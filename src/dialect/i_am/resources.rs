@@ -1,4 +1,4 @@
-//! `memory://schema` and `memory://stats`: what can be read without calling a tool.
+//! The resources `memory://schema` and `memory://stats`.
 
 use serde_json::json;
 
@@ -9,6 +9,7 @@ use crate::dialect::json::to_text;
 use crate::dialect::reply::ToolError;
 use crate::dialect::tool_set::Resource;
 
+/// Resources of the set.
 pub(super) const RESOURCES: &[Resource] = &[
     Resource {
         uri: "memory://schema",

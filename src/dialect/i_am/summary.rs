@@ -42,6 +42,7 @@ struct ShortEntry<'a> {
     importance: u8,
 }
 
+/// Runs the tool `session_start`.
 pub(super) fn session_start(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let sessions = ops::begin_session(call.engine)?;
     let counts = counts(call)?;
@@ -97,6 +98,7 @@ struct StatusView {
     stats: StatsView,
 }
 
+/// Runs the tool `status`.
 pub(super) fn status(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     Ok(Reply::of(&StatusView {
         schema_version: SCHEMA_VERSION,
@@ -104,7 +106,7 @@ pub(super) fn status(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError>
     }))
 }
 
-/// The numbers of a store.
+/// Returns the numbers of a store.
 ///
 /// # Errors
 ///
@@ -146,11 +148,13 @@ struct ProfileView {
     session_count: Option<usize>,
 }
 
+/// Runs the tool `about_me`.
 pub(super) fn about_me(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let profile = profile(call, "about_me", &["user", "relationships", "tools"])?;
     Ok(Reply::of(&profile))
 }
 
+/// Runs the tool `about_us`.
 pub(super) fn about_us(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let profile = profile(call, "about_us", &["relationships", "assistant", "user"])?;
     Ok(Reply::of(&ProfileView {
@@ -159,7 +163,7 @@ pub(super) fn about_us(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolErro
     }))
 }
 
-/// The active entries of some categories, the most important first, as many as fit into an answer.
+/// Returns the active entries of some categories, the most important first, as many as fit into an answer.
 fn profile(
     call: &Call<'_>,
     name: &'static str,
@@ -207,7 +211,7 @@ fn active(call: &Call<'_>, category: Option<&str>) -> Result<Vec<Entry>, ToolErr
     Ok(active)
 }
 
-/// Among equals as they are listed.
+/// Sorts entries by importance, the highest first; equal ones keep their order.
 pub(super) fn by_importance(entries: &mut [Entry]) {
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.importance()));
 }
@@ -242,6 +246,7 @@ struct Adjustment<'a> {
     reason: &'a str,
 }
 
+/// Runs the tool `reflect`.
 pub(super) fn reflect(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let reflection = Reflection {
         // However young: it is only said, nothing is done.

@@ -1,20 +1,21 @@
-//! The budget of tokens of a reply.
+//! Token budget of a reply.
 
 use crate::dialect::preview;
 use crate::dialect::preview::{Preview, PreviewWords};
 
-/// One value takes no more than this part of an answer: else a single one could be all of it.
+/// Divisor of the budget for the maximum size of one value.
 const PART: usize = 10;
 /// Estimated number of characters of one token.
 const CHARACTERS: usize = 4;
 
-/// The tokens that remain for a reply.
+/// Number of tokens that remain for a reply.
 pub(super) struct TokenBudget {
     whole: usize,
     left: usize,
 }
 
 impl TokenBudget {
+    /// Returns a budget of `tokens`.
     pub fn of(tokens: usize) -> TokenBudget {
         TokenBudget {
             whole: tokens,
@@ -22,7 +23,7 @@ impl TokenBudget {
         }
     }
 
-    /// The beginning of a value, at most as long as one value may be.
+    /// Returns the beginning of a value, within the maximum size of one value.
     pub fn value(&self, text: &str) -> Preview {
         preview(
             text,
@@ -31,7 +32,7 @@ impl TokenBudget {
         )
     }
 
-    /// Whether so many tokens have room; they are taken then.
+    /// Takes tokens from the budget, if enough are left; returns whether they were.
     pub fn takes(&mut self, tokens: usize) -> bool {
         let has_room = tokens <= self.left;
         if has_room {

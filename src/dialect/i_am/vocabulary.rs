@@ -1,15 +1,16 @@
-//! The words of the category set, and which category a memory belongs to.
+//! The words of the category set, and the category of a memory.
 //!
-//! The rule can be said by a filter, so that searches and lists ask for a category themselves: a
-//! memory is of the first category that its metadata names, and what names none is a learning.
+//! A memory is of the first category that its metadata names, else of `learnings`. A filter can express
+//! this rule, so that searches and lists select a category.
 
 use crate::dialect::reply::ToolError;
 use crate::engine::Query;
 use crate::model::{Filter, Memory, MetaValue, Visibility};
 
+/// Version of the specification's schema.
 pub(super) const SCHEMA_VERSION: &str = "1.2";
 
-/// In this order, as everything is listed; the last one is for what names none.
+/// Categories in the order of lists; the last one is the default.
 pub(super) const CATEGORIES: [&str; 6] = [
     "user",
     "assistant",
@@ -18,6 +19,7 @@ pub(super) const CATEGORIES: [&str; 6] = [
     "tools",
     "learnings",
 ];
+/// Valid relations of a link.
 pub(super) const RELATIONS: [&str; 5] = [
     "supersedes",
     "elaborates",
@@ -25,20 +27,25 @@ pub(super) const RELATIONS: [&str; 5] = [
     "related-to",
     "depends-on",
 ];
+/// Valid sources of an entry; the first one is the default.
 pub(super) const SOURCES: [&str; 4] = ["session", "user-stated", "inferred", "codebase"];
+/// Statuses of an entry.
 pub(super) const STATUSES: [&str; 3] = ["active", "archived", "superseded"];
+/// Formats of an export; the first one is the default.
 pub(super) const FORMATS: [&str; 2] = ["markdown", "json"];
 
-/// The metadata keys that name an entry, and the one that says more of its source.
+/// Metadata key of the category.
 pub(super) const CATEGORY: &str = "category";
+/// Metadata key of the entry's key.
 pub(super) const KEY: &str = "key";
+/// Metadata key of the source's detail.
 pub(super) const SOURCE_DETAIL: &str = "source_detail";
 
-/// The word of `known` that `word` is.
+/// Returns the word of `known` that equals `word`, without case.
 ///
 /// # Errors
 ///
-/// Fails with all of them if it is none.
+/// Fails with a list of the known words if there is none.
 pub(super) fn word(
     what: &str,
     word: &str,
@@ -53,7 +60,7 @@ pub(super) fn word(
     })
 }
 
-/// The category that `word` names.
+/// Returns the category that `text` names.
 ///
 /// # Errors
 ///
@@ -62,7 +69,7 @@ pub(super) fn category(text: &str) -> Result<&'static str, ToolError> {
     word("category", text, &CATEGORIES)
 }
 
-/// The category that a memory belongs to.
+/// Returns the category of a memory.
 pub(super) fn category_of(memory: &Memory) -> &'static str {
     let (last, named) = CATEGORIES.split_last().expect("there are some");
     let mut values = memory.metadata.iter().filter(|(key, _)| key == CATEGORY);
@@ -72,7 +79,7 @@ pub(super) fn category_of(memory: &Memory) -> &'static str {
     found.unwrap_or(last)
 }
 
-/// Whether a value of the metadata names a category, as a filter reads it.
+/// Returns whether a value of the metadata names a category, by the rule of a filter.
 fn names(value: &MetaValue, category: &str) -> bool {
     match value {
         MetaValue::Text(text) => text.to_lowercase() == category,
@@ -81,7 +88,7 @@ fn names(value: &MetaValue, category: &str) -> bool {
     }
 }
 
-/// The filter for memories of a category, or of all.
+/// Returns the filter for memories of a category, or of all.
 pub(super) fn filter(category: Option<&str>) -> Filter {
     let Some(category) = category else {
         return Filter::default();
@@ -100,7 +107,7 @@ pub(super) fn filter(category: Option<&str>) -> Filter {
     }
 }
 
-/// The search that lists a category, or all, whatever the status.
+/// Returns the search that lists a category, or all, whatever the status.
 pub(super) fn everything(category: Option<&str>) -> Query {
     let filter = Filter {
         visibility: Visibility::Everything,

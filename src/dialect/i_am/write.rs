@@ -19,12 +19,13 @@ use crate::engine::{
 };
 use crate::model::{MetaValue, NewMemory, Stem};
 
-/// A new entry is linked with so many that share so many of its tags.
+/// Maximum number of links of a new entry, and minimum number of shared tags for one.
 const AUTO_LINKS: usize = 3;
 const SHARED_TAGS: usize = 2;
 /// Maximum number of characters of a candidate's value that are shown.
 const SHOWN: usize = 300;
 
+/// Runs the tool `remember`.
 pub(super) fn remember(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let category = entry_arguments::category(arguments, "category")?;
     let key = entry_arguments::key(arguments, "key")?;
@@ -69,7 +70,7 @@ pub(super) fn remember(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, 
     }
 }
 
-/// The memory in the arguments, without its category and key.
+/// Reads the memory in the arguments, without its category and key.
 fn memory(call: &Call<'_>, arguments: &Arguments) -> Result<NewMemory, ToolError> {
     let value = arguments.required_text("value")?;
     if value.trim().is_empty() {
@@ -139,8 +140,8 @@ fn written(call: &Call<'_>, remembered: &Remembered) -> Result<Reply, ToolError>
     }))
 }
 
-/// Takes back that others supersede an entry: what was just stored would never be found. What they
-/// are called, if there was something to take back.
+/// Removes the supersession of an entry by others: else an entry that was just stored would not be found.
+/// Returns the names of the others, if there were any.
 fn revive(call: &Call<'_>, entry: &Entry) -> Result<Option<Vec<String>>, ToolError> {
     let renderer = EntryRenderer::new(call);
     if renderer.status(&entry.memory)? != SUPERSEDED {
@@ -226,6 +227,7 @@ struct ForgottenView {
     links_kept: Vec<String>,
 }
 
+/// Runs the tool `forget`.
 pub(super) fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let entry = entry_arguments::entry(call, arguments, "category", "key")?;
     if own_key(&entry.memory) == Some(&entry.key) && reach(call, &entry.memory) == Reach::Other {

@@ -5,16 +5,16 @@ use crate::dialect::call::Call;
 use crate::dialect::reply::ToolError;
 use crate::model::normalized_namespace;
 
-/// A text that must be given, and must say something.
+/// Reads a required text that is not blank.
 pub(super) fn needed(arguments: &Arguments, name: &str) -> Result<String, ToolError> {
     let given = arguments.set_text(name)?;
     given.ok_or_else(|| ToolError::refused(format!("`{name}` is missing: give a text")))
 }
 
-/// The longest name of a group, in bytes.
+/// Maximum length of a group's name, in bytes.
 pub(super) const MOST_GROUP_BYTES: usize = 512;
 
-/// The namespace of the group that a call is about: as `given`, else the session's, else `default`.
+/// Returns the namespace of a call's group: as `given`, else the session's, else `default`.
 ///
 /// A group is called by any text, also by the path of a workspace, and its namespace is that text
 /// without blanks and slashes at its end.

@@ -1,4 +1,4 @@
-//! `forget_memory`: out of sight, or gone for good.
+//! `forget_memory`: moves a memory to the archive, or deletes it.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::dialect::reply::{Reply, ToolError};
 use crate::engine::{Engine, EngineError, ops};
 use crate::model::Stem;
 
-/// What became of a memory.
+/// Outcome of forgetting a memory.
 #[derive(Serialize)]
 struct ForgottenView {
     id: String,
@@ -30,6 +30,7 @@ struct ForgottenView {
     earlier: Vec<String>,
 }
 
+/// Runs the tool `forget_memory`.
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
     let id = needed(arguments, "memory_id")?;

@@ -1,4 +1,4 @@
-//! `memory_inspect`: all about one memory.
+//! `memory_inspect`: fields, relations and log of one memory.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::dialect::reply::{Reply, ToolError};
 use crate::engine::{Engine, EngineError, Forgotten, Record, live, ops};
 use crate::model::{Memory, Timestamp};
 
-/// All about one memory.
+/// Fields, relations and log of one memory.
 #[derive(Serialize)]
 struct InspectView {
     memory: MemoryView,
@@ -43,7 +43,7 @@ struct MemoryView {
     forgotten: Option<GoneView>,
 }
 
-/// Something that was done with a memory.
+/// An entry of a memory's log.
 #[derive(Serialize)]
 struct EntryView {
     operation: &'static str,
@@ -61,6 +61,7 @@ struct Details {
     reason: Option<String>,
 }
 
+/// Runs the tool `memory_inspect`.
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
     let id = needed(arguments, "memory_id")?;
@@ -88,7 +89,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     }))
 }
 
-/// The memory called `id`, live or forgotten.
+/// Returns the memory called `id`, live or forgotten.
 fn find(engine: &Engine, id: &str) -> Result<(Memory, Option<Forgotten>), ToolError> {
     let error = match ops::recall_one(engine, id) {
         Ok((memory, _)) => return Ok((*memory, None)),
@@ -154,8 +155,8 @@ fn entry(id: &str, record: Record, is_first: bool) -> EntryView {
     }
 }
 
-/// The kind of a change in the six words of this tool set's log; the journal's own word stands in
-/// its details. Only the first record of a memory can be its creation.
+/// Returns the kind of a change in the words of this tool set's log; the journal's own word is in its
+/// details. Only the first record of a memory can be its creation.
 fn operation(did: &str, is_first: bool) -> &'static str {
     match did {
         "remember" | "import" if is_first => "create",

@@ -20,11 +20,11 @@ use crate::engine::{
 };
 use crate::model::{Filter, Kind, Memory, Stem, Timestamp, estimated_tokens};
 
-/// The most ids of one call.
+/// Maximum number of ids of one call.
 const MOST_IDS: usize = 100;
-/// The most results of a search.
+/// Maximum number of results of a search.
 const MOST_RESULTS: usize = 20;
-/// The score of what was asked for by its id.
+/// Score of a memory that was requested by its id.
 const ASKED_FOR: f64 = 1.0;
 
 /// Options of a search.
@@ -34,6 +34,7 @@ struct Options {
     budget: usize,
 }
 
+/// Runs the tool `recall_memory`.
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let filter = filter(call, arguments)?;
     let ids = arguments.list("ids")?.unwrap_or_default();
@@ -76,8 +77,8 @@ fn filter(call: &Call<'_>, arguments: &Arguments) -> Result<Filter, ToolError> {
     Ok(filter)
 }
 
-/// Reads whole memories in the order of `ids`, without filters. Archived ones are shown, too, with
-/// when and why they went to the archive: the caller has seen the id somewhere.
+/// Reads whole memories in the order of `ids`, without filters. Archived ones are shown, too, with the
+/// time and reason of their archiving.
 fn by_ids(
     engine: &Engine,
     ids: &[String],
@@ -132,7 +133,7 @@ fn found(recalled: &Recalled) -> Option<&Memory> {
     }
 }
 
-/// The archived memories among those that were not found, by the ids in the arguments.
+/// Returns the archived memories among those that were not found, by the ids in the arguments.
 fn forgotten(
     engine: &Engine,
     recalled: &[Recalled],
@@ -234,8 +235,8 @@ fn by_query(
     Ok(fitting.reply(total, time.as_ref()))
 }
 
-/// The hits, best first, their number in all, and the note beside them. Where the query asks for a
-/// time, all other memories of that time follow, newest first.
+/// Returns the hits, best first, the number of all, and the note beside them. For a query with a time, all
+/// other memories of that time follow, newest first.
 fn hits(
     engine: &Engine,
     query: &Query,
@@ -263,7 +264,7 @@ fn hits(
     Ok((hits, total, note))
 }
 
-/// The relations of entities among `memories`, as far as the group sees them.
+/// Returns the relations of entities among `memories` that are visible to the group.
 fn relations<'a>(
     engine: &Engine,
     memories: impl Iterator<Item = &'a Memory>,
@@ -278,7 +279,7 @@ fn relations<'a>(
         .collect())
 }
 
-/// The relations of a memory, which are not shown again.
+/// Takes the relations of a memory, so that they are shown once.
 fn take_relations(
     engine: &Engine,
     memory: &Memory,
@@ -373,7 +374,7 @@ impl Row {
     }
 }
 
-/// In millionths: enough to tell ranks apart.
+/// Rounds a score to six digits.
 fn rounded(score: f64) -> f64 {
     (score * 1e6).round() / 1e6
 }
@@ -392,20 +393,20 @@ struct RecallView {
     note: Option<String>,
 }
 
-/// The time that a query asked for.
+/// Time span in a query.
 #[derive(Serialize)]
 struct TimeWindow {
     since: String,
     until: String,
 }
 
-/// Results as far as they fit.
+/// Results that fit the budget.
 #[derive(Default)]
 struct FittingResults {
     budget: usize,
     tokens: usize,
     results: Vec<Value>,
-    /// The ids of those that did not fit.
+    /// Ids of those that did not fit.
     left_out: Vec<String>,
     /// Memories that count as used.
     used: Vec<Recalled>,

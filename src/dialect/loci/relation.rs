@@ -10,7 +10,7 @@ use crate::dialect::reply::{Reply, ToolError};
 use crate::engine::ops;
 use crate::model::{Kind, Stem};
 
-/// A relation that is there now.
+/// A stored relation.
 #[derive(Serialize)]
 struct RelatedView<'a> {
     subject_id: String,
@@ -19,6 +19,7 @@ struct RelatedView<'a> {
     deduplicated: bool,
 }
 
+/// Runs the tool `store_relation`.
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let subject = needed(arguments, "subject_id")?;
     let predicate = needed(arguments, "predicate")?;
@@ -40,7 +41,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     }))
 }
 
-/// The entity called `id`.
+/// Returns the entity called `id`.
 fn entity(call: &Call<'_>, argument: &str, id: &str) -> Result<Stem, ToolError> {
     let (memory, _) = ops::recall_one(call.engine, id)?;
     match memory.kind {

@@ -8,7 +8,7 @@ use crate::model::{Filter, Kind, Memory, Stem, Timestamp};
 /// Length of a preview in characters.
 const PREVIEW: usize = 80;
 
-/// The type of a memory; `semantic` if it states none, as those of other tool sets.
+/// Returns the type of a memory; `semantic` if it states none, as those of other tool sets.
 pub(super) fn kind(memory: &Memory) -> Kind {
     memory.kind.unwrap_or(Kind::Semantic)
 }
@@ -25,7 +25,7 @@ pub(super) fn only(kind: Kind, filter: &mut Filter) {
     }
 }
 
-/// The beginning of a content on one line, and whether that is not all of it.
+/// Returns the beginning of a content on one line, and whether it is truncated.
 pub(super) fn preview(content: &str) -> (String, bool) {
     let words: Vec<&str> = content.split_whitespace().collect();
     let line = words.join(" ");
@@ -34,7 +34,7 @@ pub(super) fn preview(content: &str) -> (String, bool) {
     (shown, is_cut)
 }
 
-/// Confidence of a memory as of now, rounded to four digits.
+/// Returns the present confidence of a memory, rounded to four digits.
 pub(super) fn confidence(engine: &Engine, memory: &Memory) -> f64 {
     let (state, _) = live::state_of(&engine.live, memory);
     (state.confidence * 1e4).round() / 1e4
@@ -68,6 +68,7 @@ struct EndView {
 }
 
 impl RelationsView {
+    /// Returns the view of relations.
     pub fn of(engine: &Engine, relations: Relations) -> RelationsView {
         let end = |stem: &Stem, headline: &str| EndView {
             id: engine.live.shown_id(stem),
@@ -90,15 +91,15 @@ impl RelationsView {
     }
 }
 
-/// When a memory went to the archive, and why.
+/// Time and reason of a memory's archiving.
 #[derive(Serialize)]
 pub(super) struct GoneView {
     at: String,
     reason: Option<String>,
 }
 
-/// The replacement of an archived memory, and when and why it went to the archive. The replacement
-/// is the memory it was merged into, else `forgotten`.
+/// Returns the replacement of an archived memory, and the time and reason of its archiving. The
+/// replacement is the memory it was merged into, else `forgotten`.
 pub(super) fn gone(
     engine: &Engine,
     forgotten: &Forgotten,

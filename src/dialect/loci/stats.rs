@@ -28,6 +28,7 @@ struct StatsView {
     flagged_for_cleanup: Option<usize>,
 }
 
+/// Runs the tool `memory_stats`.
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
     let namespace = match arguments.set_text("group")? {

@@ -11,7 +11,7 @@ use crate::dialect::reply::{Reply, ToolError};
 use crate::engine::{DuplicatePolicy, Engine, Remembered, Stored, WriteOutcome, WritePolicy, ops};
 use crate::model::{Kind, MetaValue, NewMemory, Scope, Stem, is_same_namespace};
 
-/// The metadata that says what a memory is found by.
+/// Metadata keys whose values become topics.
 const NAMING: [&str; 6] = [
     "category",
     "subject",
@@ -20,11 +20,12 @@ const NAMING: [&str; 6] = [
     "name",
     "aliases",
 ];
-/// A topic has at most so many bytes.
+/// Maximum length of a topic, in bytes.
 const MOST_TOPIC_BYTES: usize = 256;
-/// Maximum number of these that become topics.
+/// Maximum number of topics from metadata.
 const MOST_TOPICS: usize = 20;
 
+/// Runs the tool `store_memory`.
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let content = needed(arguments, "content")?;
     let kind: Kind = arguments.word("type")?.ok_or_else(|| {
@@ -60,7 +61,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     }
 }
 
-/// The namespace and the scope of a new memory.
+/// Namespace and scope of a new memory.
 struct TargetScope {
     namespace: String,
     scope: Scope,
@@ -68,8 +69,8 @@ struct TargetScope {
 }
 
 impl TargetScope {
-    /// The place that the arguments ask for. Without a scope among them, a memory that replaces
-    /// another one keeps its scope: else some callers would see neither.
+    /// Returns the namespace and scope from the arguments. Without a scope among them, a memory that replaces
+    /// another one takes its scope: else some callers would see neither.
     fn of(
         call: &Call<'_>,
         kind: Kind,
@@ -106,7 +107,7 @@ impl TargetScope {
     }
 }
 
-/// Names in the metadata as topics, by which every tool set finds the memory.
+/// Returns names in the metadata as topics, by which every tool set finds the memory.
 fn topics(metadata: &[(String, MetaValue)]) -> Vec<String> {
     let mut topics: Vec<String> = Vec::new();
     let named = metadata
