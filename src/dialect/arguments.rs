@@ -1,7 +1,7 @@
-//! Reads a tool's arguments, forgivingly in form and strictly in meaning.
+//! Reads a tool's arguments, tolerant of form and strict in meaning.
 //!
 //! Models send lists as arrays, as JSON in a string, or with commas; numbers as text; absent
-//! values as null. All that is read. What cannot be meant gets a message that says how to call.
+//! values as null. All of these are accepted. An invalid value gets an error that explains the call.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::parameter::{Form, Parameter};
 use crate::engine::{BadEnd, END_FORMS, Toward, read_end, read_moment};
 use crate::model::{POSSIBLE_TIMES, Timestamp};
 
-/// An error in a call's arguments, worded so that the model can correct itself.
+/// Error in a call's arguments, worded so that the model can correct the call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadArgument(String);
@@ -24,11 +24,11 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Takes the arguments of a tool that can be given `parameters`.
+    /// Takes the arguments of a tool with `parameters`.
     ///
     /// # Errors
     ///
-    /// Fails on a name that is none of them: it was meant to do something.
+    /// Fails on an unknown name.
     pub fn new(
         values: JsonObject,
         parameters: &'static [Parameter],
@@ -63,12 +63,12 @@ impl Arguments {
         ))
     }
 
-    /// All of them, as they were given.
+    /// Returns all arguments, as they were given.
     pub fn values(&self) -> &JsonObject {
         &self.values
     }
 
-    /// The names of what was given and is no argument of the tool, where it takes anything.
+    /// Returns the names of given values that are no parameters, of a tool that accepts any.
     pub fn others(&self) -> impl Iterator<Item = &str> {
         let given = self.values.iter().filter(|(_, value)| !value.is_null());
         given
@@ -76,7 +76,7 @@ impl Arguments {
             .filter(|name| !self.is_known(name))
     }
 
-    /// Whether anything but null was given.
+    /// Returns whether anything but null was given.
     pub fn has(&self, name: &str) -> bool {
         self.value(name).is_some()
     }
@@ -86,7 +86,7 @@ impl Arguments {
         self.values.get(name).filter(|value| !value.is_null())
     }
 
-    /// The bounds of a whole number.
+    /// Returns the bounds of a whole number.
     fn bounds(&self, name: &str) -> (u64, u64) {
         let mut parameters = self.parameters.iter();
         match parameters
@@ -98,7 +98,7 @@ impl Arguments {
         }
     }
 
-    /// A text; numbers and booleans count as their text.
+    /// Reads a text; numbers and booleans count as their text.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl Arguments {
         }
     }
 
-    /// As [`Arguments::text`]; an empty one counts as absent: models send it for "none".
+    /// Reads as [`Arguments::text`]; an empty text counts as absent: models send it for "none".
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Arguments {
         Ok(text.filter(|text| !text.trim().is_empty()))
     }
 
-    /// As [`Arguments::set_text`], on one line: a line break between words counts as a blank.
+    /// Reads as [`Arguments::set_text`], on one line: a line break between words counts as a blank.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl Arguments {
         }))
     }
 
-    /// As [`Arguments::text`], where the call makes no sense without it.
+    /// Reads a required text, as [`Arguments::text`].
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ impl Arguments {
             .ok_or_else(|| BadArgument(format!("`{name}` is missing: give a text")))
     }
 
-    /// A list of texts: an array, JSON in a text, or texts with commas between.
+    /// Reads a list of texts: an array, JSON in a text, or texts separated by commas.
     ///
     /// # Errors
     ///
@@ -182,7 +182,7 @@ impl Arguments {
         ))
     }
 
-    /// As [`Arguments::list`], under either of two names; what both hold counts once.
+    /// Reads as [`Arguments::list`], under either of two names; items of both count once.
     ///
     /// # Errors
     ///
@@ -204,7 +204,7 @@ impl Arguments {
         Ok(Some(all))
     }
 
-    /// As [`Arguments::list`]; of a text without commas each word is an item.
+    /// Reads as [`Arguments::list`]; each word of a text without commas is an item.
     ///
     /// # Errors
     ///
@@ -218,7 +218,7 @@ impl Arguments {
         }
     }
 
-    /// A whole number within the bounds of its parameter.
+    /// Reads a whole number within the bounds of its parameter.
     ///
     /// # Errors
     ///
@@ -237,8 +237,7 @@ impl Arguments {
         }
     }
 
-    /// As [`Arguments::number`]; more than `most` counts as `most`, since it is asked for in hope,
-    /// not in error.
+    /// Reads as [`Arguments::number`]; a greater number than `most` counts as `most`.
     ///
     /// # Errors
     ///
@@ -254,7 +253,7 @@ impl Arguments {
         }
     }
 
-    /// As [`Arguments::number`]; what lies outside of the bounds counts as the nearest bound.
+    /// Reads as [`Arguments::number`]; a number outside of the bounds counts as the nearest bound.
     ///
     /// # Errors
     ///
@@ -269,7 +268,7 @@ impl Arguments {
         }
     }
 
-    /// A number from 0 to 1.
+    /// Reads a number from 0 to 1.
     ///
     /// # Errors
     ///
@@ -284,7 +283,7 @@ impl Arguments {
         }
     }
 
-    /// Yes or no.
+    /// Reads a boolean.
     ///
     /// # Errors
     ///
@@ -298,7 +297,7 @@ impl Arguments {
         }
     }
 
-    /// An object, or one as JSON in a text.
+    /// Reads an object, or one as JSON in a text.
     ///
     /// # Errors
     ///
@@ -317,8 +316,8 @@ impl Arguments {
         })
     }
 
-    /// As [`Arguments::object`]; what is none is kept as one, under the key `note`, and what whoever
-    /// gave it is told of that.
+    /// Reads as [`Arguments::object`]; any other value becomes an object with the key `note`, and the second
+    /// result is a warning about that.
     pub fn object_or_note(&self, name: &str) -> (Option<JsonObject>, Option<String>) {
         match (self.object(name), self.value(name)) {
             (Err(_), Some(plain)) => {
@@ -330,8 +329,8 @@ impl Arguments {
         }
     }
 
-    /// A list of objects, or one as JSON in a text; a lone object is a list of it. Each item is
-    /// read by itself, so that a bad one costs only itself.
+    /// Reads a list of objects, or one as JSON in a text; a single object is a list of it. Each item is read
+    /// by itself, so that a bad one does not affect the others.
     ///
     /// # Errors
     ///
@@ -374,7 +373,7 @@ impl Arguments {
         }
     }
 
-    /// The whole number that was given; `Some(None)` if it is none.
+    /// Returns the whole number that was given; `Some(None)` for another value.
     fn whole(&self, name: &str) -> Option<Option<u64>> {
         Some(match self.value(name)? {
             Value::Number(number) => {
@@ -388,7 +387,7 @@ impl Arguments {
         })
     }
 
-    /// The number that was given; `Some(None)` if it is none.
+    /// Returns the number that was given; `Some(None)` for another value.
     fn float(&self, name: &str) -> Option<Option<f64>> {
         let number = match self.value(name)? {
             Value::Number(number) => number.as_f64(),
@@ -398,8 +397,8 @@ impl Arguments {
         Some(number.filter(|number| number.is_finite()))
     }
 
-    /// A moment as people and agents write them: ISO 8601, `yesterday`, `3d`, `last week`. What is in
-    /// ISO 8601 stays as it is written.
+    /// Reads a moment as people and agents write it: ISO 8601, which stays as it is written, `yesterday`,
+    /// `3d`, `last week`.
     ///
     /// # Errors
     ///
@@ -421,7 +420,7 @@ impl Arguments {
         })
     }
 
-    /// The end of a memory, in any form that [`read_end`] takes.
+    /// Reads the expiry of a memory, in any form that [`read_end`] takes.
     ///
     /// # Errors
     ///
@@ -443,7 +442,7 @@ impl Arguments {
         })
     }
 
-    /// A moment in ISO 8601.
+    /// Reads a moment in ISO 8601.
     ///
     /// # Errors
     ///
@@ -459,7 +458,7 @@ impl Arguments {
         })
     }
 
-    /// One word of several.
+    /// Reads a word of a fixed set.
     ///
     /// # Errors
     ///
@@ -483,7 +482,7 @@ impl From<&str> for BadArgument {
     }
 }
 
-/// Whether one name is a likely slip for another: the singular, or one that begins alike.
+/// Returns whether one name is a likely mistake for another: the singular, a prefix or a suffix.
 fn is_near(known: &str, name: &str) -> bool {
     let fold = |text: &str| {
         text.to_lowercase()

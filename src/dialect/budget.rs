@@ -1,4 +1,4 @@
-//! Cuts entries of an answer to a number of tokens.
+//! Truncation of entries of an answer to a number of tokens.
 
 use serde_json::{Value, json};
 
@@ -6,11 +6,11 @@ use super::json::JsonObject;
 use super::reply::written;
 use crate::model::estimated_tokens;
 
-/// A content that is cut to fewer characters says too little to know what it is about.
+/// Minimum number of characters of a truncated content.
 const BEGINNING: usize = 80;
 
-/// Cuts an entry's `content` so that the entry, as it is written, takes at most `tokens`, and says
-/// so by `truncated`. Metadata that leaves no room for a beginning goes first; `omitted` says so.
+/// Truncates an entry's `content` so that the entry takes at most `tokens` as JSON, and sets `truncated`.
+/// Metadata that leaves no room for a beginning is removed first, and named in `omitted`.
 pub(super) fn fit(entry: &mut JsonObject, tokens: usize) {
     let Some(Value::String(content)) = entry.get("content") else {
         return;
@@ -32,7 +32,7 @@ pub(super) fn fit(entry: &mut JsonObject, tokens: usize) {
     *entry = cut;
 }
 
-/// Gives the entry the longest beginning of `content` with which it fits; how many characters.
+/// Sets the longest beginning of `content` that fits, and returns its number of characters.
 fn cut_content(entry: &mut JsonObject, content: &str, tokens: usize) -> usize {
     if estimated_tokens(&written(entry)) <= tokens {
         return content.chars().count();

@@ -1,20 +1,23 @@
-//! What a call is about, beside its arguments: the store, the caller, and what the user has set.
+//! Context of a call: the store, the caller, and the user's settings.
 
 use std::sync::Arc;
 
 use crate::engine::{Engine, Ranking};
 
-/// The context of a call: everything but its arguments.
+/// Context of a call: everything but its arguments.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
+    /// The engine of the store.
     pub engine: &'a Engine,
+    /// The client that calls.
     pub caller: &'a Caller,
+    /// Settings of the user.
     pub preferences: &'a Preferences,
 }
 
 impl Call<'_> {
-    /// Who calls, as memories name it: what the client calls itself, on one line and cut, since no
-    /// model can mend its client's name.
+    /// Returns the agent's name for memories: the client's name, on one line and truncated, since no model
+    /// can correct its client's name.
     pub fn agent(&self) -> String {
         const LONGEST: usize = 100;
         let client = self.caller.client.as_deref().unwrap_or_default();
@@ -27,34 +30,38 @@ impl Call<'_> {
         }
     }
 
-    /// The language model, if the user has named one and wants its features.
+    /// Returns the language model, if the user has named one and switched on its features.
     pub fn assistant(&self) -> Option<&dyn Assistant> {
         let assistant = self.preferences.assistant.as_deref();
         assistant.filter(|_| self.preferences.tier >= FeatureTier::Smart)
     }
 }
 
-/// The client that calls, as far as the protocol names it.
+/// The client that calls, as named by the protocol.
 #[derive(Debug, Default, Clone)]
 pub struct Caller {
+    /// Name of the client.
     pub client: Option<String>,
+    /// Version of the client.
     pub version: Option<String>,
 }
 
 /// The user's settings for a server; the defaults are those of the tool sets.
 #[derive(Clone)]
 pub struct Preferences {
-    /// Whose memories they are, where a tool set has no word for it.
+    /// User of new memories, where a tool set has no parameter for it.
     pub user: String,
-    /// The project or group that a session belongs to; `None` for none.
+    /// Project or group of the session; `None` for none.
     pub group: Option<String>,
-    /// The ranking of texts; `None` for the one that the tool set specifies.
+    /// Ranking of texts; `None` for the one that the tool set specifies.
     pub ranking: Option<Ranking>,
+    /// Features that are switched on.
     pub tier: FeatureTier,
-    /// Maximum number of results of a `recall_memory` that does not say how many.
+    /// Default number of results of `recall_memory`.
     pub max_results: usize,
-    /// Maximum number of tokens of an answer with previews, and of one with whole texts.
+    /// Maximum number of tokens of an answer with previews.
     pub preview_tokens: usize,
+    /// Maximum number of tokens of an answer with whole texts.
     pub recall_tokens: usize,
     /// A language model, if the user has named one.
     pub assistant: Option<Arc<dyn Assistant>>,
@@ -78,17 +85,18 @@ impl Default for Preferences {
 /// The features of the prefixed tool set that are switched on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum FeatureTier {
-    /// Words alone.
+    /// Search by words alone.
     Keyword,
-    /// Meaning where there is a model, the usual one.
+    /// Also search by vectors where there is a model, the default.
     #[default]
     Semantic,
-    /// A language model, too.
+    /// Also features of a language model.
     Smart,
     Autonomous,
 }
 
 impl FeatureTier {
+    /// All tiers with their names.
     pub const ALL: [(&'static str, FeatureTier); 4] = [
         ("keyword", FeatureTier::Keyword),
         ("semantic", FeatureTier::Semantic),
@@ -96,13 +104,14 @@ impl FeatureTier {
         ("autonomous", FeatureTier::Autonomous),
     ];
 
-    /// The tier called `name`.
+    /// Returns the tier called `name`.
     pub fn named(name: &str) -> Option<FeatureTier> {
         let known = FeatureTier::ALL.into_iter();
         let mut named = known.filter_map(|(known, tier)| (known == name).then_some(tier));
         named.next()
     }
 
+    /// Returns the name of the tier.
     pub fn name(self) -> &'static str {
         let known = FeatureTier::ALL.into_iter();
         let mut named = known.filter_map(|(name, tier)| (tier == self).then_some(name));
@@ -110,33 +119,33 @@ impl FeatureTier {
     }
 }
 
-/// A language model as tools use it. Answers are plain texts that nobody has checked.
+/// A language model for tools. Its answers are unchecked plain texts.
 pub trait Assistant: Send + Sync {
-    /// Its name, for `capabilities`.
+    /// Returns its name, for `capabilities`.
     fn name(&self) -> String;
 
-    /// Further words to search for.
+    /// Returns further words to search for.
     ///
     /// # Errors
     ///
-    /// Fails with what to tell the caller if there is no answer.
+    /// Fails with a message for the caller if there is no answer.
     fn expand(&self, query: &str) -> Result<Vec<String>, String>;
 
-    /// Words to find a text by.
+    /// Returns words to find a text by.
     ///
     /// # Errors
     ///
     /// As for [`Assistant::expand`].
     fn tags(&self, title: &str, text: &str) -> Result<Vec<String>, String>;
 
-    /// Whether two texts contradict each other, and why.
+    /// Returns whether two texts contradict each other, and the reason.
     ///
     /// # Errors
     ///
     /// As for [`Assistant::expand`].
     fn contradict(&self, one: &str, other: &str) -> Result<(bool, String), String>;
 
-    /// One text that summarizes several.
+    /// Returns one text that summarizes several.
     ///
     /// # Errors
     ///

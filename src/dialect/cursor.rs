@@ -1,21 +1,20 @@
-//! Where a list goes on: a text for the next page, which clients send back as it is.
+//! Cursors: opaque texts with which clients request the next page of a list.
 //!
-//! It holds the last place that was shown, so that what is added or removed meanwhile makes no page
-//! skip or repeat anything, and is bound to the list that it was made for. It is no secret, and
-//! nothing is kept for it.
+//! A cursor holds the last shown position, so that memories which are added or removed meanwhile make no
+//! page skip or repeat anything, and a checksum of its list. It is no secret, and the server stores
+//! nothing for it.
 
 use chrono::DateTime;
 
 use super::reply::ToolError;
 use crate::model::Position;
 
-/// The first byte. Another form gets another one.
+/// First byte: the version of the format.
 const VERSION: u8 = 1;
-/// Length of the version, the sum and the moment, in bytes.
+/// Length of the version, the checksum and the moment, in bytes.
 const HEAD: usize = 1 + 8 + 8;
 
-/// The text for what comes behind `position` in the list that `list` describes: its kind and what
-/// it is filtered by.
+/// Returns the cursor after `position` in the list that `list` describes: its kind and its filters.
 pub(super) fn written(list: &str, position: &Position) -> String {
     let place = place_of(position);
     let sum = sum(list, &place).to_be_bytes();
@@ -23,7 +22,7 @@ pub(super) fn written(list: &str, position: &Position) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The place that `cursor` holds, if it was made for this list.
+/// Reads the position in `cursor`, if it was made for this list.
 ///
 /// # Errors
 ///
@@ -67,8 +66,7 @@ fn bytes_of(cursor: &str) -> Option<Vec<u8>> {
     digits.chunks_exact(2).map(byte).collect()
 }
 
-/// FNV-1a, which stays what it is whatever the program is built with: a list goes on after an
-/// update.
+/// Returns the FNV-1a checksum, which is the same in every build: cursors stay valid after an update.
 fn sum(list: &str, place: &[u8]) -> u64 {
     let bytes = list.as_bytes().iter().chain(&[0]).chain(place);
     bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| {

@@ -1,8 +1,8 @@
-//! An address of the HTTP interface: a row of a table, as tools are.
+//! Endpoints of the HTTP interface, as rows of a table.
 //!
-//! The row says where it is, what it can be given and what it answers; from it the route, the
-//! reading of a request and the interface's description are made. What HTTP itself wants (headers,
-//! who may, how much) is left to whoever serves it.
+//! A row holds the path, the parameters and the schema of the response; the route, the reading of a
+//! request and the interface's description are made from it. Headers, authorization and limits are left
+//! to the server.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,47 +25,50 @@ pub enum Verb {
     Delete,
 }
 
-/// Where the parameters stand that are not in the path.
+/// Location of the parameters that are not in the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterLocation {
     Query,
-    /// A JSON object in the body; nothing is an empty one.
+    /// A JSON object in the body; an empty body is an empty object.
     Body,
-    /// The body is a list: the value of the one parameter.
+    /// A list in the body, as the value of the only parameter.
     List,
 }
 
-/// One address, with what is done there.
+/// One endpoint.
 #[derive(Clone, Copy)]
 pub struct Endpoint {
+    /// HTTP method.
     pub verb: Verb,
-    /// Below the interface's base; `{name}` is a parameter.
+    /// Path below the interface's base; `{name}` is a parameter.
     pub path: &'static str,
-    /// One name for it, for programs that are made from the description.
+    /// Name of the operation, for generated clients.
     pub name: &'static str,
+    /// Summary for the description.
     pub summary: &'static str,
-    /// The parameters of path, query and body.
+    /// Parameters of path, query and body.
     pub parameters: &'static [Parameter],
-    /// Members of the body that are passed over: they stand in what is answered, and are nobody's to
-    /// set.
+    /// Members of the body that are ignored: a response has them, and they cannot be set.
     pub ignored: &'static [&'static str],
-    /// The member of what an address answers that its body may come in, and those beside it, which
-    /// are passed over then.
+    /// Member of a response in which the body may be wrapped, and the members beside it, which are ignored
+    /// then.
     pub wrapper: Option<(&'static str, &'static [&'static str])>,
+    /// Location of the other parameters.
     pub place: ParameterLocation,
-    /// Whether it changes anything: not for who may only read.
+    /// Whether it changes anything, and so needs the right to write.
     pub writes: bool,
     /// Whether its body may be as large as a whole store.
     pub is_large: bool,
-    /// Status of a success; the last one is that of a reply that is marked as an error.
+    /// Status of a success, the first one; the last one is that of a reply that is marked as an error.
     pub statuses: &'static [u16],
-    /// The JSON schema of what it answers then.
+    /// JSON schema of the response.
     pub reply: fn() -> Value,
+    /// Function that runs a call.
     pub run: Run,
 }
 
 impl Endpoint {
-    /// An address whose parameters stand in the query where it reads or removes, else in the body.
+    /// Returns an endpoint with its parameters in the query if it reads or deletes, else in the body.
     pub const fn new(
         verb: Verb,
         path: &'static str,
@@ -94,7 +97,7 @@ impl Endpoint {
         }
     }
 
-    /// An address that answers as `tool` does.
+    /// Returns an endpoint that runs `tool`.
     pub const fn of_tool(
         verb: Verb,
         path: &'static str,
@@ -109,16 +112,16 @@ impl Endpoint {
         }
     }
 
-    /// The same, where success has other statuses than 200.
+    /// Returns the endpoint with these statuses.
     pub const fn answering(self, statuses: &'static [u16]) -> Endpoint {
         Endpoint { statuses, ..self }
     }
 
-    /// The body without the member that all of it came in, as an address answers it.
+    /// Returns the body without the member in which it is wrapped.
     ///
     /// # Errors
     ///
-    /// Says which member stands in it and beside it.
+    /// Fails with the name of a member that is in it and beside it.
     pub fn unwrapped(&self, mut given: JsonObject) -> Result<JsonObject, String> {
         let Some((wrapper, beside)) = self.wrapper else {
             return Ok(given);
@@ -139,7 +142,7 @@ impl Endpoint {
         Ok(whole)
     }
 
-    /// The status that `reply` is sent with.
+    /// Returns the status of a reply.
     pub fn status(&self, reply: &Reply) -> u16 {
         let status = match reply.is_error {
             true => self.statuses.last(),
@@ -148,17 +151,17 @@ impl Endpoint {
         status.copied().unwrap_or(200)
     }
 
-    /// Whether the parameter called `name` stands in the path.
+    /// Returns whether the parameter called `name` is in the path.
     pub fn is_in_path(&self, name: &str) -> bool {
         let mut parts = self.path.split('/');
         parts.any(|part| part.strip_prefix('{').and_then(|p| p.strip_suffix('}')) == Some(name))
     }
 
-    /// Reads the arguments, and runs.
+    /// Reads the arguments, and runs the call.
     ///
     /// # Errors
     ///
-    /// Fails with what to tell the caller; nothing is done half.
+    /// Fails with an error for the caller.
     pub fn call(&self, call: &Call<'_>, values: JsonObject) -> Result<Reply, ToolError> {
         // What one call changes is undone together.
         let _deed = OneDeed::begin();
@@ -167,21 +170,27 @@ impl Endpoint {
     }
 }
 
-/// Why a request was not done: one of four codes, and a message for the caller.
+/// Error of a request: one of four codes, and a message for the caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refusal {
+    /// Code of the error.
     pub code: &'static str,
+    /// Message for the caller.
     pub message: String,
 }
 
 impl Refusal {
+    /// Code for a memory that does not exist.
     pub const NOT_FOUND: &'static str = "NOT_FOUND";
+    /// Code for invalid arguments.
     pub const VALIDATION_FAILED: &'static str = "VALIDATION_FAILED";
+    /// Code for a conflict with the present state.
     pub const CONFLICT: &'static str = "CONFLICT";
+    /// Code for an error of the store.
     pub const DATABASE_ERROR: &'static str = "DATABASE_ERROR";
 
-    /// What is about this machine, such as a disk that is full, is in the server's log, and the
-    /// caller gets a general message.
+    /// Returns the code and message of an error. Details of this machine, such as a full disk, are in the
+    /// server's log, and the caller gets a general message.
     pub fn of(error: &ToolError) -> Refusal {
         let (code, message) = match error {
             ToolError::Argument(_) | ToolError::Refused(_) => {

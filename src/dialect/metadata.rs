@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::json::JsonObject;
 use crate::model::MetaValue;
 
-/// The entries of a JSON object, as a memory holds them.
+/// Converts a JSON object to a memory's metadata.
 pub(super) fn from_json(object: JsonObject) -> Vec<(String, MetaValue)> {
     let entries = object.into_iter();
     entries
@@ -28,7 +28,7 @@ fn meta_value(value: Value) -> MetaValue {
     }
 }
 
-/// Metadata as a JSON object.
+/// Converts metadata to a JSON object.
 pub(super) fn to_json(entries: &[(String, MetaValue)]) -> Value {
     Value::Object(
         entries

@@ -1,9 +1,9 @@
-//! Tool sets as clients know them: names, arguments, replies.
+//! Tool sets for clients: names, arguments, replies.
 //!
 //! A dialect is a table of tools, resources and prompts. It holds no state and contains no storage,
-//! search or lifecycle code; what differs between dialects is passed to the engine as values. What a
-//! tool can be given stands in one table ([`Parameter`]), from which its schema is made and its
-//! arguments are read.
+//! search or lifecycle code; differences between dialects are passed to the engine as values. The
+//! parameters of a tool are one table ([`Parameter`]), from which its schema is made and its arguments
+//! are read.
 
 mod ai_memory;
 pub mod arguments;
@@ -34,10 +34,10 @@ pub use preview::{Preview, PreviewWords, preview};
 pub use reply::{Reply, ToolError};
 pub use tool_set::{About, Dialect, Hints, Prompt, Resource, Tool};
 
-/// The tool sets, the usual one first.
+/// Names of the tool sets, the default first.
 pub const NAMES: [&str; 4] = ["core", "loci", "ai-memory", "i-am"];
 
-/// The tool set called `name`.
+/// Returns the tool set called `name`.
 pub fn named(name: &str) -> Option<Arc<dyn Dialect>> {
     match name {
         "core" => Some(Arc::new(core::Core::default())),
@@ -48,7 +48,7 @@ pub fn named(name: &str) -> Option<Arc<dyn Dialect>> {
     }
 }
 
-/// The addresses of the HTTP interface: those of the prefixed tool set, and further ones.
+/// Returns the endpoints of the HTTP interface: those of the prefixed tool set, and further ones.
 pub fn endpoints() -> impl Iterator<Item = &'static Endpoint> {
     ai_memory::ENDPOINTS.iter().chain(core::ENDPOINTS)
 }

@@ -7,15 +7,17 @@ use super::json::JsonObject;
 /// One argument of a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// [`Parameter::REST`] has none.
+    /// Name; empty of [`Parameter::REST`].
     pub name: &'static str,
+    /// Type of the value.
     pub form: Form,
-    /// For the model that calls; may be empty where the name says all.
+    /// Description for the model that calls; empty where the name is enough.
     pub about: &'static str,
+    /// Whether a call must have it.
     pub is_required: bool,
-    /// It is read where a model gives it, and no schema offers it: another name of what is offered.
+    /// Whether it is accepted but in no schema, as another name of a parameter.
     pub is_hidden: bool,
-    /// The value that a call without it means, as the schema says it.
+    /// Default value, for the schema.
     pub default: Option<Literal>,
 }
 
@@ -47,7 +49,7 @@ pub enum Form {
     Any,
 }
 
-/// A default as a table can hold it.
+/// A default value in a constant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Literal {
     Text(&'static str),
@@ -57,9 +59,10 @@ pub enum Literal {
 }
 
 impl Parameter {
-    /// Whatever else is given passes, too.
+    /// Marker that any other argument is accepted, too.
     pub const REST: Parameter = Parameter::new("", Form::Any, "");
 
+    /// Returns an optional parameter.
     pub const fn new(name: &'static str, form: Form, about: &'static str) -> Parameter {
         Parameter {
             name,
@@ -71,11 +74,12 @@ impl Parameter {
         }
     }
 
+    /// Returns a parameter for a text.
     pub const fn text(name: &'static str, about: &'static str) -> Parameter {
         Parameter::new(name, Form::Text, about)
     }
 
-    /// Any number of texts.
+    /// Returns a parameter for any number of texts.
     pub const fn texts(name: &'static str, about: &'static str) -> Parameter {
         let form = Form::Texts {
             least: 0,
@@ -84,18 +88,22 @@ impl Parameter {
         Parameter::new(name, form, about)
     }
 
+    /// Returns a parameter for a whole number from `low` to `high`.
     pub const fn whole(name: &'static str, low: u64, high: u64, about: &'static str) -> Parameter {
         Parameter::new(name, Form::Whole { low, high }, about)
     }
 
+    /// Returns a parameter for a number from 0 to 1.
     pub const fn share(name: &'static str, about: &'static str) -> Parameter {
         Parameter::new(name, Form::Share, about)
     }
 
+    /// Returns a parameter for a boolean.
     pub const fn flag(name: &'static str, about: &'static str) -> Parameter {
         Parameter::new(name, Form::Flag, about)
     }
 
+    /// Returns a parameter for one of `words`.
     pub const fn word(
         name: &'static str,
         words: &'static [&'static str],
@@ -104,26 +112,30 @@ impl Parameter {
         Parameter::new(name, Form::Word(words), about)
     }
 
+    /// Returns a parameter for an object.
     pub const fn object(name: &'static str, about: &'static str) -> Parameter {
         Parameter::new(name, Form::Object, about)
     }
 
+    /// Returns the parameter as required.
     pub const fn required(mut self) -> Parameter {
         self.is_required = true;
         self
     }
 
+    /// Returns the parameter as hidden.
     pub const fn hidden(mut self) -> Parameter {
         self.is_hidden = true;
         self
     }
 
+    /// Returns the parameter with a default.
     pub const fn or(mut self, default: Literal) -> Parameter {
         self.default = Some(default);
         self
     }
 
-    /// The JSON schema of its value.
+    /// Returns the JSON schema of its value.
     pub fn schema(&self) -> Value {
         let mut schema = JsonObject::new();
         let mut put = |key: &str, value: Value| drop(schema.insert(key.to_owned(), value));
@@ -190,7 +202,7 @@ impl Literal {
     }
 }
 
-/// The JSON schema of an object with these members.
+/// Returns the JSON schema of an object with these members.
 pub fn schema(parameters: &[Parameter]) -> JsonObject {
     let named = || {
         let offered = |one: &&Parameter| !(one.name.is_empty() || one.is_hidden);

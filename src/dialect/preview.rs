@@ -1,4 +1,4 @@
-//! The piece of a text that shows why it was found.
+//! Previews: the part of a text that matches a search.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use memchr::memmem::Finder;
 
 use crate::engine::QueryKind;
 
-/// Words that a preview is to show.
+/// Words of a search that a preview shows.
 pub struct PreviewWords(Words);
 
 enum Words {
@@ -16,20 +16,20 @@ enum Words {
     Many(ManyWords),
 }
 
-/// Words that are looked for together: a question may have a hundred thousand.
+/// Words that are searched for together: a question may have a hundred thousand.
 struct ManyWords {
     words: Vec<String>,
-    /// Made when a content is long enough to be looked into.
+    /// Automata, made at the first use.
     automata: OnceLock<Vec<AhoCorasick>>,
 }
 
-/// More words are looked for together; to prepare that costs more than to look for these.
+/// Maximum number of words that are searched for one by one: automata cost more to make.
 const FEW: usize = 64;
-/// The words of one automaton: the time to make one grows with the square of their number.
+/// Maximum number of words of one automaton: the time to make one grows with the square of it.
 const AUTOMATON_WORDS: usize = 1_000;
 
 impl ManyWords {
-    /// Where the first of the words stands in `text`.
+    /// Returns the byte offset of the first match of a word in `text`.
     fn first_in(&self, text: &str) -> Option<usize> {
         let automata = self.automata.get_or_init(|| {
             let automata = self.words.chunks(AUTOMATON_WORDS).map(|words| {
@@ -51,7 +51,7 @@ impl Default for PreviewWords {
 }
 
 impl PreviewWords {
-    /// The words that were looked for: of a sentence those that are no short ones.
+    /// Returns the words of a search, without short ones of a sentence.
     pub fn of(kind: &QueryKind) -> PreviewWords {
         let words: Vec<String> = match kind {
             QueryKind::Keywords(words) => words
@@ -68,7 +68,7 @@ impl PreviewWords {
         PreviewWords::these(&words)
     }
 
-    /// These words, in lower case.
+    /// Returns the distinct words of `words`, which are in lower case.
     fn these(words: &[String]) -> PreviewWords {
         let mut known: HashSet<&String> = HashSet::new();
         let distinct = words.iter().filter(|word| known.insert(word));
@@ -86,6 +86,7 @@ impl PreviewWords {
 /// A piece of a content, on one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preview {
+    /// The text.
     pub text: String,
     /// Whether anything of the content is missing.
     pub truncated: bool,
@@ -157,7 +158,7 @@ pub fn preview(content: &str, words: &PreviewWords, length: usize) -> Preview {
     }
 }
 
-/// Where the first of `words` stands in `content`, whatever its case.
+/// Returns the byte offset of the first match of `words` in `content`, without case.
 fn first_match(content: &str, words: &PreviewWords) -> Option<usize> {
     if content.is_ascii() {
         return first_of(words, &content.to_ascii_lowercase());
@@ -174,7 +175,7 @@ fn first_match(content: &str, words: &PreviewWords) -> Option<usize> {
     Some(origin.map_or(content.len(), |(at, _)| at))
 }
 
-/// Where the first of `words` stands in `text`.
+/// Returns the byte offset of the first match of `words` in `text`.
 fn first_of(words: &PreviewWords, text: &str) -> Option<usize> {
     let words = match &words.0 {
         Words::Few(words) => words,
@@ -189,7 +190,7 @@ fn first_of(words: &PreviewWords, text: &str) -> Option<usize> {
     })
 }
 
-/// The place `count` characters before `at`, or the beginning.
+/// Returns the offset `count` characters before `at`, or the beginning.
 fn back(text: &str, at: usize, count: usize) -> usize {
     text[..at]
         .char_indices()
@@ -199,7 +200,7 @@ fn back(text: &str, at: usize, count: usize) -> usize {
         .map_or(at, |(start, _)| start)
 }
 
-/// The beginning of the next word after `at`, unless `at` is one.
+/// Returns the beginning of the next word from `at` on.
 fn word_start(text: &str, at: usize) -> usize {
     if at == 0 || text[..at].ends_with(char::is_whitespace) {
         return at;

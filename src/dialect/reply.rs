@@ -12,14 +12,16 @@ pub use super::json::object;
 /// The reply of a tool: an object for programs, a text for models.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// Empty where the text is all there is.
+    /// Structured reply; empty of a text alone.
     pub structured: JsonObject,
+    /// Text of the reply.
     pub text: String,
+    /// Whether it is marked as an error.
     pub is_error: bool,
 }
 
 impl Reply {
-    /// An object, and the same as text.
+    /// Returns a reply with an object, and the same as text.
     pub fn object(object: JsonObject) -> Reply {
         Reply {
             text: written(&object),
@@ -28,17 +30,17 @@ impl Reply {
         }
     }
 
-    /// A view, and the same as text.
+    /// Returns a reply with a view, and the same as text.
     pub fn of(view: &impl Serialize) -> Reply {
         Reply::object(to_object(view))
     }
 
-    /// As [`Reply::object`], of a `json!` object; anything else is an empty one.
+    /// Returns as [`Reply::object`], of a `json!` object; anything else is an empty one.
     pub fn json(value: Value) -> Reply {
         Reply::object(object(value))
     }
 
-    /// A text alone.
+    /// Returns a reply with a text alone.
     pub fn text(text: impl Into<String>) -> Reply {
         Reply {
             structured: JsonObject::new(),
@@ -47,7 +49,7 @@ impl Reply {
         }
     }
 
-    /// The same, as what went wrong.
+    /// Returns the reply, marked as an error.
     pub fn failed(self) -> Reply {
         Reply {
             is_error: true,
@@ -56,12 +58,12 @@ impl Reply {
     }
 }
 
-/// The reply of most tool sets to a call that failed: an object with the `error`.
+/// Returns the reply of most tool sets to a call that failed: an object with the `error`.
 pub fn refuse(error: &ToolError) -> Reply {
     Reply::json(json!({"error": error.message()})).failed()
 }
 
-/// The reason why a call was not done.
+/// Error of a call.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     #[error(transparent)]
@@ -77,11 +79,12 @@ pub enum ToolError {
 }
 
 impl ToolError {
+    /// Returns [`ToolError::Refused`] with a message.
     pub fn refused(why: impl Into<String>) -> ToolError {
         ToolError::Refused(why.into())
     }
 
-    /// The error with its causes, without paths outside of the store.
+    /// Returns the error with its causes, without paths outside of the store.
     pub fn message(&self) -> String {
         match self {
             ToolError::Engine(error) => full(error),
@@ -90,7 +93,7 @@ impl ToolError {
     }
 }
 
-/// An error of the engine with its causes.
+/// Returns an error of the engine with its causes.
 pub fn full(error: &EngineError) -> String {
     // Where the store lies is the user's business.
     if let EngineError::ReadOnly(_) = error {
@@ -108,7 +111,7 @@ pub fn full(error: &EngineError) -> String {
     text
 }
 
-/// Adds what is to be told beside an answer, if there is something.
+/// Adds a note to an answer, if there is one.
 pub fn add_note(answer: &mut JsonObject, note: Option<String>) {
     if let Some(note) = note {
         answer.insert("note".to_owned(), Value::String(note));
@@ -118,7 +121,7 @@ pub fn add_note(answer: &mut JsonObject, note: Option<String>) {
 /// Usual size of an object in bytes: a hit with its preview.
 const USUAL_BYTES: usize = 512;
 
-/// An object as JSON.
+/// Returns an object as JSON text.
 pub fn written(object: &JsonObject) -> String {
     let mut text = Vec::with_capacity(USUAL_BYTES);
     match serde_json::to_writer(&mut text, object) {

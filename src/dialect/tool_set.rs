@@ -1,4 +1,4 @@
-//! A tool set as its clients see it: tools, resources and prompts.
+//! A tool set: tools, resources and prompts.
 
 use super::arguments::Arguments;
 use super::call::Call;
@@ -7,52 +7,63 @@ use super::parameter::Parameter;
 use super::reply::{Reply, ToolError};
 use crate::engine::OneDeed;
 
-/// A set of tools as one kind of client knows it.
+/// A tool set for one kind of client.
 pub trait Dialect: Send + Sync {
-    /// Server name, version and instructions shown at connection.
+    /// Returns server name, version and instructions for the connection.
     fn about(&self) -> About;
 
+    /// Returns the tools.
     fn tools(&self) -> &[Tool];
 
-    /// Those that stand for one thing before those that stand for many.
+    /// Returns the resources, single ones before templates.
     fn resources(&self) -> &[Resource] {
         &[]
     }
 
+    /// Returns the prompts.
     fn prompts(&self) -> &[Prompt] {
         &[]
     }
 }
 
-/// The description of a server for its clients.
+/// Description of a server for its clients.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
+    /// Name of the server.
     pub name: &'static str,
+    /// Title for people.
     pub title: &'static str,
+    /// Version of the program.
     pub version: &'static str,
+    /// Instructions for the model.
     pub instructions: &'static str,
 }
 
-/// One tool: what the client sees, and what it does.
+/// One tool: its description and its function.
 #[derive(Clone, Copy)]
 pub struct Tool {
+    /// Name of the tool.
     pub name: &'static str,
+    /// Description for the model.
     pub description: &'static str,
+    /// Parameters of the tool.
     pub parameters: &'static [Parameter],
-    /// The JSON schema of the structured reply, where the tool set has one: always an object,
-    /// because clients lose every tool of a server that has an array there.
+    /// JSON schema of the structured reply, where the tool set has one: always an object, because clients
+    /// drop every tool of a server that has an array there.
     pub result: Option<fn() -> JsonObject>,
+    /// Annotations for clients.
     pub hints: Hints,
+    /// Function that runs a call.
     pub run: Run,
-    /// Makes the reply of an error.
+    /// Function that makes the reply of an error.
     pub refuse: fn(&ToolError) -> Reply,
 }
 
-/// What a tool does.
+/// Function of a tool or an endpoint.
 pub type Run = fn(&Call<'_>, &Arguments) -> Result<Reply, ToolError>;
 
 impl Tool {
-    /// A tool without a schema of its structured reply.
+    /// Returns a tool without a schema of its structured reply.
     pub const fn new(
         name: &'static str,
         description: &'static str,
@@ -72,7 +83,7 @@ impl Tool {
         }
     }
 
-    /// Reads the arguments, and runs.
+    /// Reads the arguments, and runs the call.
     pub fn call(&self, call: &Call<'_>, values: JsonObject) -> Reply {
         // What one call changes is undone together.
         let _deed = OneDeed::begin();
@@ -82,20 +93,24 @@ impl Tool {
     }
 }
 
-/// The annotations of a tool for clients. No tool reaches out to other systems.
+/// Annotations of a tool for clients. No tool reaches other systems.
 #[derive(Debug, Clone, Copy)]
 pub struct Hints {
+    /// Title for people.
     pub title: &'static str,
+    /// Whether it changes no memory.
     pub read_only: bool,
+    /// Whether it archives or deletes memories.
     pub destructive: bool,
+    /// Whether a second call with the same arguments changes nothing.
     pub idempotent: bool,
-    /// Whether clients that hide tools behind a search should show it at once: a memory that has
-    /// to be searched for is not used, and each tool shown costs its description every time.
+    /// Whether clients that hide tools behind a search should show it at once: hidden tools are not used,
+    /// and the description of each shown tool takes tokens.
     pub at_hand: bool,
 }
 
 impl Hints {
-    /// Of a tool that changes no memory.
+    /// Returns the hints of a tool that changes no memory.
     pub const fn reads(title: &'static str) -> Hints {
         Hints {
             title,
@@ -106,7 +121,7 @@ impl Hints {
         }
     }
 
-    /// Of a tool that adds or changes.
+    /// Returns the hints of a tool that adds or changes memories.
     pub const fn writes(title: &'static str) -> Hints {
         Hints {
             read_only: false,
@@ -115,7 +130,7 @@ impl Hints {
         }
     }
 
-    /// Of a tool that takes memories out of sight, or away.
+    /// Returns the hints of a tool that archives or deletes memories.
     pub const fn takes_away(title: &'static str) -> Hints {
         Hints {
             destructive: true,
@@ -123,7 +138,7 @@ impl Hints {
         }
     }
 
-    /// The same, of a tool whose second call with the same arguments changes nothing.
+    /// Returns the hints of a tool whose second call with the same arguments changes nothing.
     pub const fn idempotent(self) -> Hints {
         Hints {
             idempotent: true,
@@ -131,7 +146,7 @@ impl Hints {
         }
     }
 
-    /// The same, of a tool that clients should show at once.
+    /// Returns the hints of a tool that clients should show at once.
     pub const fn at_hand(self) -> Hints {
         Hints {
             at_hand: true,
@@ -140,29 +155,33 @@ impl Hints {
     }
 }
 
-/// Something that clients can read without calling a tool.
+/// A resource that clients read without calling a tool.
 pub struct Resource {
-    /// With `{id}` at its end it stands for many.
+    /// Address; a template for many if it ends with `{id}`.
     pub uri: &'static str,
+    /// Name of the resource.
     pub name: &'static str,
+    /// Title for people.
     pub title: &'static str,
+    /// Description for clients.
     pub description: &'static str,
+    /// MIME type of the text.
     pub mime: &'static str,
     /// Time for which a client may cache the text, in milliseconds.
     pub ttl_ms: u64,
-    /// Returns the text; `None` if there is no such thing.
+    /// Function that returns the text; `None` if there is no such resource.
     pub read: fn(&Call<'_>, id: &str) -> Result<Option<String>, ToolError>,
 }
 
 impl Resource {
     const ID: &'static str = "{id}";
 
-    /// Whether it stands for many.
+    /// Returns whether it is a template for many.
     pub fn is_template(&self) -> bool {
         self.uri.ends_with(Resource::ID)
     }
 
-    /// The id in `uri`, empty where the resource is one thing; `None` for the address of another one.
+    /// Returns the id in `uri`, empty for a single resource; `None` for the address of another one.
     pub fn id_in<'a>(&self, uri: &'a str) -> Option<&'a str> {
         match self.uri.strip_suffix(Resource::ID) {
             Some(base) => uri.strip_prefix(base).filter(|id| !id.is_empty()),
@@ -171,12 +190,16 @@ impl Resource {
     }
 }
 
-/// A text that a person can have put before the model.
+/// A prompt that a person can send to the model.
 pub struct Prompt {
+    /// Name of the prompt.
     pub name: &'static str,
+    /// Title for people.
     pub title: &'static str,
+    /// Description for people.
     pub description: &'static str,
-    /// All of them texts.
+    /// Parameters, all of them texts.
     pub parameters: &'static [Parameter],
+    /// Function that returns the text.
     pub run: fn(&Call<'_>, &Arguments) -> Result<String, ToolError>,
 }

@@ -1,16 +1,16 @@
 //! TOON: lists of objects for language models, each field's name once.
 //!
-//! A line of `key:value` pairs for what is no list, a header with the columns, a row for each object.
-//! Promises: a row has as many values as the header has columns, and a reader that follows the
-//! format's four steps gets back every text, but for two that the format has no spelling of: a text
-//! that holds `\n` as two characters is read as a line break, and one that ends with a backslash as
-//! one that ends with a blank more. Which format is wanted is left to the caller.
+//! A line of `key:value` pairs for single values, a header with the columns, a row for each object.
+//! Guarantees: a row has as many values as the header has columns, and a reader that follows the
+//! format's four steps gets back every text, with two exceptions that the format cannot express: a text
+//! that holds `\n` as two characters is read as a line break, and one that ends with a backslash gets a
+//! blank at its end. The caller chooses the format.
 
 use serde_json::Value;
 
 use super::json::JsonObject;
 
-/// The columns of the full form.
+/// Columns of the full form.
 pub const FULL: [&str; 12] = [
     "id",
     "title",
@@ -26,7 +26,7 @@ pub const FULL: [&str; 12] = [
     "updated_at",
 ];
 
-/// The columns of the compact form.
+/// Columns of the compact form.
 pub const COMPACT: [&str; 7] = [
     "id",
     "title",
@@ -37,12 +37,12 @@ pub const COMPACT: [&str; 7] = [
     "tags",
 ];
 
-/// The name of the list in the header, whatever its key in the object is.
+/// Name of the list in the header, whatever its key in the object is.
 const NAME: &str = "memories";
-/// The keys that the list may have in the object.
+/// Keys that the list may have in the object.
 const KEYS: [&str; 2] = ["memories", "results"];
 
-/// An answer that holds a list of memories, as TOON; it ends with a line end.
+/// Returns an answer with a list of memories as TOON, with a line end at its end.
 pub fn toon(answer: &JsonObject, columns: &[&str]) -> String {
     let mut text = String::new();
     let is_single = |value: &Value| !value.is_array() && !value.is_object();
@@ -81,7 +81,7 @@ fn cell(value: Option<&Value>) -> String {
     }
 }
 
-/// The text without what ends a value or a row.
+/// Escapes the characters that end a value or a row.
 fn escaped(text: &str) -> String {
     let mut escaped = text.replace('|', "\\|").replace('\n', "\\n");
     // With nothing between, it would make the delimiter a part of the value.

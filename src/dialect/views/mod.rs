@@ -1,10 +1,9 @@
-//! Replies as types: what the dialects, the HTTP interface and `--json` of the command line show.
+//! Replies as types, for the dialects, the HTTP interface and `--json` of the command line.
 //!
-//! A view borrows what it shows. Its JSON has the fields in the order in which they are declared,
-//! and its JSON schema follows from the same declaration ([`schema`]). Where a member may be
-//! missing, the type says so with `skip_serializing_if`; a member that is `None` without it is
-//! null. A member that is `schemars(skip)` is sent and not announced: each announced member costs
-//! every conversation of an agent.
+//! A view borrows its data. Its JSON has the fields in the order of their declaration, and its JSON
+//! schema is made from the same declaration ([`schema`]). A member with `skip_serializing_if` may be
+//! missing; one that is `None` without it is null. A member with `schemars(skip)` is sent but not in the
+//! schema, which takes tokens of every conversation of an agent.
 
 mod history;
 mod memory;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::dialect::json::{JsonObject, object};
 
-/// The schema of `T`, with the schemas of its members inside.
+/// Returns the schema of `T`, with the schemas of its members inlined.
 ///
 /// Names of types and doc comments are left out: they are for readers of the code. A description
 /// for clients is given as `#[schemars(extend("about" = "…"))]`.
@@ -22,15 +22,15 @@ pub fn schema_of<T: JsonSchema>() -> Value {
     schema.to_value()
 }
 
-/// As [`schema_of`], of a view that is an object.
+/// Returns as [`schema_of`], of a view that is an object.
 pub fn object_schema<T: JsonSchema>() -> JsonObject {
     object(schema_of::<T>())
 }
 
-/// The schema of the reply of a tool of ours: `T`, or an object with an `error`.
+/// Returns the schema of the reply of a further tool: `T`, or an object with an `error`.
 ///
-/// Nothing is required, as it would not be there beside an error. That counts are not negative goes
-/// without saying there: each word costs every conversation of an agent.
+/// Nothing is required, since a reply with an error has no other member. The minimum of counts is left
+/// out: each word takes tokens of every conversation of an agent.
 pub fn reply_schema<T: JsonSchema>() -> JsonObject {
     let mut schema = Schema::try_from(schema_of::<T>()).unwrap_or_default();
     let shorten = |schema: &mut Schema| {
@@ -43,7 +43,7 @@ pub fn reply_schema<T: JsonSchema>() -> JsonObject {
     object(schema)
 }
 
-/// The schema of an object whose `results` are a list of `T` or of objects with an `error`.
+/// Returns the schema of an object whose `results` are a list of `T` or of objects with an `error`.
 pub fn list_schema<T: JsonSchema>() -> JsonObject {
     let results = json!({"type": "array", "items": reply_schema::<T>()});
     object(json!({
@@ -53,7 +53,7 @@ pub fn list_schema<T: JsonSchema>() -> JsonObject {
     }))
 }
 
-/// Takes out of one schema what says nothing to a client.
+/// Removes keys that are of no use to a client from a schema.
 fn reduce(schema: &mut Schema) {
     remove(schema, "title");
     remove(schema, "description");

@@ -1,4 +1,4 @@
-//! The store as a whole: its status, its topics, and what is wrong with its files.
+//! The store as a whole: its status, its topics, and the problems of its files.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -46,7 +46,7 @@ pub struct FindingView<'a> {
     hint: &'static str,
 }
 
-/// The views of problems of files.
+/// Returns the views of problems of files.
 pub fn findings<'a>(findings: &'a [Finding]) -> Vec<FindingView<'a>> {
     let view = |Finding { file, problem }: &'a Finding| FindingView {
         file,
