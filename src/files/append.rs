@@ -1,4 +1,4 @@
-//! Files that only grow, a line at a time.
+//! Append-only files of lines.
 
 use std::fs::File;
 use std::io;
@@ -8,9 +8,8 @@ use std::path::Path;
 use super::disk;
 use crate::beneath::{Access, Folder};
 
-/// Adds `lines`, each ended by a newline, to the file at `path`, which need not exist, in one
-/// write. A last line that was torn is ended first, so that nothing is glued to it. The caller
-/// holds a lock against others who append.
+/// Appends `lines`, each ended by a newline, to the file at `path`, which need not exist, in one write.
+/// A torn last line is ended first. The caller holds a lock against others who append.
 ///
 /// Nothing is synced: after a loss of power the last lines may be missing, or torn.
 ///
@@ -42,7 +41,7 @@ pub fn open_lines(path: &Path) -> io::Result<File> {
     open(path, Access::Read)
 }
 
-/// Nobody is led elsewhere by a link that came with a store, and no pipe is waited for.
+/// Opens a regular file without following links or waiting for a pipe.
 fn open(path: &Path, access: Access) -> io::Result<File> {
     let (folder, name) = folder_of(path)?;
     let file = folder.open_file(name, access)?;
@@ -52,7 +51,7 @@ fn open(path: &Path, access: Access) -> io::Result<File> {
     }
 }
 
-/// The folder of the file at `path`, which is no link itself, and the file's name.
+/// Opens the folder of the file at `path`, which must be no link, and returns the file's name.
 fn folder_of(path: &Path) -> io::Result<(Folder, &str)> {
     let text = |name: Option<&'_ std::ffi::OsStr>| -> io::Result<String> {
         let name = name.and_then(|name| name.to_str());

@@ -1,7 +1,7 @@
 //! Copies of a whole store, kept in a folder of the store itself.
 //!
-//! Promises: a backup that has its name is complete and synced; one that was begun and not ended has
-//! another name, and holds nothing but copies. Nothing of it is read by listings, index or git.
+//! Guarantees: a backup under its final name is complete and synced; an unfinished one has another name,
+//! and holds nothing but copies. Listings, index and git ignore backups.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,15 +15,15 @@ use crate::beneath::{Folder, Kind, Target, is_link};
 /// Suffix of the name of a backup that is being made.
 const UNFINISHED: &str = ".unfinished";
 
-/// A backup that is being made; nothing of it counts before [`Backup::complete`].
+/// A backup that is being made, not valid before [`Backup::complete`].
 pub struct Backup {
     /// The folder of all backups.
     all: Folder,
-    /// Its name when it is complete.
+    /// Its final name.
     name: String,
-    /// Its folder until then.
+    /// Its unfinished folder.
     folder: Folder,
-    /// Folders with new names in them, below its own.
+    /// Folders to sync, below its own.
     folders: BTreeSet<String>,
 }
 
@@ -34,8 +34,8 @@ fn folders_in(all: &Folder) -> Result<Vec<String>, FilesError> {
 }
 
 impl Backup {
-    /// Begins a backup called by `stamp`, or by another name after it if that is taken. What one
-    /// left that was killed is removed. The caller holds a lock that lets only one be made.
+    /// Begins a backup called `stamp`, or another name after it if that is taken. Removes the remains of
+    /// killed ones. The caller holds a lock that allows only one.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl Backup {
         Ok(backup)
     }
 
-    /// The names of the complete backups, oldest first.
+    /// Returns the names of the complete backups, oldest first.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl Backup {
         Ok(names)
     }
 
-    /// Keeps a file that lies at `path` below the store's folder.
+    /// Adds the file at `path` below the store's folder.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl Backup {
         Ok(())
     }
 
-    /// Makes it durable and gives it its name; the folder that it lies in.
+    /// Syncs the backup, gives it its final name, and returns its folder.
     ///
     /// # Errors
     ///

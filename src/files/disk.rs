@@ -1,4 +1,4 @@
-//! The few disk operations that safety rests on, for each kind of system.
+//! Disk operations with guarantees of durability and atomicity, for each kind of system.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -11,9 +11,10 @@ use crate::beneath::{Access, Folder, Target, Temporary};
 
 /// Prefix of the names of temporary files; a leading dot hides them from every reader.
 pub(super) const TEMP_PREFIX: &str = ".memdir-";
+/// Suffix of the names of temporary files.
 pub(super) const TEMP_SUFFIX: &str = ".tmp";
 
-/// Whether a directory entry is a temporary file of ours.
+/// Returns whether a name is that of a temporary file of this program.
 pub(super) fn is_temp_name(name: &str) -> bool {
     name.starts_with(TEMP_PREFIX) && name.ends_with(TEMP_SUFFIX)
 }
@@ -35,7 +36,7 @@ pub(super) fn write_temp<'a>(folder: &'a Folder, bytes: &[u8]) -> io::Result<Tem
     Ok(temp)
 }
 
-/// A temporary file that no clean-up takes for an abandoned one.
+/// Makes a locked temporary file, which no clean-up removes as abandoned.
 fn locked_temp(folder: &Folder) -> io::Result<Temporary<'_>> {
     loop {
         let temp = folder.temporary(TEMP_PREFIX, TEMP_SUFFIX)?;
@@ -70,7 +71,7 @@ pub(super) fn rename_no_replace(
     folder.rename(from, other, to, Target::Keep)
 }
 
-/// Swaps two names in one step; `Ok(false)` where the system cannot.
+/// Exchanges two names atomically; `Ok(false)` where the system cannot.
 pub(super) fn exchange(folder: &Folder, one: &str, other: &str) -> io::Result<bool> {
     step();
     match folder.rename(one, folder, other, Target::Exchange) {
@@ -94,7 +95,7 @@ pub(super) fn remove(folder: &Folder, name: &str) -> io::Result<()> {
     folder.remove(name)
 }
 
-/// A moment at which another process may act, or this one end. Tests try many orders of them.
+/// Marks a point at which another process may act, or this one end. Tests try many schedules of them.
 #[inline]
 pub(super) fn step() {
     #[cfg(test)]
@@ -104,9 +105,9 @@ pub(super) fn step() {
     }
 }
 
-/// Repeats an operation that a signal interrupted, or that found no free descriptor: other threads
-/// of this process hold theirs for moments, and no event tells when one is free. After some waits in
-/// vain nobody waits again before an operation succeeds: thousands of files must not add up.
+/// Repeats an operation that a signal interrupted, or that found no free descriptor: other threads of
+/// this process hold descriptors briefly, and there is no event for a free one. After some waits in vain
+/// no thread waits again before an operation succeeds, so that waits do not add up over many files.
 pub(super) fn uninterrupted<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     const TRIES: usize = 50;
     const PAUSE: std::time::Duration = std::time::Duration::from_millis(1);
@@ -147,13 +148,12 @@ fn is_without_descriptor(error: &io::Error) -> bool {
     }
 }
 
-/// Makes a folder for the user alone, with its missing parents. The folder of derived things is made
-/// only in a store that is there: one that was moved away this moment is not begun anew in its
-/// place.
+/// Makes a folder for the user alone, with its missing parents. The folder of derived files is made only
+/// in an existing store, so that one that was just moved away is not begun again in its place.
 ///
 /// # Errors
 ///
-/// Fails as the system says, and if the folder of derived things, or one in it, is a link.
+/// Fails as the system says, and if the folder of derived files, or one in it, is a link.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     let is_state = |folder: &Path| {
         folder
@@ -167,7 +167,7 @@ pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// An empty folder among the system's temporary ones, the user's alone; gone when it is dropped.
+/// Makes an empty folder among the system's temporary ones, for the user alone; removed when dropped.
 ///
 /// # Errors
 ///
@@ -176,12 +176,11 @@ pub fn scratch_folder() -> io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix("memdir-").tempdir()
 }
 
-/// Writes a file of the user's, new or in place of the one that is there: whole and synced, and
-/// readable by whom the old one was.
+/// Writes or replaces a file of the user's, whole and synced, with the permissions of the old one.
 ///
 /// # Errors
 ///
-/// Fails as the system says; then what was there is there.
+/// Fails as the system says; the old file is unchanged then.
 pub fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (folder, name) = Folder::parent_of(path)?;
     let mut temp = write_temp(&folder, bytes)?;
@@ -194,12 +193,11 @@ pub fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     folder.sync()
 }
 
-/// What tells a folder from every other one, also from a copy of it: its place, and which one it is
-/// there.
+/// Returns a text that identifies a folder, and differs for a copy of it: its path and inode.
 ///
 /// # Errors
 ///
-/// Fails if it cannot be looked at.
+/// Fails if its metadata cannot be read.
 pub fn place_of(folder: &Path) -> io::Result<String> {
     let data = fs::metadata(folder)?;
     #[cfg(unix)]
@@ -238,8 +236,8 @@ pub fn write_derived(path: &Path, bytes: &[u8]) -> io::Result<()> {
     folder.write_derived(name, bytes, false)
 }
 
-/// Reads a small file of the derived things. A link, a named pipe or a folder that has its name is
-/// set aside, and not waited for.
+/// Reads a small derived file. A link, a named pipe or a folder with its name is set aside, without
+/// waiting for it.
 ///
 /// # Errors
 ///
@@ -249,7 +247,7 @@ pub fn read_derived(path: &Path) -> io::Result<Vec<u8>> {
     folder.read_derived(name)
 }
 
-/// The names in a folder of derived things, or in another that holds no folders of the user's.
+/// Returns the names in a folder of derived files, or in another that holds no folders of the user's.
 ///
 /// # Errors
 ///

@@ -1,18 +1,18 @@
-//! A copy of a memory for an editor to work on, away from the store.
+//! A copy of a memory for an editor, outside of the store.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use tempfile::TempDir;
 
-/// A draft; gone when dropped, unless kept.
+/// A draft; removed when dropped, unless kept.
 pub struct Draft {
     folder: TempDir,
     path: PathBuf,
 }
 
 impl Draft {
-    /// Writes `bytes` to a file that is called like the memory `name`, for the user alone.
+    /// Writes `bytes` to a file with the name of the memory `name`, for the user alone.
     ///
     /// # Errors
     ///
@@ -24,11 +24,12 @@ impl Draft {
         Ok(Draft { folder, path })
     }
 
+    /// Returns the path of the draft.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Reads what the editor left.
+    /// Reads the edited text.
     ///
     /// # Errors
     ///
@@ -37,7 +38,7 @@ impl Draft {
         fs::read(&self.path)
     }
 
-    /// Leaves the draft in place and returns where it is.
+    /// Keeps the draft and returns its path.
     pub fn keep(self) -> PathBuf {
         let _ = self.folder.keep();
         self.path

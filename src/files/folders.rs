@@ -1,17 +1,17 @@
-//! The folders of a store, and what becomes of one that is a symbolic link.
+//! The folders of a store, and the policy for symbolic links.
 
 use std::path::Path;
 
 use super::disk;
 use crate::model::IN_PLACE;
 
-/// The folder of backups, below the store's own.
+/// Name of the folder of backups, below the store's own.
 pub const BACKUPS: &str = "backup";
 
-/// The folder of journals, below the store's own.
+/// Name of the folder of journals, below the store's own.
 pub const JOURNALS: &str = "journal";
 
-/// The two folders a memory can lie in.
+/// Folder of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// `files/`: live memories.
@@ -21,6 +21,7 @@ pub enum Place {
 }
 
 impl Place {
+    /// Returns the folder's name.
     pub(super) fn folder(self) -> &'static str {
         match self {
             Place::Files => "files",
@@ -28,8 +29,7 @@ impl Place {
         }
     }
 
-    /// The place and the name there that `path`, below the store's folder, means; `None` for what lies
-    /// beside the memories.
+    /// Splits `path`, below the store's folder, into place and name; `None` for a path beside the memories.
     pub fn of(path: &str) -> Option<(Place, &str)> {
         let places = [Place::Files, Place::Archive].into_iter();
         let mut names = places.map(|place| {
@@ -39,30 +39,30 @@ impl Place {
         names.find_map(|found| found)
     }
 
-    /// The path of a memory below the store's folder, as it is shown.
+    /// Returns the path of a memory below the store's folder, for display.
     pub fn path_of(self, name: &str) -> String {
         format!("{}/{name}", self.folder())
     }
 }
 
-/// The folder of notes that the store at `root` opens in place; `None` for one with a folder `files`.
+/// Returns the folder of notes that the store at `root` opens in place; `None` of a store with a folder
+/// `files`.
 pub fn notes_around(root: &Path) -> Option<&Path> {
     root.parent().filter(|_| root.ends_with(IN_PLACE))
 }
 
-/// The policy for folders of the store that are symbolic links.
+/// Policy for folders of the store that are symbolic links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LinkPolicy {
-    /// Nothing behind it is listed, read or written. The path of the store itself may lead through
-    /// links all the same.
+    /// Links are not followed. The path of the store itself may still lead through links.
     #[default]
     Refuse,
-    /// It is used, as its owner made the store so. Folders inside of `files/` and the like are
-    /// never links.
+    /// Links are followed, as the owner set the store up. Folders inside of `files/` and the like are never
+    /// links.
     Follow,
 }
 
-/// The folders of a store that are not below another of its folders.
+/// Top-level folders of a store.
 pub(super) const TOP_FOLDERS: [&str; 6] = [
     "files",
     "archive",
@@ -72,10 +72,10 @@ pub(super) const TOP_FOLDERS: [&str; 6] = [
     disk::STATE_FOLDER,
 ];
 
-/// The folder that notes which memories were purged.
+/// Name of the folder with a file for each purged memory.
 pub(super) const TOMBSTONES: &str = "tombstones";
 
-/// The path, below the store's folder, of the word that the memory `stem` was purged.
+/// Returns the path, below the store's folder, of the tombstone of the memory `stem`.
 pub fn tombstone_of(stem: &str) -> String {
     format!("{TOMBSTONES}/{stem}")
 }

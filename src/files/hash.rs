@@ -1,15 +1,16 @@
-//! The hashes that tell whether two texts are the same.
+//! Hashes of texts.
 
-/// A digest of some bytes, for names that follow from them.
+/// Returns a digest of bytes, for names.
 pub fn digest(bytes: &[u8]) -> u128 {
     content_hash(bytes)
 }
 
-/// The hash that tells whether two texts are the same.
+/// Returns the hash by which texts are compared.
 pub(super) fn content_hash(bytes: &[u8]) -> u128 {
     short_hash(&blake3::hash(bytes))
 }
 
+/// Returns the first 16 bytes of a hash.
 pub(super) fn short_hash(hash: &blake3::Hash) -> u128 {
     u128::from_le_bytes(
         hash.as_bytes()[..16]

@@ -1,5 +1,5 @@
-//! The journals beside the memories, which grow at their ends: listed, and replaced without losing
-//! what is appended meanwhile. What their lines say is the business of others.
+//! The append-only journals beside the memories: listing, and replacing without losing lines that are
+//! appended meanwhile. The lines are not interpreted here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -15,22 +15,22 @@ use super::store::Store;
 use super::{At, FilesError};
 use crate::beneath::{Kind, is_link};
 
-/// The entries in the folder of journals.
+/// Entries in the folder of journals.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Journals {
-    /// Their bytes, by path below the store's folder.
+    /// Size of each journal in bytes, by path below the store's folder.
     pub sizes: BTreeMap<String, u64>,
-    /// Entries with the path of a journal that are no regular files.
+    /// Paths of entries that are named as journals and are no regular files.
     pub others: BTreeSet<String>,
 }
 
-/// Whether the path, below the store's folder, is in the folder of the journals.
+/// Returns whether the path, below the store's folder, is in the folder of the journals.
 pub fn is_below_journals(path: &str) -> bool {
     path.strip_prefix(JOURNALS)
         .is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Whether the path, below the store's folder, is one that a journal has.
+/// Returns whether the path, below the store's folder, is that of a journal.
 pub fn is_journal(path: &str) -> bool {
     let name = path
         .strip_prefix(JOURNALS)
@@ -40,19 +40,18 @@ pub fn is_journal(path: &str) -> bool {
     })
 }
 
-/// The right to add to this copy's journals, or to replace them, given the folder of its derived
-/// things; waits at most two seconds for it.
+/// Takes the lock for appending to this copy's journals or replacing them, in the folder `state`; waits at
+/// most two seconds.
 ///
 /// # Errors
 ///
-/// Fails if somebody still has it then.
+/// Fails if the lock is still held then.
 pub fn journal_lock(state: &Path) -> Result<Lock, FilesError> {
     Lock::take(&state.join("locks").join("journal.lock"), "the journal")
 }
 
 impl Store {
-    /// The journals; `None` if something else than a folder has its name, so that nothing is known
-    /// of them.
+    /// Lists the journals; `None` if the path is no folder, so that the journals are unknown.
     ///
     /// # Errors
     ///
@@ -83,8 +82,8 @@ impl Store {
         Ok(Some(journals))
     }
 
-    /// As [`WritableStorage::put_beside`], of a file that others append lines to: what they append in the
-    /// same moment, also without [`journal_lock`], stands at the end of the new text.
+    /// Replaces as [`WritableStorage::put_beside`] a file that others append lines to: lines that they append
+    /// in the same moment, also without [`journal_lock`], are at the end of the new text.
     ///
     /// # Errors
     ///

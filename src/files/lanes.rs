@@ -1,8 +1,7 @@
-//! Work on many files side by side.
+//! Parallel work on many files.
 
-/// Does `work` with each of `items`, those of one lane one after another and the lanes side by side:
-/// whoever writes files waits for the disk most of the time, which syncs those of several threads
-/// together.
+/// Calls `work` with each of `items`, those of one lane one after another and the lanes in parallel:
+/// writing files mostly waits for the disk, which syncs those of several threads together.
 pub(super) fn in_lanes<T: Sync, R: Send>(
     items: &[T],
     lane_of: impl Fn(&T) -> u8 + Sync,

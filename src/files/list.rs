@@ -1,4 +1,4 @@
-//! Lists the memory directory: names and stamps, which tell whether a file changed.
+//! Lists the memory directory: names and stamps.
 
 use std::io;
 
@@ -7,34 +7,37 @@ use rayon::prelude::*;
 use crate::beneath::Folder;
 use crate::model::Stamp;
 
-/// One file that is a memory by its name, with what `stat` says of it.
+/// A file with a memory's name, with its metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Path below the memory directory, parts joined by `/`.
     pub name: String,
+    /// Size, modification time and inode.
     pub stamp: Stamp,
-    /// When anything about the file was last changed, in nanoseconds since 1970: unlike the
-    /// modification time nobody can set it. The modification time where the system has none.
+    /// Time of the last status change, in nanoseconds since 1970, which unlike the modification time cannot
+    /// be set. The modification time where the system has none.
     pub changed: i64,
-    /// It has another name beside this one.
+    /// Whether it has another hard link.
     pub has_links: bool,
 }
 
-/// Something with a memory's name that is no readable memory.
+/// An entry with a memory's name that is no readable memory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Skipped {
+    /// Path below the memory directory.
     pub name: String,
+    /// Reason, as a sentence.
     pub reason: String,
 }
 
-/// One look at the memory directory.
+/// A listing of the memory directory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listing {
-    /// Sorted by name, without doubles.
+    /// Memories, sorted by name, each once.
     pub entries: Vec<Entry>,
-    /// Sorted by name.
+    /// Skipped entries, sorted by name.
     pub skipped: Vec<Skipped>,
-    /// Temporary files of ours, whose writer may be gone.
+    /// Temporary files of this program, whose writer may be gone.
     pub temps: Vec<String>,
     /// Every folder that was read, with its modification time before it was read.
     pub folders: Vec<(String, i64)>,
@@ -42,12 +45,12 @@ pub struct Listing {
 
 /// Number of names from which several threads sort them.
 const MANY: usize = 4_096;
-/// Number of names in one thread's share. More names than this pay for starting threads.
+/// Number of names in one thread's share, and above which threads pay.
 const SHARE: usize = 1_024;
 /// Number of names that are processed before more are read: their metadata is in memory meanwhile.
 const AT_ONCE: usize = 65_536;
 
-/// Folders deeper than this are not looked into.
+/// Maximum depth of folders that are read.
 pub(super) const MAX_DEPTH: usize = 8;
 
 impl Listing {
@@ -90,14 +93,14 @@ impl Listing {
         Ok(listing)
     }
 
-    /// Takes in the entries of another one.
+    /// Adds the entries of another listing.
     #[cfg(unix)]
     fn add(&mut self, mut other: Listing) {
         self.entries.append(&mut other.entries);
         self.skipped.append(&mut other.skipped);
     }
 
-    /// Takes one directory entry in, by its name and what it is.
+    /// Adds a directory entry.
     fn take(&mut self, name: String, what: DirectoryEntry) {
         match what {
             DirectoryEntry::File {
@@ -115,8 +118,8 @@ impl Listing {
     }
 }
 
-/// Puts entries in the order of their names. Most names differ in their first 16 bytes, which
-/// compare as one number; and it is cheaper to move numbers than entries.
+/// Sorts entries by name. Most names differ in their first 16 bytes, which compare as one number; and
+/// moving numbers is cheaper than moving entries.
 fn sorted(entries: Vec<Entry>) -> Vec<Entry> {
     let beginning = |name: &str| {
         let mut bytes = [0; 16];
@@ -143,7 +146,7 @@ fn sorted(entries: Vec<Entry>) -> Vec<Entry> {
     taken.flatten().collect()
 }
 
-/// Looks at the one file `name` below `directory`; `None` if there is none.
+/// Reads the metadata of the file `name` below `directory`; `None` if there is none.
 pub(super) fn look_at(directory: &Folder, name: &str) -> Option<Result<Entry, Skipped>> {
     let name = || name.to_owned();
     Some(match system::look_at(directory, &name())? {
@@ -164,7 +167,8 @@ pub(super) fn look_at(directory: &Folder, name: &str) -> Option<Result<Entry, Sk
     })
 }
 
-/// Whether one of the first `most` names in `directory` fits; no if it cannot be read.
+/// Returns whether `fits` is true of one of the first `most` names in `directory`; false if it cannot be
+/// read.
 pub(super) fn any_name(directory: &Folder, most: usize, fits: impl Fn(&[u8]) -> bool) -> bool {
     // The standard library's directory stream panics if closing it fails.
     #[cfg(unix)]
@@ -189,7 +193,7 @@ pub(super) fn any_name(directory: &Folder, most: usize, fits: impl Fn(&[u8]) -> 
     }
 }
 
-/// The entry behind a name.
+/// Metadata of a name.
 pub(super) enum DirectoryEntry {
     File {
         stamp: Stamp,
@@ -200,7 +204,7 @@ pub(super) enum DirectoryEntry {
 }
 
 impl DirectoryEntry {
-    /// As the entry of `name`; `None` if it is no regular file.
+    /// Returns the entry of `name`; `None` if it is no regular file.
     pub(super) fn into_entry(self, name: &str) -> Option<Entry> {
         match self {
             DirectoryEntry::File {
@@ -225,7 +229,7 @@ fn join(folder: &str, name: impl Into<String>) -> String {
     }
 }
 
-/// Whether a folder of this name holds memories: hidden ones belong to other programs.
+/// Returns whether a folder of this name holds memories: hidden ones belong to other programs.
 fn is_visible(name: &str) -> bool {
     !name.starts_with('.')
 }
@@ -235,7 +239,7 @@ pub(super) use self::portable as system;
 #[cfg(unix)]
 pub(super) use self::unix as system;
 
-/// Looks relative to open folders, so that a folder swapped for a link is not followed.
+/// Reads relative to open folders, so that a folder replaced by a link is not followed.
 #[cfg(unix)]
 pub(super) mod unix {
     use std::ffi::{CStr, CString};
@@ -308,7 +312,7 @@ pub(super) mod unix {
         Ok(names.folders)
     }
 
-    /// A file's name, and what the folder says that it is.
+    /// A file's name, and its type in the folder's entry.
     type Named = (CString, FileType);
 
     /// The names in a folder that is being read.
@@ -316,12 +320,12 @@ pub(super) mod unix {
         folder: &'a str,
         fd: &'a Folder,
         names: Dir,
-        /// The folders that were met.
+        /// Folders that were found.
         folders: Vec<String>,
     }
 
     impl Names<'_> {
-        /// The next memories, at most [`SHARE`]; none when all were read. What else is met goes into
+        /// Returns the next memories, at most [`SHARE`]; none when all were read. Other entries are added to
         /// `listing`.
         fn some(
             &mut self,
@@ -372,13 +376,13 @@ pub(super) mod unix {
         }
     }
 
-    /// Whether a link leads to a folder; nothing of it is read.
+    /// Returns whether a link leads to a folder, which is not read.
     fn leads_to_folder(fd: &Folder, name: &CStr) -> bool {
         let stat = rustix::fs::statat(fd, name, AtFlags::empty());
         stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
     }
 
-    /// What there is behind the names `files` in a folder.
+    /// Reads the metadata of the names `files` in a folder.
     fn look_through(fd: &Folder, folder: &str, files: Vec<Named>) -> Listing {
         let mut listing = Listing::default();
         listing.entries.reserve(files.len());
@@ -393,13 +397,13 @@ pub(super) mod unix {
         listing
     }
 
-    /// Whether both are the same folder, and not one that was put in its place meanwhile.
+    /// Returns whether both are the same folder, by device and inode.
     fn is_same(one: &Folder, other: &Folder) -> bool {
         let place = |fd: &Folder| rustix::fs::fstat(fd).map(|stat| (stat.st_dev, stat.st_ino));
         matches!((place(one), place(other)), (Ok(one), Ok(other)) if one == other)
     }
 
-    /// `None` if the file went away in between.
+    /// Reads the metadata of a file; `None` if it is gone.
     fn look(fd: &Folder, name: &CStr, kind: FileType) -> Option<DirectoryEntry> {
         if kind != FileType::RegularFile {
             return Some(other(kind));
@@ -411,7 +415,7 @@ pub(super) mod unix {
         }
     }
 
-    /// Looks at one name below `directory`, following no link on the way.
+    /// Reads the metadata of one name below `directory`, following no link on the way.
     pub(in crate::files) fn look_at(directory: &Folder, name: &str) -> Option<DirectoryEntry> {
         found(uninterrupted(|| {
             let Some((folder, file)) = name.rsplit_once('/') else {

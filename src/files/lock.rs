@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use super::{At, FilesError, disk};
 use crate::beneath::{Access, Folder};
 
-/// Held until dropped, or until its process ends in whatever way.
+/// A lock, held until dropped, or until its process ends.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
 }
 
-/// Longer than any one edit takes, shorter than anyone wants to wait without a word.
+/// Maximum wait for a lock: longer than an edit takes.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(2);
-/// No holder says more.
+/// Maximum length of the text in a lock file, in bytes.
 const MOST_SAID: u64 = 64 << 10;
 
 impl Lock {
@@ -43,7 +43,7 @@ impl Lock {
         }
     }
 
-    /// Takes the lock at `path`, however long that takes: for a thread that does nothing else.
+    /// Takes the lock at `path`, without a limit of time.
     ///
     /// # Errors
     ///
@@ -58,8 +58,7 @@ impl Lock {
         }
     }
 
-    /// Whether the locked file still is the one at `path`: a lock on a deleted file keeps nobody
-    /// out.
+    /// Returns whether the locked file still is the one at `path`: a lock on a deleted file has no effect.
     pub fn is_at(&self, path: &Path) -> bool {
         #[cfg(unix)]
         {
@@ -76,7 +75,7 @@ impl Lock {
         }
     }
 
-    /// Removes the file of the lock at `path`, and so the lock.
+    /// Removes the lock file at `path`, and so the lock.
     ///
     /// # Errors
     ///
@@ -86,7 +85,7 @@ impl Lock {
         folder.remove(name)
     }
 
-    /// Makes `text` what others read in the lock file at `path`, in one write.
+    /// Writes `text` into the lock file at `path`, in one write.
     ///
     /// # Errors
     ///
@@ -102,7 +101,7 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// Fails if it is still held then, naming the holder as `what` is.
+    /// Fails with the holder of `what` if it is still held then.
     pub fn take(path: &Path, what: &str) -> Result<Lock, FilesError> {
         let started = Instant::now();
         loop {
@@ -121,14 +120,14 @@ impl Lock {
     }
 }
 
-/// Whether somebody holds the lock at `path` at this moment.
+/// Returns whether the lock at `path` is held.
 pub fn is_held(path: &Path) -> bool {
     // A shared lock of a moment keeps no other such look away.
     open_to_read(path)
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// What the lock file at `path` says, and how long ago its holder said so; `None` if nobody did.
+/// Returns the text in the lock file at `path` and its age; `None` if it cannot be read.
 pub fn said(path: &Path) -> Option<(String, Duration)> {
     let file = open_to_read(path).ok()?;
     let mut text = String::new();
@@ -138,7 +137,7 @@ pub fn said(path: &Path) -> Option<(String, Duration)> {
     Some((text, said_at.elapsed().ok()?))
 }
 
-/// The process that last took the lock at `path`, as far as its file tells.
+/// Returns the process that last took the lock at `path`, by its file; `unknown` otherwise.
 fn holder(path: &Path) -> String {
     let mut text = String::new();
     let read = open_to_read(path).and_then(|mut file| file.read_to_string(&mut text));
@@ -165,8 +164,7 @@ fn open(path: &Path) -> Result<File, FilesError> {
     disk::uninterrupted(create).at("open", path)
 }
 
-/// Opens what should be a lock file; what else has its name is set aside, and a pipe in its place
-/// not waited for.
+/// Opens a lock file; anything else with its name is set aside, without waiting for a pipe.
 fn open_to_read(path: &Path) -> std::io::Result<File> {
     let (folder, name) = Folder::parent_of(path)?;
     folder.open_derived(name, Access::Read)

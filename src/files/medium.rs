@@ -1,19 +1,20 @@
-//! Tells local disks, network mounts and folders of sync services apart: locks, events and indexes
-//! depend on it.
+//! Detection of local disks, network mounts and folders of sync services, on which locks, events and
+//! indexes depend.
 
 use std::path::Path;
 
-/// The medium that a folder lies on.
+/// Medium of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Medium {
     Local,
-    /// A network mount, with its kind. Events tell nothing of other machines, and locks may not.
+    /// A network mount, with its kind. Events do not report changes of other machines, and locks may not
+    /// exclude them.
     Network(&'static str),
-    /// In a folder that a service copies to other machines, bytes of open files included.
+    /// A folder that a service copies to other machines, open files included.
     Synced(&'static str),
 }
 
-/// Tells where `folder` lies.
+/// Returns the medium of `folder`.
 pub fn medium(folder: &Path) -> Medium {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     if let Some(kind) = network(&folder) {
@@ -22,7 +23,7 @@ pub fn medium(folder: &Path) -> Medium {
     synced(&folder).map_or(Medium::Local, Medium::Synced)
 }
 
-/// The kinds of file systems that lie elsewhere, by the numbers that `statfs` gives.
+/// Returns the kind of a network file system, by the type of `statfs`.
 #[cfg(target_os = "linux")]
 fn network(folder: &Path) -> Option<&'static str> {
     const KINDS: [(u32, &str); 9] = [
@@ -54,7 +55,7 @@ fn network(_: &Path) -> Option<&'static str> {
     None
 }
 
-/// Files that sync services leave in the folders that they copy, or names of these folders.
+/// Returns the sync service of a folder, by files that it leaves there, or by the folder's name.
 fn synced(folder: &Path) -> Option<&'static str> {
     const LEFT: [(&str, &str); 5] = [
         (".dropbox", "Dropbox"),

@@ -1,11 +1,10 @@
 //! The memory directory on disk: list, read, put in place whole, exchange, archive, lock.
 //!
-//! Promises: a file appears under its name complete and synced, or not at all; nothing is
-//! overwritten unseen; symbolic links, devices and the like are never followed or opened, neither as
-//! files nor as folders of the store ([`LinkPolicy`]): everything is reached by handle below the
-//! store's own folder (`beneath`). Journals are the one thing that lines are appended to in place.
-//! Everything that writes memory files is in this module. It knows names and bytes; what the
-//! bytes mean is the business of `format`.
+//! Guarantees: a file appears under its name complete and synced, or not at all; nothing is overwritten
+//! unseen; symbolic links, devices and the like are never followed or opened, neither as files nor as
+//! folders of the store ([`LinkPolicy`]): everything is reached by handle below the store's own folder
+//! (`beneath`). Only journals are appended to in place. All writing of memory files is in this module. It
+//! handles names and bytes; `format` interprets the bytes.
 
 mod append;
 mod backup;
@@ -59,7 +58,7 @@ pub use crate::beneath::{is_link, set_strangers_aside};
 use std::io;
 use std::path::PathBuf;
 
-/// An error of an operation on a file.
+/// Error of an operation on a file.
 #[derive(Debug, thiserror::Error)]
 pub enum FilesError {
     #[error("cannot {action} {}", path.display())]
@@ -84,7 +83,7 @@ pub enum FilesError {
 }
 
 impl FilesError {
-    /// Whether the cause is a store that this process may only read.
+    /// Returns whether the cause is a store that this process may only read.
     pub fn is_read_only(&self) -> bool {
         matches!(self, FilesError::Io { source, .. } if matches!(
             source.kind(),
@@ -92,7 +91,7 @@ impl FilesError {
         ))
     }
 
-    /// Whether the disk or a quota is full.
+    /// Returns whether the disk or a quota is full.
     pub fn is_full(&self) -> bool {
         matches!(self, FilesError::Io { source, .. } if matches!(
             source.kind(),
@@ -101,13 +100,13 @@ impl FilesError {
     }
 }
 
-/// Which part of a path is the link that was met there: the last one.
+/// Returns the last part of a path that is a link.
 fn link_on(path: &std::path::Path) -> &std::path::Path {
     let is_link = |path: &&std::path::Path| path.is_symlink();
     path.ancestors().find(is_link).unwrap_or(path)
 }
 
-/// Attaches what was being done, and to what, to a bare I/O error.
+/// Conversion of an I/O error to [`FilesError`], with the action and the path.
 trait At<T> {
     fn at(self, action: &'static str, path: &std::path::Path) -> Result<T, FilesError>;
 }

@@ -1,5 +1,5 @@
-//! Small things that processes leave for each other in the folder of derived things. Losing one
-//! costs a detail, never a memory.
+//! Small notes of processes for each other in the folder of derived files. Losing one costs a detail,
+//! never a memory.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 use super::{At, FilesError, disk};
 use crate::beneath::{Access, Folder, Target};
 
-/// Nobody reads more than this of what was left.
+/// Maximum size of a file of notes, in bytes.
 const MOST_LINES_BYTES: u64 = 4 << 20;
 
-/// Says that its maker is in the middle of something, until dropped. What a killed process left is
-/// found by the next one.
+/// A marker file that exists during an operation, until dropped; the next process finds that of a killed
+/// one.
 #[derive(Debug)]
 pub struct CrashMarker {
     path: PathBuf,
-    /// The last one who was at work here did not come to an end.
+    /// Whether the last operation was interrupted.
     pub was_interrupted: bool,
     is_unfinished: bool,
 }
 
 impl CrashMarker {
-    /// Leaves the note at `path`. The caller holds a lock that lets only one be at work.
+    /// Makes the marker at `path`. The caller holds a lock that allows only one operation.
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl CrashMarker {
         })
     }
 
-    /// Leaves the note where it is, for the next one: what was interrupted is not cleared up yet.
+    /// Leaves the marker for the next process: the interrupted operation is not cleared up yet.
     pub fn leave_unfinished(mut self) {
         self.is_unfinished = true;
     }
@@ -71,7 +71,7 @@ pub fn leave_line(path: &Path, line: &str) -> std::io::Result<()> {
     file.write_all(format!("{line}\n").as_bytes())
 }
 
-/// Begins the notes at `path` anew, with `lines`.
+/// Replaces the notes at `path` with `lines`.
 ///
 /// # Errors
 ///
@@ -81,7 +81,7 @@ pub fn begin_lines(path: &Path, lines: &str) -> std::io::Result<()> {
     leave_line(path, lines)
 }
 
-/// The lines that were left at `path`, oldest first; they stay. None of one that was cut off.
+/// Returns the lines at `path`, oldest first, without a truncated last one; they stay.
 pub fn lines_at(path: &Path) -> Vec<String> {
     let bytes = disk::read_derived(path).unwrap_or_default();
     let text = String::from_utf8(bytes).unwrap_or_default();
@@ -98,7 +98,7 @@ pub fn remove_lines(path: &Path) -> std::io::Result<()> {
     disk::remove_derived(path)
 }
 
-/// Takes the lines that were left at `path`, oldest first.
+/// Takes the lines at `path`, oldest first.
 pub fn take_lines(path: &Path) -> Vec<String> {
     let take = || {
         let (folder, name) = Folder::parent_of(path)?;

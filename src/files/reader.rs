@@ -1,7 +1,7 @@
-//! Reads files of the store, each at once with what tells it from every other text.
+//! Reads files of the store, each with its hash.
 //!
-//! Promises: no link is followed, nothing but a regular file is opened, and nothing is waited for;
-//! the hash is that of the bytes that were read. What the names mean is left to others.
+//! Guarantees: no link is followed, only regular files are opened, and nothing blocks; the hash is that
+//! of the bytes that were read.
 
 use std::fs::File;
 use std::io;
@@ -16,17 +16,18 @@ use super::storage::{Reader, Version};
 use super::{FilesError, disk};
 use crate::beneath::{Access, Folder, is_link};
 
-/// Reads files of one folder, following no links and opening nothing but regular files.
+/// Reader of files of one folder, which follows no links and opens only regular files.
 #[derive(Debug, Clone)]
 pub(super) struct FolderReader {
     root: PathBuf,
-    /// The folder below the root that it reads; empty: the root.
+    /// Folder below the root; empty for the root.
     top: &'static str,
     links: LinkPolicy,
     held: Option<Arc<Folder>>,
 }
 
 impl FolderReader {
+    /// Returns a reader of the folder `top` below `root`.
     pub(super) fn of(root: PathBuf, top: &'static str, links: LinkPolicy) -> FolderReader {
         FolderReader {
             root,
@@ -40,12 +41,12 @@ impl FolderReader {
         open_top(&self.root, self.top, self.links)
     }
 
-    /// Opens a regular file, following no link and waiting for no pipe.
+    /// Opens a regular file, without following links or waiting for a pipe.
     pub(super) fn open_regular(&self, name: &str) -> Result<File, FilesError> {
         Ok(self.open_with_entry(name)?.0)
     }
 
-    /// As [`Reader::open_regular`], with what the system says of the file.
+    /// Opens as [`FolderReader::open_regular`], and returns the file's metadata.
     fn open_with_entry(&self, name: &str) -> Result<(File, Entry), FilesError> {
         disk::step();
         let path = || self.root.join(self.top).join(name);
@@ -78,7 +79,7 @@ impl FolderReader {
         }
     }
 
-    /// Whether the folder itself is a link that is not followed.
+    /// Returns whether the folder itself is a link that is not followed.
     fn is_linked(&self) -> bool {
         self.held.is_none() && self.folder().is_err_and(|error| is_link(&error))
     }
@@ -128,10 +129,10 @@ pub(super) fn open_top(root: &Path, top: &str, links: LinkPolicy) -> io::Result<
     }
 }
 
-/// Files of so many bytes are read in one go.
+/// Maximum size of a file that is read with one call, in bytes.
 const AT_ONCE: u64 = 64 << 10;
 
-/// Reads a file of `size` bytes, at most `limit` of them; with the hash of all of it.
+/// Reads at most `limit` bytes of a file of `size` bytes, and hashes all of it.
 fn read_and_hash(file: &mut File, size: u64, limit: u64) -> io::Result<(Vec<u8>, u128)> {
     let mut bytes = Vec::new();
     if size < limit && size <= AT_ONCE {

@@ -1,8 +1,8 @@
-//! Texts of memories that were replaced, kept aside until a history holds them.
+//! Replaced texts of memories, kept aside until a history holds them.
 //!
-//! Promises: a text that [`WritableStorage::replace_and_keep`] replaced lies whole in the folder `replaced` of
-//! the state folder when that returns, or was found by nobody; the texts of one memory keep their
-//! order. Whether a history holds such a text already is the business of whoever takes it from here.
+//! Guarantees: a text that [`WritableStorage::replace_and_keep`] replaced is whole in the folder
+//! `replaced` of the state folder when that returns; the texts of one memory keep their order. The caller
+//! checks whether a history holds a text already.
 
 use std::io;
 
@@ -16,22 +16,23 @@ use crate::beneath::{Folder, Kind, Target};
 /// A text that was replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplacedText {
+    /// Folder of the memory.
     pub place: Place,
-    /// The memory's path below the place's folder.
+    /// Path of the memory below the place's folder.
     pub name: String,
-    /// Texts of one memory are replaced in the order of their numbers.
+    /// Number of the text in the order of the memory's replaced texts.
     number: u32,
-    /// The beginning of its hash, and of the hash of the text that took its place.
+    /// Beginning of its hash, and of the hash of the text that replaced it.
     seen: u64,
     new: u64,
 }
 
-/// The folder of such texts among the derived things; below it lies a folder for each memory, at its
+/// Name of the folder of replaced texts among the derived files; it has a folder for each memory, at its
 /// path below the store.
 const FOLDER: &str = "replaced";
-/// A folder that somebody else empties and removes in the same moment is made again.
+/// Maximum number of tries to make a folder that another process removes in the same moment.
 const MAX_TRIES: usize = 8;
-/// Folders of memories are not nested deeper.
+/// Maximum depth of nested folders.
 const MAX_DEPTH: usize = 64;
 
 impl ReplacedText {
@@ -56,17 +57,17 @@ impl ReplacedText {
         })
     }
 
-    /// Whether the text was itself put in the place of `earlier` by this program.
+    /// Returns whether this program replaced `earlier` with this text.
     pub fn followed(&self, earlier: &ReplacedText) -> bool {
         self.place == earlier.place && self.name == earlier.name && self.seen == earlier.new
     }
 
-    /// The beginning of its hash.
+    /// Returns the beginning of its hash.
     pub fn hash(&self) -> u64 {
         self.seen
     }
 
-    /// Its name in the archive, which tells the memory and the text.
+    /// Returns its name in the archive, from the memory's name and the text's hash.
     pub fn archived_name(&self) -> String {
         let name = self.name.strip_suffix(".md").unwrap_or(&self.name);
         format!("{name}.replaced-{:016x}.md", self.seen)
@@ -77,7 +78,7 @@ impl ReplacedText {
     }
 }
 
-/// The next free number in the folder of a memory.
+/// Returns the next free number in the folder of a memory.
 fn next_number(folder: &Folder) -> io::Result<u32> {
     let numbers = folder.names()?.into_iter().filter_map(|(file, _)| {
         let number = file.split('-').next()?;
@@ -158,7 +159,7 @@ impl Store {
         kept.at("keep the former text in", &top)
     }
 
-    /// The texts that were replaced and are kept aside; those of one memory in their order.
+    /// Returns the replaced texts that are kept aside; those of one memory in their order.
     ///
     /// # Errors
     ///
@@ -179,7 +180,7 @@ impl Store {
         Ok(texts)
     }
 
-    /// The bytes of a text that is kept aside; `None` if somebody else has taken it.
+    /// Reads a text that is kept aside; `None` if another process has taken it.
     ///
     /// # Errors
     ///
@@ -223,7 +224,7 @@ impl Store {
         }
     }
 
-    /// Lets go of a text that was kept aside.
+    /// Removes a text that was kept aside.
     pub fn release_replaced(&self, text: &ReplacedText) {
         let top = self.state().join(FOLDER);
         let Ok(top) = Folder::of_state(&top) else {

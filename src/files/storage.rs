@@ -1,11 +1,10 @@
 //! The contract between the engine and a place that keeps memories.
 //!
-//! An implementation promises: a memory is there whole under its name or not at all; a text is
-//! replaced or removed only at the version that the caller read ([`Version`]); a call returns once its
-//! change survives a power cut; nothing is overwritten unseen. [`Store`](super::Store), a directory,
-//! is the only implementation. Whatever only a directory has (paths, permissions, folders that are
-//! synced once for many files) is no part of the contract. Its part about journals is
-//! `journal::Journal`.
+//! An implementation guarantees: a memory exists whole under its name or not at all; a text is replaced
+//! or removed only at the version that the caller read ([`Version`]); a call returns once its change
+//! survives a power cut; nothing is overwritten unseen. [`Store`](super::Store), a directory, is the only
+//! implementation. Features of a directory alone (paths, permissions, folders that are synced once for
+//! many files) are no part of the contract. `journal::Journal` is the contract of journals.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,10 +16,11 @@ use super::list::{Entry, Listing, Skipped};
 /// One version of one file.
 #[derive(Debug, Clone)]
 pub struct Version {
+    /// Name and metadata of the file.
     pub entry: Entry,
-    /// The file's bytes, at most as many as were asked for.
+    /// Bytes of the file, up to the limit of the call.
     pub bytes: Vec<u8>,
-    /// The first 16 bytes of the BLAKE3 hash of the whole file.
+    /// First 16 bytes of the BLAKE3 hash of the whole file.
     pub hash: u128,
 }
 
@@ -28,9 +28,9 @@ pub struct Version {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replaced {
     Done,
-    /// The file is not the version that was seen, and stays as it is.
+    /// The file is not the version that was read, and is unchanged.
     Stale,
-    /// Done; a text that somebody else wrote in the same moment is kept as a conflict copy.
+    /// Done; a text that another process wrote in the same moment is kept as a conflict copy.
     KeptOther,
 }
 
@@ -44,22 +44,23 @@ impl Replaced {
 /// A temporary file whose writer is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
+    /// Name of the file.
     pub name: String,
 }
 
-/// Changes since the last time they were taken.
+/// Changes since the last call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Changed {
-    /// Names, as listings have them.
+    /// Names of changed files, as in listings.
     pub names: BTreeSet<String>,
-    /// More changed than the names say: look at everything.
+    /// Whether other files may have changed, too.
     pub everything: bool,
     /// Number of events, also about files of no interest.
     pub events: u64,
 }
 
 impl Changed {
-    /// Takes in what changed after this.
+    /// Adds later changes.
     pub fn add(&mut self, later: Changed) {
         self.names.extend(later.names);
         self.everything |= later.everything;
@@ -67,32 +68,31 @@ impl Changed {
     }
 }
 
-/// Tells which live memories change, until dropped. The first thing to take is to look at
-/// everything: nobody knows what happened before.
+/// Feed of changed live memories, until dropped. The first change is `everything`: earlier changes are
+/// unknown.
 pub trait ChangeFeed: Send + Sync {
     /// Takes the changes since the last call.
     fn take(&self) -> Changed;
 
-    /// Waits until there is something to take, for `patience` at most.
+    /// Waits until there are changes, for `patience` at most.
     fn wait(&self, patience: Duration);
 
-    /// Whether there is something to take.
+    /// Returns whether there are changes.
     fn has_changes(&self) -> bool;
 
-    /// Has changes in `folder`, which a listing names, told too, before its files are looked at, so
-    /// that no change falls in between. Costs nothing if that is so already.
+    /// Adds `folder`, as named by a listing, to the feed; to be called before its files are read, so that no
+    /// change is missed. Does nothing if it was added before.
     fn include(&self, folder: &str);
 
-    /// Why changes may be missing from now on; another feed is to be asked for then.
+    /// Returns the reason if changes may be missing from now on; a new feed is needed then.
     fn lost(&self) -> Option<String>;
 
-    /// Whether each change that was complete before [`ChangeFeed::take`] is told by it. Elsewhere
-    /// changes are told when it pleases the system, and only [`Storage::folders_changed`] tells in
-    /// between.
+    /// Returns whether [`ChangeFeed::take`] reports each change that was complete before the call. Elsewhere
+    /// the system reports changes with a delay, and only [`Storage::folders_changed`] detects them before.
     fn tells_at_once(&self) -> bool;
 }
 
-/// A place for memories, as it is read. Names come from its own listings or from a parsed stem.
+/// Read access to memories. Names come from its own listings or from a parsed stem.
 pub trait Storage: Send + Sync {
     /// Lists the memories of `place`; a folder that does not exist is empty.
     ///
@@ -101,15 +101,15 @@ pub trait Storage: Send + Sync {
     /// Fails if the folder exists and cannot be read.
     fn list(&self, place: Place) -> Result<Listing, FilesError>;
 
-    /// As [`Storage::list`]; `before` is called with each folder before its names are read.
+    /// Lists as [`Storage::list`]; calls `before` with each folder before its names are read.
     ///
     /// # Errors
     ///
     /// As for [`Storage::list`].
     fn list_after(&self, place: Place, before: &dyn Fn(&str)) -> Result<Listing, FilesError>;
 
-    /// Looks at the one memory `name` without reading it: its size and times, or why it is no
-    /// readable memory; `None` if there is none.
+    /// Returns size and times of the memory `name` without reading it, or the reason why it is no readable
+    /// memory; `None` if there is none.
     fn look_at(&self, place: Place, name: &str) -> Option<Result<Entry, Skipped>>;
 
     /// A reader of many files of `place`.
@@ -118,8 +118,8 @@ pub trait Storage: Send + Sync {
     /// A reader of what lies beside the folders of memories.
     fn beside(&self) -> Box<dyn Reader>;
 
-    /// The file at `path` below the store's folder, such as `archive/x.md`, as it is now; `None` if
-    /// there is no regular file.
+    /// Reads the file at `path` below the store's folder, such as `archive/x.md`; `None` if there is no
+    /// regular file.
     ///
     /// # Errors
     ///
@@ -136,58 +136,58 @@ pub trait Storage: Send + Sync {
         }
     }
 
-    /// Whether a file of the memory folder ends with the eight hex digits `handle`. Looks at a
-    /// limited number of names: this avoids confusion, it does not exclude it.
+    /// Returns whether the id of a memory ends with the eight hex digits `handle`. Checks a limited number of
+    /// names, so a collision is unlikely but possible.
     fn has_handle(&self, handle: &str) -> bool;
 
-    /// The stems of the memories that were purged.
+    /// Returns the stems of the purged memories.
     ///
     /// # Errors
     ///
     /// Fails if they exist and cannot be read.
     fn purged(&self) -> Result<BTreeSet<String>, FilesError>;
 
-    /// `folders`, as [`Listing::folders`] has them, with their present modification times, in
-    /// nanoseconds since 1970; `None` if one of them is gone.
+    /// Returns `folders`, as in [`Listing::folders`], with their present modification times, in nanoseconds
+    /// since 1970; `None` if one of them is gone.
     fn folder_times(&self, place: Place, folders: &[(String, i64)]) -> Option<Vec<(String, i64)>>;
 
-    /// Whether a folder of an earlier listing changed: a name came, went or was replaced.
+    /// Returns whether a folder of an earlier listing changed: a name was added, removed or replaced.
     fn folders_changed(&self, place: Place, folders: &[(String, i64)]) -> bool;
 
-    /// Those of `folders` that changed: a name came, went or was replaced.
+    /// Returns those of `folders` that changed: a name was added, removed or replaced.
     fn changed_folders<'a>(&self, place: Place, folders: &'a [(String, i64)]) -> Vec<&'a str>;
 
-    /// Tells which live memories change from now on; `wake` is called from another thread when there is
-    /// something to take.
+    /// Returns a feed of the live memories that change from now on; `wake` is called from another thread when
+    /// there are changes.
     ///
     /// # Errors
     ///
-    /// Says why, where changes cannot be told.
+    /// Fails with the reason where changes cannot be reported.
     fn changes(&self, wake: Box<dyn Fn() + Send + Sync>) -> Result<Box<dyn ChangeFeed>, String>;
 
-    /// Clears the temporary files whose writer is gone; returns what was cleared. One that holds
-    /// a text nobody has seen becomes a conflict copy.
+    /// Removes the temporary files whose writer is gone, and returns them. One with an unseen text becomes a
+    /// conflict copy.
     fn remove_leftovers(&self, place: Place, temps: &[String]) -> Vec<Leftover>;
 }
 
-/// The half of the contract that changes files.
+/// Write access to memories.
 pub trait WritableStorage: Storage {
-    /// Makes the place ready for memories, if it is not.
+    /// Creates the store, if it does not exist.
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be made ready.
+    /// Fails if it cannot be created.
     fn create(&self) -> Result<(), FilesError>;
 
-    /// Puts a new memory in place.
+    /// Adds a new memory.
     ///
     /// # Errors
     ///
     /// [`FilesError::Taken`] if the name exists; any failed step fails the whole.
     fn add(&self, place: Place, name: &str, bytes: &[u8]) -> Result<(), FilesError>;
 
-    /// As [`WritableStorage::add`] for each of `files`, names with their bytes, in the same order;
-    /// cheaper than one after another.
+    /// Adds each of `files`, names with their bytes, as [`WritableStorage::add`]; results are in the same
+    /// order.
     fn add_many(&self, place: Place, files: &[(String, Vec<u8>)]) -> Vec<Result<(), FilesError>>;
 
     /// Replaces the text of a memory that was read as `seen`; its permissions stay.
@@ -203,7 +203,7 @@ pub trait WritableStorage: Storage {
         bytes: &[u8],
     ) -> Result<Replaced, FilesError>;
 
-    /// As [`WritableStorage::replace`]; the text that was seen is kept aside, for the history.
+    /// Replaces as [`WritableStorage::replace`]; the former text is kept aside, for the history.
     ///
     /// # Errors
     ///
@@ -216,15 +216,15 @@ pub trait WritableStorage: Storage {
         bytes: &[u8],
     ) -> Result<Replaced, FilesError>;
 
-    /// As [`WritableStorage::replace`] for each of `files`, names with what was seen and the new bytes,
-    /// in the same order; cheaper than one after another.
+    /// Replaces each of `files`, names with the read version and the new bytes, as
+    /// [`WritableStorage::replace`]; results are in the same order.
     fn replace_many(
         &self,
         place: Place,
         files: &[(String, Version, Vec<u8>)],
     ) -> Vec<Result<Replaced, FilesError>>;
 
-    /// Takes a memory away that was read as `seen` and is kept elsewhere, as in a history.
+    /// Removes a memory that was read as `seen` and is kept elsewhere, as in a history.
     ///
     /// # Errors
     ///
@@ -260,7 +260,7 @@ pub trait WritableStorage: Storage {
     fn add_copy(&self, name: &str, bytes: &[u8]) -> Result<String, FilesError>;
 }
 
-/// Reads many files of one place.
+/// Reader of many files of one place.
 pub trait Reader: Send + Sync {
     /// Reads the file `name`: at most `limit` bytes of text, and the hash of all of it.
     ///
@@ -269,10 +269,10 @@ pub trait Reader: Send + Sync {
     /// [`FilesError::Missing`], [`FilesError::NotRegular`], or what the system said.
     fn read(&self, name: &str, limit: u64) -> Result<Version, FilesError>;
 
-    /// Size and times of the regular file `name`, which is not read; `None` if there is none.
+    /// Returns size and times of the regular file `name` without reading it; `None` if there is none.
     fn look(&self, name: &str) -> Option<Entry>;
 
-    /// A reader that opens the folder once, for many files. It looks names up in the folder as it is at
-    /// each reading, and does not see another folder that is put in its place.
+    /// Returns a reader that opens the folder once, for many files. It reads the present files of that folder,
+    /// and does not see another folder that replaces it.
     fn held(self: Box<Self>) -> Box<dyn Reader>;
 }

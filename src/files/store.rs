@@ -1,4 +1,4 @@
-//! The store's folders and what is done to the files in them.
+//! The store as a directory: operations on its files.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -35,19 +35,19 @@ pub struct Store {
     notes_written: bool,
 }
 
-/// Lock files that editing processes share; more than processes that edit at one moment.
+/// Number of lock files, which editing processes share.
 const LOCK_SHARDS: u128 = 64;
 
-/// The file that notes which texts this program wrote.
+/// Name of the file with the hashes of texts that this program wrote.
 const WRITTEN: &str = "written.log";
 /// Maximum size of that file: some 15,000 texts.
 const MOST_WRITTEN_BYTES: u64 = 256 << 10;
 
-/// After this time a temporary file is a leftover even on a system without locks.
+/// Age from which a temporary file is a leftover even on a system without locks.
 const TEMP_LIFETIME: std::time::Duration = std::time::Duration::from_secs(36 * 3600);
 
 impl Store {
-    /// The store at `root`, with its locks in the folder `state`. Touches nothing.
+    /// Returns the store at `root`, with its locks in the folder `state`, unopened.
     pub fn new(root: &Path, state: &Path) -> Store {
         Store {
             root: root.to_owned(),
@@ -57,13 +57,13 @@ impl Store {
         }
     }
 
-    /// The store at `root` with its locks below it: to look at one that this process has not opened.
+    /// Returns the store at `root` with its locks below it, for a store that this process has not opened.
     pub fn at(root: &Path) -> Store {
         Store::new(root, &root.join(STATE_FOLDER))
     }
 
-    /// The same store; whether it notes which texts it wrote, so that those can be told from what
-    /// people wrote, where no history tells it.
+    /// Returns the same store; `notes_written` is whether it records the texts that it writes, to
+    /// distinguish them from those of people where there is no history.
     pub fn noting_written(self, notes_written: bool) -> Store {
         Store {
             notes_written,
@@ -71,12 +71,12 @@ impl Store {
         }
     }
 
-    /// The same store, with another policy.
+    /// Returns the same store, with another policy for links.
     pub fn with_links(self, links: LinkPolicy) -> Store {
         Store { links, ..self }
     }
 
-    /// The store's folders that are links, and are not followed for that reason.
+    /// Returns the store's folders that are links and so not followed.
     pub fn refused_links(&self) -> Vec<&'static str> {
         let root = match self.links {
             LinkPolicy::Refuse => Folder::open(&self.root).ok(),
@@ -97,13 +97,13 @@ impl Store {
         }
     }
 
-    /// The folder of somebody's notes that is opened in place.
+    /// Returns the folder of notes that is opened in place, if there is one.
     pub fn notes(&self) -> Option<&Path> {
         notes_around(&self.root)
     }
 
-    /// The path `path`, such as `files/x.md`, as it is shown: below the folder of notes where such a
-    /// one is opened in place, else below the store's.
+    /// Returns the path `path`, such as `files/x.md`, for display: below the folder of notes where one is
+    /// opened in place, else below the store's.
     pub fn shown<'a>(&self, path: &'a str) -> Cow<'a, str> {
         match (self.notes(), path.strip_prefix("files/")) {
             (None, _) => Cow::Borrowed(path),
@@ -131,8 +131,7 @@ impl Store {
         open().map_err(|error| self.refused(top, "create", &shown(), error))
     }
 
-    /// Opens the folder that holds the memory `name` of a place; and what the memory is called
-    /// there.
+    /// Opens the folder that holds the memory `name` of a place, and returns the file's name in it.
     fn holder<'a>(&self, place: Place, name: &'a str) -> Result<(Folder, &'a str), FilesError> {
         let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
         let opened = self.top(place.folder()).and_then(|top| top.below(folder));
@@ -148,8 +147,7 @@ impl Store {
         }
     }
 
-    /// The error for what could not be done below a folder of the store: that it is a link, if it
-    /// is.
+    /// Returns the error of an operation below a folder of the store: [`FilesError::Link`] if that is a link.
     pub(super) fn refused(
         &self,
         top: &'static str,
@@ -171,8 +169,8 @@ impl Store {
         }
     }
 
-    /// Fails if `name` would lie among somebody's notes and be none: hidden folders there belong to
-    /// other programs.
+    /// Checks that `name` is that of a note if it would lie among somebody's notes: hidden folders there
+    /// belong to other programs.
     fn check_note(&self, place: Place, name: &str) -> Result<(), FilesError> {
         let mut parts = name.rsplit('/');
         let is_note = parts.next().is_some_and(is_memory_name)
@@ -185,15 +183,17 @@ impl Store {
         }
     }
 
+    /// Returns the store's folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The folder of derived and local things.
+    /// Returns the folder of derived and local files.
     pub fn state(&self) -> &Path {
         &self.state
     }
 
+    /// Returns the folder of a place.
     pub fn folder(&self, place: Place) -> PathBuf {
         match self.notes().filter(|_| place == Place::Files) {
             Some(notes) => notes.to_owned(),
@@ -201,12 +201,12 @@ impl Store {
         }
     }
 
-    /// The path of a memory, for messages and for editors.
+    /// Returns the path of a memory, for messages and editors.
     pub fn path(&self, place: Place, name: &str) -> PathBuf {
         self.folder(place).join(name)
     }
 
-    /// Whether files can be made in the store at all: asked of the system, nothing is written.
+    /// Returns whether the system allows this process to write in the store; nothing is written.
     pub fn is_writable(&self) -> bool {
         let folder = self.folder(Place::Files);
         let folder = if folder.is_dir() {
@@ -225,8 +225,8 @@ impl Store {
         }
     }
 
-    /// The files beside the memories that are none: images and the like, as their paths below the folder
-    /// of memories. Hidden folders are left out.
+    /// Returns the other files beside the memories, such as images, as paths below the folder of memories,
+    /// without hidden folders.
     ///
     /// # Errors
     ///
@@ -254,8 +254,8 @@ impl Store {
         Ok(files)
     }
 
-    /// When names in a folder changed last. This only looks: a link in its place is another folder,
-    /// with another time, and what is then read is opened by handle.
+    /// Returns the modification time of a folder. It may be that of a link in its place; files are opened by
+    /// handle.
     fn folder_time(&self, place: Place, folder: &str) -> Option<i64> {
         let top = self.folder(place);
         let path = match folder {
@@ -282,8 +282,8 @@ impl Store {
         FolderReader::of(self.root.clone(), "", self.links)
     }
 
-    /// As [`WritableStorage::add`], but it survives a power cut only once the folder below the place's own
-    /// that is returned is synced: for whoever adds many and syncs once.
+    /// Adds as [`WritableStorage::add`], but the file survives a power cut only once the returned folder,
+    /// below the place's own, is synced.
     ///
     /// # Errors
     ///
@@ -298,8 +298,8 @@ impl Store {
         Ok(folder_of(name).to_owned())
     }
 
-    /// Syncs the folders of the files that were written well, each once; what was written where that
-    /// fails is not acknowledged, and `undo` is called with its name.
+    /// Syncs the folders of the files that were written without error, each once; where that fails, the
+    /// results become errors, and `undo` is called with the names.
     fn sync_folders_of<'a, T: 'a>(
         &self,
         place: Place,
@@ -328,8 +328,7 @@ impl Store {
         }
     }
 
-    /// Puts a new memory in place, which survives a power cut once its folder, which is returned,
-    /// is synced.
+    /// Adds a new memory, which survives a power cut once the returned folder is synced.
     fn put_new(&self, place: Place, name: &str, bytes: &[u8]) -> Result<Folder, FilesError> {
         self.check_note(place, name)?;
         let target = self.path(place, name);
@@ -366,9 +365,9 @@ impl Store {
         Ok(replaced)
     }
 
-    /// Exchanges the names in one step, then looks at the text that was swapped out: if it is not the
-    /// one that was seen, it is kept as a conflict copy beside the memory. The change survives a power
-    /// cut once the folder is synced, which is returned if anything was done.
+    /// Exchanges the names atomically, then checks the former text: if it is not the one that was read, it is
+    /// kept as a conflict copy beside the memory. The change survives a power cut once the folder is synced,
+    /// which is returned if anything was done.
     fn replace_unsynced(
         &self,
         place: Place,
@@ -396,7 +395,7 @@ impl Store {
         Ok((replaced, Some(folder)))
     }
 
-    /// Notes that this program writes `bytes`, where that is wanted.
+    /// Records the hash of `bytes` as written by this program, if the store does so.
     fn note_written(&self, bytes: &[u8]) {
         if !self.notes_written {
             return;
@@ -411,7 +410,7 @@ impl Store {
         let _ = note::leave_line(&notes, &format!("{:016x}", content_hash(bytes) as u64));
     }
 
-    /// The beginnings of the hashes of texts that this program wrote, as far as it noted them.
+    /// Returns the beginnings of the hashes of recorded texts.
     pub fn written(&self) -> HashSet<u64> {
         let lines = note::lines_at(&self.state.join(WRITTEN)).into_iter();
         lines
@@ -419,8 +418,8 @@ impl Store {
             .collect()
     }
 
-    /// Gives the file of a memory that was read as `seen` another time of its last change, in
-    /// nanoseconds since 1970. Does nothing to a file that changed meanwhile.
+    /// Sets the modification time of a memory's file that was read as `seen`, in nanoseconds since 1970. Does
+    /// nothing to a file that changed meanwhile.
     ///
     /// # Errors
     ///
@@ -441,7 +440,7 @@ impl Store {
         })
     }
 
-    /// Gives the file of one memory the permissions of another's.
+    /// Copies the permissions of one memory's file to another's.
     ///
     /// # Errors
     ///
@@ -459,7 +458,7 @@ impl Store {
         })
     }
 
-    /// Gives a memory another name or place. It survives a power cut once both folders are synced.
+    /// Renames or moves a memory. It survives a power cut once both folders are synced.
     ///
     /// # Errors
     ///
@@ -484,11 +483,11 @@ impl Store {
         }
     }
 
-    /// Makes the names in `folder`, a path below the place's own, survive a power cut.
+    /// Syncs `folder`, a path below the place's own, so that its names survive a power cut.
     ///
     /// # Errors
     ///
-    /// Fails if the system cannot promise it.
+    /// Fails if it cannot be synced.
     pub fn sync_folder(&self, place: Place, folder: &str) -> Result<(), FilesError> {
         let opened = self.top(place.folder()).and_then(|top| top.below(folder));
         let path = self.folder(place).join(folder);
@@ -496,7 +495,7 @@ impl Store {
         disk::uninterrupted(|| opened.sync()).at("sync", &path)
     }
 
-    /// Removes a folder below the place's own if nothing is left in it.
+    /// Removes a folder below the place's own if it is empty.
     pub fn remove_if_empty(&self, place: Place, folder: &str) {
         let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
         if !folder.is_empty()
@@ -507,7 +506,7 @@ impl Store {
         }
     }
 
-    /// The lock of one memory, for changing it.
+    /// Takes the lock of one memory.
     fn lock(&self, name: &str) -> Result<Lock, FilesError> {
         Lock::take(&self.lock_path(shard_of(name)), name)
     }
@@ -516,8 +515,8 @@ impl Store {
         self.state.join("locks").join(format!("{shard:02x}.lock"))
     }
 
-    /// The temporary files that hold a text which nobody has seen: left by a change that was
-    /// interrupted just when somebody else wrote. Those whose writer is at work do not count.
+    /// Returns the temporary files with an unseen text, left by a change that was interrupted while another
+    /// process wrote, without those whose writer is at work.
     pub fn unseen_texts(&self, place: Place, temps: &[String]) -> Vec<String> {
         let reader = self.folder_reader(place);
         let is_unseen = |name: &&String| {
@@ -815,17 +814,17 @@ impl WritableStorage for Store {
     }
 }
 
-/// The folder that the file `name` lies in, below its place's own.
+/// Returns the folder of the file `name`, below its place's own.
 fn folder_of(name: &str) -> &str {
     name.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// The name of the file `name` in its folder.
+/// Returns the name of the file `name` in its folder.
 fn file_of(name: &str) -> &str {
     name.rsplit_once('/').map_or(name, |(_, file)| file)
 }
 
-/// The number of a memory's lock.
+/// Returns the number of a memory's lock.
 fn shard_of(name: &str) -> u8 {
     (content_hash(name.as_bytes()) % LOCK_SHARDS) as u8
 }

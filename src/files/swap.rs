@@ -1,10 +1,9 @@
-//! Exchanges a file's text for another without overwriting what nobody has seen.
+//! Replaces a file's text without overwriting an unseen one.
 //!
-//! The new text is written beside the memory as any temporary file is. When it is whole, that file
-//! is named after both texts and the memory's lock; then the two names are exchanged in one step
-//! and the text that came out is looked at. Whoever finds such a file later, after a crash, can
-//! tell under that lock whether it holds one of the two, and may go, or somebody else's text, and
-//! must be kept.
+//! The new text is written to a temporary file beside the memory. When it is whole, that file gets a
+//! name with the hashes of both texts and the memory's lock; then the two names are exchanged atomically
+//! and the former text is checked. After a crash, a process that holds this lock finds out from the name
+//! whether the file holds one of the two texts, and may be removed, or another one, and must be kept.
 
 use std::io;
 
@@ -12,31 +11,31 @@ use super::hash::content_hash;
 use super::{At, FilesError, disk};
 use crate::beneath::{Folder, Target};
 
-/// The outcome of an exchange.
+/// Outcome of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Swapped {
     Done,
-    /// The text that came out was not the one expected; it is kept as a conflict copy.
+    /// The former text was not the expected one; it is kept as a conflict copy.
     KeptOther,
 }
 
-/// The fields in the name of a temporary file beside a memory.
+/// Fields in the name of a temporary file beside a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SwapName {
-    /// The number of the lock that its writer holds.
+    /// Number of the lock that its writer holds.
     pub shard: u8,
-    /// Hashes of the text that was seen and of the one that replaces it.
+    /// Beginnings of the hashes of the text that was read and of the one that replaces it.
     seen: u64,
     new: u64,
-    /// The memory's stem, for the name of a conflict copy.
+    /// Stem of the memory, for the name of a conflict copy.
     stem: String,
-    /// Whether the text that was seen is kept aside, and does not go.
+    /// Whether the former text is kept aside.
     pub is_kept: bool,
 }
 
 const MARK: &str = "swap-";
 const KEEPING_MARK: &str = "keep-";
-/// Longer stems would not leave room for the rest of the name.
+/// Maximum length of a stem in the name, in bytes.
 const MAX_STEM_BYTES: usize = 120;
 
 impl SwapName {
@@ -57,7 +56,7 @@ impl SwapName {
         }
     }
 
-    /// The same, where the text that was seen is kept aside.
+    /// Returns the same, with the former text kept aside.
     pub fn keeping(self) -> SwapName {
         SwapName {
             is_kept: true,
@@ -65,17 +64,17 @@ impl SwapName {
         }
     }
 
-    /// The beginnings of the hashes of the text that was seen and of the one that replaces it.
+    /// Returns the beginnings of the hashes of the text that was read and of the one that replaces it.
     pub fn hashes(&self) -> (u64, u64) {
         (self.seen, self.new)
     }
 
-    /// The file name of the memory.
+    /// Returns the file name of the memory.
     pub fn memory(&self) -> String {
         format!("{}.md", self.stem)
     }
 
-    /// The name of a file; `random` keeps it apart from others for the same texts.
+    /// Returns the name of a file; `random` distinguishes it from others for the same texts.
     fn file(&self, random: &str) -> String {
         let SwapName {
             shard,
@@ -90,12 +89,12 @@ impl SwapName {
         format!("{prefix}{mark}{shard:02x}-{seen:016x}-{new:016x}-{stem}-{random}{suffix}")
     }
 
-    /// Whether the text with this hash is one of the two that the name tells of.
+    /// Returns whether the text with this hash is one of the two in the name.
     pub fn has_seen(&self, hash: u128) -> bool {
         hash as u64 == self.seen || hash as u64 == self.new
     }
 
-    /// Reads the name of a file; `None` if it is no such file.
+    /// Parses the name of a file; `None` for another file.
     pub fn parse(file: &str) -> Option<SwapName> {
         let rest = file.rsplit('/').next()?.strip_prefix(disk::TEMP_PREFIX)?;
         let (rest, is_kept) = match rest.strip_prefix(MARK) {
@@ -117,15 +116,15 @@ impl SwapName {
     }
 }
 
-/// Keeps the text that was seen, in a file beside the memory, aside; the file is gone then.
+/// Function that moves the former text, in a file beside the memory, aside.
 pub(super) type Keep<'a> = dyn Fn(&Folder, &str) -> Result<(), FilesError> + 'a;
 
-/// Puts `bytes` in the place of the file `target`, which held the text that `name` calls seen. It
-/// survives a power cut once the caller has synced the folder.
+/// Replaces the file `target`, which held the text that `name` has as read, with `bytes`. It survives a
+/// power cut once the caller has synced the folder.
 ///
-/// The caller holds the memory's lock. Where names cannot be exchanged, the file is renamed over:
-/// the lock keeps other memdir processes away, and the caller has just compared. What came out goes
-/// to `keep` if its name says so.
+/// The caller holds the memory's lock. Where names cannot be exchanged, the file is renamed over: the
+/// lock excludes other memdir processes, and the caller has just compared. The former text is passed to
+/// `keep` if the name requires it.
 pub(super) fn swap(
     folder: &Folder,
     target: &str,
@@ -174,8 +173,8 @@ pub(super) fn swap(
     })
 }
 
-/// Takes `target` away, which held the text that `name` calls seen; true if it held another one,
-/// which is kept as a conflict copy. The caller holds the memory's lock.
+/// Removes `target`, which held the text that `name` has as read; another text is kept as a conflict
+/// copy. The caller holds the memory's lock.
 pub(super) fn take_away(
     folder: &Folder,
     target: &str,
@@ -194,9 +193,9 @@ pub(super) fn take_away(
     })
 }
 
-/// Deletes the file beside a memory if it holds one of the two texts of its name, or hands it to
-/// `keep` if that was seen and is to be kept; else makes it a conflict copy and returns true. The
-/// caller holds the memory's lock.
+/// Deletes the file beside a memory if it holds one of the two texts of its name, or passes it to `keep`
+/// if it is the former text and to be kept; else makes it a conflict copy and returns true. The caller
+/// holds the memory's lock.
 pub(super) fn resolve(
     folder: &Folder,
     beside: &str,
@@ -232,7 +231,7 @@ pub(super) fn resolve(
     }
 }
 
-/// The name of a conflict copy: it follows from both texts, so the same conflict has one copy.
+/// Returns the name of a conflict copy, derived from both texts, so that a conflict has one copy.
 pub(super) fn copy_name(stem: &str, both: u64) -> String {
     format!("{stem}.conflict-{:08x}.md", both as u32)
 }

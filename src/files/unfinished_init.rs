@@ -1,4 +1,4 @@
-//! Takes back a store that was begun and could not be set up.
+//! Rolls back the creation of a store that failed.
 
 use std::path::{Path, PathBuf};
 
@@ -6,16 +6,16 @@ use super::disk::STATE_FOLDER;
 use super::folders::JOURNALS;
 use crate::beneath::{Folder, Kind};
 
-/// Entries that a folder did not hold before a store was begun in it.
+/// Entries that did not exist before the creation of a store.
 #[derive(Debug)]
 pub struct UnfinishedInit {
     folder: PathBuf,
-    /// The topmost folder that was not there either.
+    /// Topmost folder that did not exist either.
     new_above: Option<PathBuf>,
     parts: Vec<&'static str>,
 }
 
-/// Entries that setting a store up makes, the memories first.
+/// Entries that the creation of a store makes, the memories first.
 const PARTS: [&str; 8] = [
     "files",
     "archive",
@@ -28,7 +28,7 @@ const PARTS: [&str; 8] = [
 ];
 
 impl UnfinishedInit {
-    /// Looks at `folder` before anything is made there.
+    /// Records the missing entries of `folder` before the creation.
     pub fn at(folder: &Path) -> UnfinishedInit {
         let is_missing = |path: &&Path| path.symlink_metadata().is_err();
         let missing = folder.ancestors().take_while(is_missing);
@@ -42,7 +42,8 @@ impl UnfinishedInit {
         }
     }
 
-    /// Removes what was made since, unless memories came meanwhile; whether it is gone.
+    /// Removes the entries that were made since, unless memories were added meanwhile; returns whether they
+    /// are gone.
     pub fn take_back(self) -> bool {
         let Ok(folder) = Folder::open(&self.folder) else {
             return false;

@@ -1,4 +1,4 @@
-//! Files that are written into a folder of the user's.
+//! Writing of files into a folder of the user's.
 
 use std::io;
 use std::path::Path;
@@ -6,18 +6,18 @@ use std::path::Path;
 use super::{At, FilesError, disk};
 use crate::beneath::{Access, Folder, Target};
 
-/// The outcome of writing a file into a folder of the user's.
+/// Outcome of writing a file into a folder of the user's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilePlaced {
     New,
-    /// It is there with the same bytes.
+    /// It exists with the same bytes.
     Known,
-    /// Something else is there, and stays.
+    /// Another file exists, and stays.
     Taken,
 }
 
-/// Puts a file at the path `name` below `root`, whole; folders are made. Replaces nothing and follows no
-/// link below `root`.
+/// Writes a file at the path `name` below `root`, whole, and makes its folders. Replaces nothing and
+/// follows no link below `root`.
 ///
 /// # Errors
 ///

@@ -1,27 +1,27 @@
-//! The news of systems that watch a folder with all that is in it, as `notify` tells it.
+//! Change events of systems that watch folders recursively, by `notify`.
 
 use std::path::Path;
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 
-/// Folders that are watched, until dropped.
+/// Watched folders, until dropped.
 pub(super) struct FolderWatcher(RecommendedWatcher);
 
-/// The system's events, which these systems hand over at a time of their own.
+/// Events of the system, which are delivered with a delay.
 pub(super) struct Events;
 
 impl Events {
-    /// Does nothing: no call here makes the system hand over what it holds.
+    /// Does nothing: these systems have no call that delivers pending events.
     pub fn read(&self) {}
 }
 
 impl FolderWatcher {
-    /// Has `tell` called, from a thread of its own, with all that happens in watched folders.
+    /// Calls `tell`, from a thread of its own, with the events in watched folders.
     pub fn new(tell: impl Fn(notify::Result<Event>) + Send + 'static) -> notify::Result<Self> {
         notify::recommended_watcher(tell).map(FolderWatcher)
     }
 
-    /// The events.
+    /// Returns the events.
     pub fn events(&self) -> Events {
         Events
     }

@@ -1,10 +1,10 @@
-//! Linux's news of folders, without the news that a file was opened.
+//! Change events of Linux, without events of opened files.
 //!
-//! `notify` asks for that as well and cannot be told not to: each file that this process reads
-//! would wake a thread of it. Promises: otherwise what `notify` tells, in its words and its order;
-//! a folder that is gone or moved is watched no longer under its old name, nor are those in it;
-//! [`Events::read`] has told, when it returns, every event of a change that was complete when it was
-//! called. Who sorts the news is the parent.
+//! `notify` always requests those as well: each file that this process reads would wake one of its
+//! threads. Guarantees: otherwise the events of `notify`, in its types and order; a folder that is
+//! removed or moved is no longer watched under its old name, nor are those in it; when [`Events::read`]
+//! returns, it has delivered every event of a change that was complete when it was called. The parent
+//! module interprets the events.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -25,29 +25,29 @@ use rustix::fs::inotify;
 use rustix::fs::inotify::{CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
-/// Some hundred events are taken at once.
+/// Size of the buffer, in bytes: some hundred events.
 const BUFFER_BYTES: usize = 8 << 10;
 
-/// Folders that are watched, until dropped.
+/// Watched folders, until dropped.
 pub(super) struct FolderWatcher {
     events: Events,
     over: Arc<AtomicBool>,
 }
 
-/// The system's queue of events. Clones read the same queue.
+/// Queue of the system's events. Clones read the same queue.
 #[derive(Clone)]
 pub(super) struct Events {
     descriptor: Arc<OwnedFd>,
     watched: Arc<Mutex<Watched>>,
-    /// Locked while the queue is read, so that events are told in their order, and nobody returns
-    /// while another thread has events that it did not tell yet.
+    /// Receiver of events, locked while the queue is read, so that events are delivered in order, and no
+    /// call returns while another thread has undelivered events.
     tell: Arc<Mutex<Tell>>,
 }
 
 type Tell = dyn Fn(notify::Result<Event>) + Send;
 
-/// The folders, by what the system calls them and back. While news is sorted none is added: news
-/// of a folder that is gone takes away whatever has its name.
+/// Watched folders by descriptor, and back. None is added while events are processed: the event of a
+/// removed folder removes the entry of its name.
 #[derive(Default)]
 struct Watched {
     paths: HashMap<i32, PathBuf>,
@@ -55,7 +55,7 @@ struct Watched {
 }
 
 impl FolderWatcher {
-    /// Has `tell` called, from a thread of its own, with all that happens in watched folders.
+    /// Calls `tell`, from a thread of its own, with the events in watched folders.
     pub fn new(tell: impl Fn(notify::Result<Event>) + Send + 'static) -> notify::Result<Self> {
         let watcher = FolderWatcher {
             events: Events {
@@ -73,7 +73,7 @@ impl FolderWatcher {
         Ok(watcher)
     }
 
-    /// The events, to read them without waiting for the thread that does.
+    /// Returns the queue of events, to read it without waiting for the thread.
     pub fn events(&self) -> Events {
         self.events.clone()
     }
@@ -130,7 +130,7 @@ impl Drop for FolderWatcher {
     }
 }
 
-/// Tells what happens until the watcher is dropped.
+/// Delivers events until the watcher is dropped.
 fn listen(events: &Events, over: &AtomicBool) {
     while !over.load(Ordering::Acquire) {
         let read = wait(&events.descriptor).and_then(|()| events.read_queue());
@@ -152,11 +152,10 @@ fn wait(descriptor: &OwnedFd) -> Result<(), Errno> {
 }
 
 impl Events {
-    /// Tells whatever is in the queue. One system call where it is empty.
+    /// Delivers all events in the queue. One system call if it is empty.
     ///
-    /// The kernel puts the event of a change into the queue before the call that made the change
-    /// returns. So whoever was told that a write is done finds its event here, however late the
-    /// thread that waits for events runs.
+    /// The kernel puts the event of a change into the queue before the call that made the change returns. So
+    /// the event of a completed write is found here, however late the thread that waits for events runs.
     pub fn read(&self) {
         // The thread that waits finds the same, and says that the watch is lost.
         let _ = self.read_queue();
@@ -196,7 +195,7 @@ impl Events {
     }
 }
 
-/// Events of the system, kept beyond the next reading.
+/// An event of the system, copied from the buffer.
 struct News {
     number: i32,
     what: ReadFlags,
@@ -214,7 +213,7 @@ impl News {
 }
 
 impl Watched {
-    /// Tells one piece of news in the words of `notify`; adds to `gone` what it makes an end of.
+    /// Delivers one event in the types of `notify`; adds removed folders to `gone`.
     fn sort(&mut self, news: News, tell: &Tell, gone: &mut Vec<PathBuf>) {
         if news.what.contains(ReadFlags::QUEUE_OVERFLOW) {
             return tell(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));

@@ -1,10 +1,9 @@
-//! Tells which files below a folder changed, by what the system's events say.
+//! Feed of changed files below a folder, from the system's events.
 //!
-//! Promises: a change is told once, soon, and never waited for; what the system could not tell
-//! (a queue that ran over, a folder that appeared with files in it, names that are no text) is
-//! told as "look at everything". On Linux, [`ChangeFeed::take`] tells every change that was complete when it
-//! was called. Whether the events can still be relied on is part of the answer.
-//! What the names mean, and what is done about them, is left to others.
+//! Guarantees: a change is reported once, soon, and never waited for; events without names (an
+//! overflown queue, a folder that appeared with files in it, names that are no UTF-8) are reported as
+//! `everything`. On Linux, [`ChangeFeed::take`] reports every change that was complete when it was called.
+//! The feed reports when its events become unreliable.
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod elsewhere;
@@ -29,25 +28,25 @@ use self::inotify::Events;
 use self::inotify::FolderWatcher;
 use super::storage::{ChangeFeed, Changed};
 
-/// A folder that is being watched, with the folders in it, until dropped.
+/// A watched folder, with the folders in it, until dropped.
 pub(super) struct FolderWatch {
-    /// As its owner calls it: another folder may stand there later.
+    /// Path of the folder as it was given; another folder may replace it later.
     folder: PathBuf,
     inbox: Arc<Inbox>,
     events: Events,
     watcher: Mutex<FolderWatcher>,
-    /// Device and inode of the folder that is watched.
+    /// Device and inode of the watched folder.
     identity: Option<Identity>,
 }
 
 /// Device and inode of a folder.
 type Identity = (u64, u64);
 
-/// Where the system watches each folder for itself. What the library does to find the folders
-/// below one looks at every file in them.
+/// Whether the system watches each folder by itself; the library's own search for folders below one
+/// would read the metadata of every file.
 const IS_BY_FOLDER: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
-/// Number of single files that cost about as much to look at as everything does.
+/// Number of changed files from which `everything` is reported instead.
 const MAX_NAMES: usize = 4096;
 
 struct Inbox {
@@ -62,21 +61,20 @@ struct Inbox {
 struct State {
     changed: Changed,
     lost: Option<String>,
-    /// The folders below the watched one that are watched, too.
+    /// Folders below the watched one that are watched, too.
     folders: BTreeSet<String>,
     /// Number of times that `folders` was cleared.
     forgotten: u64,
 }
 
 impl FolderWatch {
-    /// Watches `folder`. Of the files in it, those matter whose names (without folders) are
-    /// `of_interest`; `wake` is called from another thread when there is something to take.
-    /// Folders in it are to be named to [`ChangeFeed::include`]. The first thing to take is to look at
-    /// everything: nobody knows what happened before.
+    /// Watches `folder`. Only files whose names (without folders) are `of_interest` are reported; `wake` is
+    /// called from another thread when there are changes. Folders in it have to be passed to
+    /// [`ChangeFeed::include`]. The first change is `everything`: earlier changes are unknown.
     ///
     /// # Errors
     ///
-    /// Says why, if the folder is not there, or if the system has no watches left.
+    /// Fails with the reason if the folder does not exist, or if the system has no watches left.
     pub fn start(
         folder: &Path,
         of_interest: fn(&str) -> bool,
@@ -172,7 +170,7 @@ impl ChangeFeed for FolderWatch {
 }
 
 impl State {
-    /// Another folder may stand behind each name, and be watched or not.
+    /// Reports `everything` and clears the watched folders, since each name may be another folder now.
     fn look_at_folders(&mut self) {
         self.changed.everything = true;
         self.folders.clear();
@@ -181,7 +179,7 @@ impl State {
 }
 
 impl Inbox {
-    /// A panic elsewhere leaves a list of names, which is all that is kept here.
+    /// Locks the state, poisoned or not: it is only a list of names.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -276,7 +274,7 @@ fn identity(folder: &Path) -> Option<Identity> {
     Some((data.dev(), data.ino()))
 }
 
-/// Nothing tells them apart; a folder that is watched cannot be moved there.
+/// Returns a constant: these systems have no inodes, and a watched folder cannot be moved there.
 #[cfg(not(unix))]
 fn identity(folder: &Path) -> Option<Identity> {
     folder.is_dir().then_some((0, 0))
@@ -290,7 +288,7 @@ fn name_of(below: &Path) -> Option<String> {
     Some(parts?.join("/"))
 }
 
-/// The reason of an error in few words: the paths are known to the caller.
+/// Returns the reason of an error, without paths.
 fn reason(error: &notify::Error) -> String {
     match &error.kind {
         notify::ErrorKind::MaxFilesWatch => "the system's limit of watches is reached".to_owned(),
