@@ -16,7 +16,7 @@ use crate::model::{Handle, MetaValue, Stem, Tier, Timestamp};
 
 type JsonObject = serde_json::Map<String, serde_json::Value>;
 
-/// The memories and links of the database or export at `path`, or of an export on standard input
+/// Reads the memories and links of the database or export at `path`, or of an export on standard input
 /// for `-`.
 ///
 /// # Errors
@@ -32,8 +32,8 @@ pub fn ai_memory(path: &Path, defaults: &Defaults) -> Result<ForeignItems, Impor
     Ok(Box::new(rows.map(move |row| item(row?, &defaults))))
 }
 
-/// The memories and links of an export whose objects were read already, each with a name for
-/// messages. In an order in which relations find their memories: memories first.
+/// Converts the memories and links of an export whose objects were read already, each with a name for
+/// messages; memories come first, so that relations find them.
 pub fn ai_memory_objects(
     memories: Vec<(String, JsonObject)>,
     links: Vec<(String, JsonObject)>,
@@ -153,7 +153,7 @@ fn memory(
     Ok(draft.finish(defaults)?.into())
 }
 
-/// The handle of a memory that this program called so when it exported it.
+/// Returns the handle of a memory that this program exported under this id.
 fn own_handle((id, timestamp): (&str, &Timestamp)) -> Option<Handle> {
     let handle = Handle::parse(id);
     handle.or_else(|| {

@@ -1,8 +1,8 @@
 //! The folder of the AIAML program, and every other folder of memory files → memories.
 //!
-//! `format` reads the files in every spelling; this module finds them and decides what becomes
-//! of the parts a new memory has no place for. What that program leaves lying about (`backups`,
-//! `temp`, `locks`, temporary and hidden files) is passed over, and no link is followed.
+//! `format` reads the files in every spelling; this module finds them and converts the parts that a new
+//! memory has no field for. Other files of that program (`backups`, `temp`, `locks`, temporary and hidden
+//! files) are skipped, and no link is followed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::format;
 use crate::format::FileNameKind;
 use crate::model::{Handle, Memory, MetaValue, NewMemory, Problem, Stem};
 
-/// The memories of the folder at `path`, of `files` in it if there is one, or of the one file
+/// Reads the memories of the folder at `path`, of `files` in it if there is one, or of the one file
 /// there, by file name.
 ///
 /// # Errors
@@ -51,7 +51,7 @@ fn memory_files(path: &Path) -> Result<Vec<PathBuf>, ImportError> {
     Ok(files)
 }
 
-/// `files` below the base directory; a folder without it is that folder itself.
+/// Returns `files` below the base directory, or the folder itself if there is none.
 fn folder(path: &Path) -> Result<PathBuf, ImportError> {
     let files = path.join("files");
     match fs::symlink_metadata(&files) {
@@ -71,7 +71,7 @@ pub(super) fn read(path: &Path, file: &SourceFile) -> Memory {
     format::parse(&Stem::from_file_name(&stem), &file.bytes, file.modified)
 }
 
-/// Turns a memory as read into one to be written.
+/// Converts a memory as read to one to be written.
 ///
 /// A canonical name gives the new memory the same name, so it needs no `source_id`; any other is
 /// kept as one.
@@ -127,8 +127,8 @@ pub(super) fn foreign(
     draft.finish(defaults)
 }
 
-/// The handle to keep. A conflict copy states that of the memory it is a copy of: with it, its
-/// own text would be taken for a memory that is already there.
+/// Returns the handle to keep; `None` of a conflict copy, which has the handle of its original and would
+/// be taken for that memory.
 fn handle(memory: &Memory) -> Option<Handle> {
     let is_copy = memory
         .problems

@@ -1,9 +1,8 @@
 //! The metadata at the head of a foreign note: YAML, TOML or JSON, found and read.
 //!
-//! YAML goes the way of a memory's own: `format` checks it and parses it. `gray_matter` parses TOML
-//! and JSON, and does nothing else: it is not true to the bytes of the text and forgets the order of
-//! the keys, and its YAML parser knows no limits. So the block is cut out here, and the keys of TOML
-//! and JSON are put in order afterwards.
+//! `format` checks and parses YAML, as that of a memory. `gray_matter` only parses TOML and JSON: it does
+//! not preserve the text's bytes or the order of the keys, and its YAML parser has no limits. So the
+//! block is cut out here, and the keys of TOML and JSON are sorted afterwards.
 
 use std::collections::HashMap;
 
@@ -20,10 +19,12 @@ const MAX_BLOCK_BYTES: usize = 16 * 1024;
 /// The metadata at the head of a note, without its fences.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Block<'a> {
+    /// Language of the metadata.
     pub language: BlockLanguage,
     text: &'a str,
 }
 
+/// Language of a block of metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockLanguage {
     Yaml,
@@ -31,6 +32,7 @@ pub(super) enum BlockLanguage {
     Json,
 }
 
+/// Result of the search for a block.
 pub(super) enum NoteParts<'a> {
     /// The block, and the text after its fence and one blank line.
     Whole(Block<'a>, &'a str),
@@ -64,7 +66,7 @@ impl<'a> Block<'a> {
         NoteParts::NotClosed
     }
 
-    /// An object that begins the text and stands on lines of its own, as some site builders have it.
+    /// Finds a JSON object that begins the text, on lines of its own, as some site builders write it.
     fn find_json(text: &'a str) -> NoteParts<'a> {
         if !text.starts_with('{') {
             return NoteParts::NoBlock;
@@ -96,7 +98,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The keys in their order, or why the block is left alone.
+    /// Parses the keys in their order; the error is the reason why the block is left in the text.
     pub fn read(&self) -> Result<ForeignFields, String> {
         let bytes = self.text.len();
         if bytes > MAX_BLOCK_BYTES {
@@ -116,7 +118,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Parses a block. No line of it is the fence that the parser is given here.
+    /// Parses the block with a fence that no line of it can be.
     fn parsed<E: Engine>(&self) -> Result<MetaValue, String> {
         const FENCE: &str = "\u{1}memdir\u{1}";
         let mut matter: Matter<E> = Matter::new();
@@ -129,7 +131,7 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// The parser forgets the order of the keys: it is that of the lines they begin.
+    /// Restores the order of the keys, which the parser loses, from the lines that they begin.
     fn in_order(&self, entries: HashMap<String, Pod>) -> Vec<(String, MetaValue)> {
         let line_of = |key: &str| {
             self.text.lines().position(|line| {
@@ -156,7 +158,7 @@ fn without_blank_line(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// Some parsers quote the text they fail at, over many lines.
+/// Returns the first 200 characters of an error's first line; some parsers quote many lines.
 fn shortened(what: &str) -> String {
     let line = what.lines().next().unwrap_or_default();
     line.chars().take(200).collect()

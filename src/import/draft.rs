@@ -1,5 +1,5 @@
-//! A foreign memory on its way in: what is too long or too odd for the format is repaired here,
-//! so that nothing is refused for a trifle.
+//! A foreign memory during its conversion: values that do not fit the format are repaired here, so that
+//! few memories are refused.
 //!
 //! Every repair is named in the metadata entry `import_note`. Only content that is too long, and
 //! more fields than a frontmatter holds, cannot be repaired.
@@ -17,24 +17,26 @@ const MAX_SCALAR_BYTES: usize = 1024;
 const MAX_TOPICS: usize = 100;
 const MAX_TOPIC_BYTES: usize = 256;
 const MAX_LINKS: usize = 200;
-/// The 64 that are allowed, less `source_id`, the note, and the entry that holds the rest.
+/// Maximum number of entries: the 64 that are allowed, without `source_id`, the note, and the entry that
+/// holds the rest.
 const MAX_ENTRIES: usize = 61;
-/// More metadata than this fits into no frontmatter, however it is written.
+/// Maximum size of metadata, in bytes: more fits into no frontmatter.
 const MAX_METADATA_BYTES: usize = 16 * 1024;
-/// More uses of one memory say nothing more.
+/// Maximum number of uses of one memory that are imported.
 const MOST_USES: usize = 1_000;
-/// Two levels less than allowed, so that no one has to count which of them is the outermost.
+/// Maximum depth of nested metadata: two levels less than allowed.
 const MAX_NESTING: usize = 12;
 
-/// A foreign memory that is being put together.
+/// A foreign memory that is being converted.
 pub(super) struct Draft {
+    /// The memory so far.
     pub foreign: Foreign,
-    /// The repairs.
+    /// Descriptions of the repairs.
     notes: Vec<String>,
 }
 
 impl Draft {
-    /// An empty memory that stood at `source`.
+    /// Returns an empty memory from `source`.
     pub fn new(source: String) -> Draft {
         let foreign = Foreign {
             source,
@@ -46,21 +48,22 @@ impl Draft {
         }
     }
 
-    /// Sets what the memory was called where it comes from.
+    /// Sets the name of the memory in its source.
     pub fn called(&mut self, source_id: Option<String>) {
         self.foreign.source_id = source_id;
     }
 
+    /// Adds the description of a repair.
     pub fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
 
-    /// Adds an entry to the metadata. It replaces none: it gets another name where its own is taken.
+    /// Adds an entry to the metadata, under another name if its own is taken.
     pub fn keep(&mut self, key: &str, value: MetaValue) {
         insert(&mut self.foreign.memory.metadata, key, value);
     }
 
-    /// Adds all entries of `metadata`, and whatever fields nobody took.
+    /// Adds all entries of `metadata`, and the remaining fields.
     ///
     /// # Errors
     ///
@@ -84,7 +87,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Takes when it was changed last, which is kept where it says more than the timestamp.
+    /// Takes the time of the last change, which is kept in the metadata if it differs from the timestamp.
     pub fn take_updated(&mut self, fields: &mut ForeignFields) {
         let updated = fields.take(&["updated_at"], fields::moment);
         let created = self.foreign.memory.timestamp.as_ref().map(Timestamp::utc);
@@ -93,8 +96,8 @@ impl Draft {
         }
     }
 
-    /// Takes how often it was used, and when the last time. Elsewhere to be found is a use, here to
-    /// be read: the last one counts, and the number is kept as it is.
+    /// Takes the number of uses and the time of the last one. The source counts finds, memdir counts reads:
+    /// only the last one is counted, and the number is kept in the metadata.
     pub fn take_uses(&mut self, fields: &mut ForeignFields) {
         let count = fields.take(&["access_count"], fields::count).unwrap_or(0);
         self.foreign.last_used =
@@ -108,7 +111,7 @@ impl Draft {
         }
     }
 
-    /// As [`Draft::take_updated`], where it is also to count as the time of a change.
+    /// Takes as [`Draft::take_updated`], and counts it as the time of a change.
     pub fn take_change(&mut self, fields: &mut ForeignFields) {
         self.take_updated(fields);
         let mut metadata = self.foreign.memory.metadata.iter();
@@ -119,8 +122,8 @@ impl Draft {
         });
     }
 
-    /// As [`Draft::take_uses`], of a source whose uses are of the kind that is counted here: all of
-    /// them come over, at the moment of the last one.
+    /// Takes as [`Draft::take_uses`], of a source that counts uses as memdir does: all of them are imported, at
+    /// the moment of the last one.
     pub fn take_all_uses(&mut self, fields: &mut ForeignFields) {
         let count = fields.take(&["access_count"], fields::count).unwrap_or(0);
         let last = fields.take(&["last_accessed", "last_accessed_at"], fields::moment);
@@ -138,7 +141,7 @@ impl Draft {
         self.foreign.earlier_uses = uses.saturating_sub(1);
     }
 
-    /// Says that it stands to the memory that its source calls `to`.
+    /// Adds a relation to the memory that its source calls `to`.
     pub fn relate(&mut self, relation: &str, to: String) {
         self.foreign.relations.push(Link {
             to,
@@ -146,6 +149,7 @@ impl Draft {
         });
     }
 
+    /// Returns an error about this memory.
     pub fn error(&self, what: String) -> ImportError {
         ImportError::Unreadable {
             source_name: self.foreign.source.clone(),
@@ -153,7 +157,7 @@ impl Draft {
         }
     }
 
-    /// The memory with whatever is missing filled in and whatever does not fit repaired.
+    /// Returns the memory with missing values filled in and invalid ones repaired.
     ///
     /// # Errors
     ///
@@ -257,7 +261,7 @@ impl Draft {
     }
 }
 
-/// At most as many bytes as it takes to write the entries.
+/// Returns a lower bound of the written size of the entries, in bytes.
 fn size_of(entries: &[(String, MetaValue)]) -> usize {
     fn value_size(value: &MetaValue) -> usize {
         match value {
@@ -287,7 +291,7 @@ fn insert(entries: &mut Vec<(String, MetaValue)>, key: &str, value: MetaValue) {
     entries.push((name, value));
 }
 
-/// The text without control characters and not longer than `limit` bytes; `None` if it is blank.
+/// Returns the text without control characters and not longer than `limit` bytes; `None` if it is blank.
 fn fitting(field: &str, text: String, limit: usize, notes: &mut Vec<String>) -> Option<String> {
     let mut text = text;
     if text.contains(char::is_control) {

@@ -1,7 +1,7 @@
-//! The keys of a foreign memory, and how their values are understood.
+//! The fields of a foreign memory, and functions that read their values.
 //!
-//! A reader returns `None` for a value it does not understand; the value then stays among the
-//! fields and ends in the metadata, under the key it had.
+//! A reader returns `None` for an invalid value, which then stays among the fields and is kept in the
+//! metadata, under its own key.
 
 use std::str::FromStr;
 
@@ -10,11 +10,11 @@ use chrono::DateTime;
 use crate::format::from_json;
 use crate::model::{Link, MetaValue, Timestamp, is_possible_time};
 
-/// Keys with values, in the order of the source; those that were understood are taken out.
+/// Keys with values, in the order of the source; fields that were read are removed.
 pub(super) struct ForeignFields(pub Vec<(String, MetaValue)>);
 
 impl ForeignFields {
-    /// Takes the first of `names` whose value `read` understands. Empty values are dropped.
+    /// Takes the first of `names` whose value `read` accepts. Empty values are dropped.
     pub fn take<T>(&mut self, names: &[&str], read: fn(&MetaValue) -> Option<T>) -> Option<T> {
         names.iter().find_map(|name| self.take_one(name, read))
     }
@@ -43,7 +43,7 @@ impl ForeignFields {
         Some(texts)
     }
 
-    /// Takes a list of words, however it is written; items of it that are none stay.
+    /// Takes a list of words, in any form; other items stay.
     pub fn take_words(&mut self, name: &str) -> Vec<String> {
         let words = self.take_items(name);
         words
@@ -51,7 +51,7 @@ impl ForeignFields {
             .unwrap_or_default()
     }
 
-    /// The topics: `topics` and `tags` together.
+    /// Takes the topics: `topics` and `tags` together.
     pub fn take_topics(&mut self) -> Vec<String> {
         let mut topics = self.take_words("topics");
         for tag in self.take_words("tags") {
@@ -62,7 +62,7 @@ impl ForeignFields {
         topics
     }
 
-    /// Adds the fields whose keys it does not have.
+    /// Adds the fields with new keys.
     pub fn add(&mut self, more: ForeignFields) {
         for (key, value) in more.0 {
             if !self.0.iter().any(|(known, _)| *known == key) {
@@ -71,7 +71,7 @@ impl ForeignFields {
         }
     }
 
-    /// Returns the fields that nobody took, without those that have no value.
+    /// Returns the remaining fields, without null ones.
     pub fn rest(self) -> impl Iterator<Item = (String, MetaValue)> {
         self.0
             .into_iter()
@@ -89,12 +89,12 @@ fn says_nothing(value: &MetaValue) -> bool {
     }
 }
 
-/// A text that says something; a number or a truth value as it is spelled.
+/// Reads a text that is not blank; a number or a boolean as it is written.
 pub(super) fn text(value: &MetaValue) -> Option<String> {
     any_text(value).filter(|text| !text.trim().is_empty())
 }
 
-/// A text, even an empty one.
+/// Reads a text, even an empty one.
 pub(super) fn any_text(value: &MetaValue) -> Option<String> {
     match value {
         MetaValue::Text(text) => Some(text.clone()),
@@ -105,7 +105,7 @@ pub(super) fn any_text(value: &MetaValue) -> Option<String> {
     }
 }
 
-/// A list of words: an array, its JSON as a text, or words between commas.
+/// Reads a list of words: an array, its JSON as a text, or words separated by commas.
 pub(super) fn list(value: &MetaValue) -> Option<Vec<String>> {
     match value {
         MetaValue::List(items) => items.iter().map(any_text).collect(),
@@ -132,7 +132,7 @@ fn listed(words: &str) -> Vec<String> {
         .collect()
 }
 
-/// A word of a closed vocabulary.
+/// Reads a word of a closed vocabulary.
 pub(super) fn word<T: FromStr>(value: &MetaValue) -> Option<T> {
     match value {
         MetaValue::Text(text) => text.parse().ok(),
@@ -140,13 +140,13 @@ pub(super) fn word<T: FromStr>(value: &MetaValue) -> Option<T> {
     }
 }
 
-/// A whole number from 1 to 10.
+/// Reads a whole number from 1 to 10.
 pub(super) fn importance(value: &MetaValue) -> Option<u8> {
     let number = number(value)?;
     (number.fract() == 0.0 && (1.0..=10.0).contains(&number)).then_some(number as u8)
 }
 
-/// A number from 0 to 1.
+/// Reads a number from 0 to 1.
 pub(super) fn confidence(value: &MetaValue) -> Option<f64> {
     number(value).filter(|number| (0.0..=1.0).contains(number))
 }
@@ -160,14 +160,14 @@ fn number(value: &MetaValue) -> Option<f64> {
     }
 }
 
-/// Reads a whole number that counts something.
+/// Reads a whole number from 0.
 pub(super) fn count(value: &MetaValue) -> Option<i64> {
     let number = number(value)?;
     let is_whole = number.fract() == 0.0 && (0.0..=1e15).contains(&number);
     is_whole.then_some(number as i64)
 }
 
-/// A moment in ISO 8601.
+/// Reads a moment in ISO 8601.
 pub(super) fn written_moment(value: &MetaValue) -> Option<Timestamp> {
     match value {
         MetaValue::Text(text) => Timestamp::parse(text),
@@ -175,10 +175,10 @@ pub(super) fn written_moment(value: &MetaValue) -> Option<Timestamp> {
     }
 }
 
-/// As seconds since 1970 it would lie beyond the year 5000: so it counts milliseconds.
+/// Number from which a time is in milliseconds: as seconds it would be beyond the year 5000.
 const LEAST_MILLIS: i64 = 100_000_000_000;
 
-/// A moment in ISO 8601, or as seconds or milliseconds since 1970.
+/// Reads a moment in ISO 8601, or as seconds or milliseconds since 1970.
 pub(super) fn moment(value: &MetaValue) -> Option<Timestamp> {
     let at = match value {
         MetaValue::Int(millis) if millis.checked_abs()? >= LEAST_MILLIS => {
@@ -196,7 +196,7 @@ pub(super) fn moment(value: &MetaValue) -> Option<Timestamp> {
     is_possible_time(at).then(|| Timestamp::from_utc(at))
 }
 
-/// Relations to other memories: targets, or targets with a type.
+/// Reads relations to other memories: targets, or targets with a type.
 pub(super) fn links(value: &MetaValue) -> Option<Vec<Link>> {
     match value {
         MetaValue::List(items) => items.iter().map(link).collect(),
@@ -204,7 +204,7 @@ pub(super) fn links(value: &MetaValue) -> Option<Vec<Link>> {
     }
 }
 
-/// The word for a relation of which nothing else is known.
+/// Default relation.
 const RELATED: &str = "related-to";
 
 fn link(value: &MetaValue) -> Option<Link> {
@@ -226,7 +226,7 @@ fn link(value: &MetaValue) -> Option<Link> {
     })
 }
 
-/// The entries of a mapping.
+/// Reads the entries of a mapping.
 pub(super) fn map(value: &MetaValue) -> Option<Vec<(String, MetaValue)>> {
     match value {
         MetaValue::Map(entries) => Some(entries.clone()),
@@ -234,7 +234,7 @@ pub(super) fn map(value: &MetaValue) -> Option<Vec<(String, MetaValue)>> {
     }
 }
 
-/// The entries of a mapping, or of one that is written as JSON in a text.
+/// Reads the entries of a mapping, or of one as JSON in a text.
 pub(super) fn map_or_json(value: &MetaValue) -> Option<Vec<(String, MetaValue)>> {
     match value {
         MetaValue::Text(json) => map(&from_json(serde_json::from_str(json).ok()?)),
@@ -242,7 +242,7 @@ pub(super) fn map_or_json(value: &MetaValue) -> Option<Vec<(String, MetaValue)>>
     }
 }
 
-/// A relation by the word that memdir has for it. Words that it does not know stay as they are.
+/// Returns memdir's word for a relation. Unknown words stay as they are.
 pub(super) fn relation_word(word: &str) -> String {
     let word = word.replace(char::is_control, " ");
     match word.trim() {
@@ -254,13 +254,13 @@ pub(super) fn relation_word(word: &str) -> String {
     }
 }
 
-/// As much of a word as a link holds.
+/// Cuts a word to the maximum length in a link.
 fn cut(word: &str) -> &str {
     const MAX_BYTES: usize = 1024;
     &word[..word.floor_char_boundary(MAX_BYTES)]
 }
 
-/// The same value as JSON.
+/// Converts a value to JSON.
 pub(super) fn to_json(value: &MetaValue) -> serde_json::Value {
     match value {
         MetaValue::Null => serde_json::Value::Null,

@@ -12,10 +12,10 @@ use super::{Defaults, EndReason, ForeignItem, ForeignItems, ImportError, fields}
 use crate::format;
 use crate::model::MetaValue;
 
-/// Far more than any agent's notes; all of it is held in memory.
+/// Maximum size of a file, in bytes; all of it is held in memory.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The entries of the file at `path`.
+/// Reads the entries of the file at `path`.
 ///
 /// # Errors
 ///

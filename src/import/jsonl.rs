@@ -1,8 +1,8 @@
 //! Exports of other programs as JSON → memories: one object a line, or one list of objects.
 //!
-//! Each object is read by itself, from a file or standard input of any length. What is known by
-//! another name elsewhere (`text`, `tags`, `priority` …) finds its field; what is not known, or has
-//! a value the field cannot hold, is kept in the metadata under its own key.
+//! Each object is read by itself, from a file or standard input of any length. Usual names of other
+//! programs (`text`, `tags`, `priority` …) are mapped to fields; an unknown name, or one with an invalid
+//! value, is kept in the metadata under its own key.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::rows::ImportRows;
 use super::{Defaults, ForeignMemories, ImportError, fields};
 use crate::model::{Stem, Timestamp};
 
-/// The memories of the file at `path`, or of standard input for `-`, in their order.
+/// Reads the memories of the file at `path`, or of standard input for `-`, in their order.
 ///
 /// # Errors
 ///
@@ -31,7 +31,7 @@ fn memories(rows: ImportRows, defaults: &Defaults) -> ForeignMemories {
     }))
 }
 
-/// Whether a memory with this timestamp is named by this stem's second.
+/// Returns whether the stem has the second of this timestamp.
 fn is_second_of(stem: &Stem, at: &Timestamp) -> bool {
     stem.time()
         .is_some_and(|time| time.timestamp() == at.utc().timestamp())

@@ -1,6 +1,6 @@
 //! An export of Loci (`loci export`) → memories and relations.
 //!
-//! Memories that were forgotten there stay forgotten: they are told, and left out.
+//! Forgotten memories are left out and reported.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::{
 
 const RELATIONS: &str = "relations";
 
-/// The memories and relations of the file at `path`, or of standard input for `-`.
+/// Reads the memories and relations of the file at `path`, or of standard input for `-`.
 ///
 /// # Errors
 ///

@@ -1,8 +1,7 @@
 //! Folders of notes that other programs wrote (Obsidian, basic-memory, static sites) → memories.
 //!
-//! `block` finds and reads the metadata; this module walks the folders and gives each key its field.
-//! A block that is refused or broken stays in the text, and the metadata entry `import_note` says
-//! so: nothing is lost.
+//! `block` finds and reads the metadata; this module walks the folders and maps keys to fields. A block
+//! that is refused or broken stays in the text, with a note in the metadata entry `import_note`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,10 +15,10 @@ use crate::format;
 use crate::format::FormatError;
 use crate::model::{Handle, Memory, MetaValue, NewMemory, Problem, Stem, Timestamp};
 
-/// Folders within folders that are looked into.
+/// Maximum depth of folders that are read.
 const MAX_DEPTH: usize = 16;
 
-/// The notes below the folder at `path`, or the one file there, by name.
+/// Reads the notes below the folder at `path`, or the one file there, by name.
 ///
 /// # Errors
 ///
@@ -30,9 +29,9 @@ pub fn markdown(path: &Path, defaults: &Defaults) -> Result<ForeignMemories, Imp
 
 /// Properties of the notes of one program.
 pub(super) struct Flavour {
-    /// The text may begin with a second block of metadata.
+    /// Whether the text may begin with a second block of metadata.
     pub is_doubled: bool,
-    /// Takes further values from the metadata, the text and the path within the source.
+    /// Function that takes further values from the metadata, the text and the path within the source.
     pub read_more: fn(&mut Draft, &mut ForeignFields, &str, &str),
 }
 
@@ -43,8 +42,7 @@ impl Flavour {
     };
 }
 
-/// Reads notes as [`markdown`] does, with the properties that the program which wrote them gives
-/// them.
+/// Reads notes as [`markdown`], with the properties of the program that wrote them.
 pub(super) fn notes(
     path: &Path,
     defaults: &Defaults,
@@ -101,7 +99,7 @@ impl Iterator for Walk {
     }
 }
 
-/// The notes and folders in `folder` by name: nothing hidden, no links, no other files.
+/// Returns the notes and folders in `folder` by name, without hidden entries, links and other files.
 fn list(folder: &Path) -> Result<Vec<Found>, ImportError> {
     let at_folder = |source| io_error(folder, source);
     let mut found = Vec::new();
@@ -145,7 +143,7 @@ fn note(
     note.foreign(&String::from_utf8_lossy(&file.bytes))
 }
 
-/// Whether it is a memory file, by its name and its keys.
+/// Returns whether it is a memory file, by its name and its keys.
 fn is_own(memory: &Memory) -> bool {
     memory.stem.is_canonical()
         && !memory.problems.iter().any(|problem| match problem {
@@ -164,12 +162,12 @@ fn relative(root: &Path, path: &Path) -> String {
     parts.join("/")
 }
 
-/// A file with what is known of it before its metadata is read.
+/// A note before its metadata is read.
 struct Note<'a> {
     path: &'a Path,
     source_id: String,
     modified: Timestamp,
-    /// As `format` reads it, which keeps the spelling of numbers.
+    /// The note as parsed by `format`, which keeps the spelling of numbers.
     memory: Memory,
     is_lossy: bool,
     defaults: &'a Defaults,
@@ -263,14 +261,14 @@ impl Note<'_> {
         draft.finish(self.defaults)
     }
 
-    /// The first folder below the source's root.
+    /// Returns the first folder below the source's root.
     fn folder(&self) -> Option<String> {
         let (folder, _) = self.source_id.split_once('/')?;
         Some(folder.to_owned())
     }
 
-    /// Gives numbers the spelling of the file: `007`, `1.10` and `1e3` are names and versions at
-    /// least as often as they are numbers, and YAML would keep only their value.
+    /// Restores the spelling of numbers in the file: `007`, `1.10` and `1e3` are often names and versions, and
+    /// YAML keeps only their value.
     fn respell(&self, fields: &mut ForeignFields) {
         let has_topics = fields.0.iter().any(|(key, _)| key == "topics");
         for (key, value) in &mut fields.0 {
@@ -316,7 +314,7 @@ impl Note<'_> {
     }
 }
 
-/// Says so if the metadata does not fit into a frontmatter.
+/// Returns the reason if the metadata does not fit into a frontmatter.
 fn too_large(foreign: &Foreign) -> Option<String> {
     let mut memory = NewMemory {
         content: String::new(),
@@ -333,7 +331,7 @@ fn too_large(foreign: &Foreign) -> Option<String> {
     }
 }
 
-/// The first `# heading` that stands outside of code.
+/// Returns the first `# heading` outside of code.
 fn heading(body: &str) -> Option<String> {
     let mut in_code = false;
     for line in body.lines() {
@@ -358,7 +356,7 @@ fn heading(body: &str) -> Option<String> {
     None
 }
 
-/// `#my topic` → `my-topic`.
+/// Converts `#my topic` to `my-topic`.
 fn topic(tag: &str) -> String {
     let words: Vec<&str> = tag
         .trim()

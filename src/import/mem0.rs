@@ -8,7 +8,7 @@ use super::{Defaults, ForeignItem, ForeignItems, ImportError, fields};
 
 const RELATIONS: &str = "relations";
 
-/// The memories of the file at `path`, or of standard input for `-`.
+/// Reads the memories of the file at `path`, or of standard input for `-`.
 ///
 /// # Errors
 ///

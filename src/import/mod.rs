@@ -1,8 +1,8 @@
 //! Folders and exports of other programs → memories to be written.
 //!
-//! Reads only; keeps what each memory was called as `source_id`, so that importing twice adds
-//! nothing. One thing that cannot be read never stops the rest. Relations are told by the names
-//! that a source has for its memories; which memories these become is left to `engine`.
+//! Sources are only read. The name of each memory in its source is kept as `source_id`, so that importing
+//! twice adds nothing. An unreadable item does not stop the import. Relations have the names of memories
+//! in the source, which `engine` maps to memories.
 
 mod ai_memory;
 mod aiaml;
@@ -38,66 +38,68 @@ use crate::model::{Link, NewMemory, Timestamp};
 /// A memory from elsewhere.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Foreign {
+    /// The memory.
     pub memory: NewMemory,
-    /// Its name there.
+    /// Its name in the source.
     pub source_id: Option<String>,
-    /// Its place, for messages: a file, or a file and a line.
+    /// Location for messages: a file, or a file and a line.
     pub source: String,
-    /// Further names by which relations of its source mean it.
+    /// Further names of it in relations of its source.
     pub names: Vec<String>,
-    /// Its relations to memories of its source, by what these are called there.
+    /// Its relations to other memories, by their names in the source.
     pub relations: Vec<Link>,
-    /// When it was used there the last time.
+    /// Time of its last use in the source.
     pub last_used: Option<Timestamp>,
-    /// Number of uses before that, where the source counts what memdir counts.
+    /// Number of uses before that, where the source counts as memdir does.
     pub earlier_uses: usize,
-    /// When it was changed there the last time, where that is another moment than its making.
+    /// Time of its last change in the source, if that is not its creation.
     pub updated: Option<Timestamp>,
-    /// Why it lives no more there.
+    /// Reason why it is not current in the source; `None` of a current one.
     pub ended: Option<EndReason>,
-    /// Things it had that no memory has a place for, by words for their sorts.
+    /// Kinds of data that it had and that are not imported.
     pub not_carried: Vec<&'static str>,
 }
 
-/// Why a memory lives no more where it comes from.
+/// Reason why a memory is not current in its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndReason {
-    /// It was put aside, for this reason.
+    /// It was archived, for this reason.
     Archived(String),
-    /// Another one replaced it, which the source may not name.
+    /// Another one replaced it, which may be unknown.
     Superseded,
 }
 
-/// That one memory of a source stands to another, by what they are called there. It may be told
-/// before either of them.
+/// A relation between two memories, by their names in the source. It may come before either of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignRelation {
+    /// Name of the first memory.
     pub from: String,
-    /// The first one's relation to the second.
+    /// Relation of the first to the second.
     pub relation: String,
+    /// Name of the second memory.
     pub to: String,
-    /// The source says when it came to be, for which a link has no place.
+    /// Whether the source has its time, which a link cannot hold.
     pub is_dated: bool,
 }
 
-/// The relation of a memory to one that it replaces: it becomes no link but the keys for that.
+/// Relation to a replaced memory; it becomes the supersession fields instead of a link.
 pub const SUPERSEDES: &str = "supersedes";
-/// The same as seen from the memory that was replaced.
+/// The inverse of [`SUPERSEDES`].
 pub const SUPERSEDED_BY: &str = "superseded_by";
 
-/// One thing of a source.
+/// An item of a source.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ForeignItem {
     Memory(Box<Foreign>),
     ForeignRelation(ForeignRelation),
-    /// Something is not brought over, on purpose or because there is no place for it.
+    /// An item that is not imported.
     LeftOut {
-        /// Its name there, if it is a memory.
+        /// Its name in the source, if it is a memory.
         source_id: Option<String>,
-        /// A word for the sort of things it is.
+        /// Kind of the item.
         what: &'static str,
     },
-    /// Number of times that clients began to work with the source.
+    /// Number of sessions of clients with the source.
     Sessions(usize),
 }
 
@@ -107,15 +109,18 @@ impl From<Foreign> for ForeignItem {
     }
 }
 
-/// Values for fields that a source leaves out.
+/// Values for fields that are missing in a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Defaults {
+    /// Name of the agent.
     pub agent: String,
+    /// Name of the user.
     pub user: String,
+    /// Namespace; `None` for none.
     pub namespace: Option<String>,
 }
 
-/// Why something was not imported.
+/// Error of importing an item.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error("cannot read {}: {source}", path.display())]
@@ -137,13 +142,13 @@ impl ImportError {
     }
 }
 
-/// The memories of a source, one by one.
+/// Iterator over the memories of a source.
 pub type ForeignMemories = Box<dyn Iterator<Item = Result<Foreign, ImportError>>>;
 
-/// All of a source, one by one.
+/// Iterator over the items of a source.
 pub type ForeignItems = Box<dyn Iterator<Item = Result<ForeignItem, ImportError>>>;
 
-/// A source that holds memories only.
+/// Returns the memories as items.
 pub fn items(memories: ForeignMemories) -> ForeignItems {
     Box::new(memories.map(|memory| memory.map(ForeignItem::from)))
 }

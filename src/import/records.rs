@@ -1,25 +1,25 @@
 //! Cuts a JSON input into the objects in it, without reading it whole.
 //!
-//! An object stands on a line of its own, in a list, in the list `memories` of one object, or in
-//! several lists of one object, in any order. One record is held at a time, and of a longer one than
-//! fits nothing but the fact.
+//! An object is on a line of its own, in a list, in the list `memories` of one object, or in several
+//! lists of one object, in any order. One record is in memory at a time; one that is too long is skipped
+//! with a fault.
 
 use std::io;
 use std::io::BufRead;
 
-/// Eight times the longest memory: room for every character to be escaped.
+/// Maximum size of a record, in bytes: eight times the longest memory, for escaped characters.
 pub(super) const MAX_RECORD_BYTES: usize = 8 * 1024 * 1024;
 
-/// Why an export of Loci is refused by other sources.
+/// Reason why other sources refuse an export of Loci.
 pub(super) const OF_LOCI: &str = "this looks like an export of Loci: use `--from loci`";
 
-/// Form in which an input holds its objects.
+/// Form of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InputForm {
     Lines,
     /// The elements of an array that is the whole input.
     List,
-    /// The elements of an array in an object; what follows the array is not looked at.
+    /// The elements of an array in an object; the text after the array is ignored.
     WrappedList,
     /// Between the values of an object that has several lists.
     Object,
@@ -30,7 +30,7 @@ pub(super) enum InputForm {
 }
 
 impl InputForm {
-    /// Tells the form by the first bytes, and where the first line or element begins.
+    /// Detects the form by the first bytes, and returns the offset of the first line or element.
     pub fn of(head: &[u8]) -> (InputForm, usize) {
         let bom = if head.starts_with(b"\xef\xbb\xbf") {
             3
@@ -55,7 +55,7 @@ impl InputForm {
         }
     }
 
-    /// As [`InputForm::of`], for what may be an object with the lists `names`.
+    /// Detects as [`InputForm::of`], of an input that may be an object with the lists `names`.
     pub fn of_lists(head: &[u8], names: &[&str]) -> (InputForm, usize) {
         match InputForm::of(head) {
             (InputForm::Lines | InputForm::WrappedList, _) => {}
@@ -109,7 +109,7 @@ fn wrapped_list(head: &[u8], start: usize, names: &[&str]) -> Option<usize> {
     None
 }
 
-/// Returns the place behind the string that begins at `start`; JSON allows no line feed in it.
+/// Returns the offset after the string that begins at `start`; JSON allows no line feed in it.
 fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
@@ -122,9 +122,10 @@ fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// One object's bytes with the line they begin at, or what stands there instead.
+/// Bytes of one object, or the fault in its place.
 pub(super) struct RawRecord {
     pub line: usize,
+    /// Bytes of the object.
     pub bytes: Result<Vec<u8>, RecordFault>,
 }
 
@@ -137,6 +138,7 @@ impl RawRecord {
     }
 }
 
+/// Fault of an input in place of an object.
 pub(super) enum RecordFault {
     TooLong,
     ListNotClosed,
@@ -147,14 +149,16 @@ pub(super) enum RecordFault {
     UnknownList(String),
 }
 
-/// Cuts an input into records, holding one of them at a time.
+/// Reader of records, with one of them in memory at a time.
 pub(super) struct RecordReader<R> {
+    /// The input.
     pub input: R,
+    /// Form of the input at this point.
     pub form: InputForm,
     pub line: usize,
-    /// The lists that are read of an object that has several.
+    /// Names of the lists that are read of an object with several.
     pub names: &'static [&'static str],
-    /// The list that held the last record; the first one where there is one only.
+    /// Name of the last record's list; the first name where there is only one list.
     pub list: &'static str,
 }
 
@@ -248,7 +252,7 @@ impl<R: BufRead> RecordReader<R> {
         }
     }
 
-    /// Goes on to the first record of the next list that is read; other values are passed over.
+    /// Reads the first record of the next list; skips other values.
     fn next_list(&mut self) -> io::Result<Option<RawRecord>> {
         loop {
             match self.peek_byte()? {
@@ -291,13 +295,13 @@ impl<R: BufRead> RecordReader<R> {
         }
     }
 
-    /// There is no telling what comes after it.
+    /// Ends the input with a fault: the rest cannot be parsed.
     fn broken(&mut self, fault: RecordFault) -> Option<RawRecord> {
         self.form = InputForm::EndReason;
         Some(RawRecord::fault(self.line, fault))
     }
 
-    /// The beginning of the value here, a key's worth of it; the rest is passed over.
+    /// Reads the value here, and returns at most 256 bytes of it.
     fn value(&mut self) -> io::Result<Vec<u8>> {
         const KEY_BYTES: usize = 256;
         let mut start = Vec::new();
@@ -318,7 +322,7 @@ impl<R: BufRead> RecordReader<R> {
         Ok(start)
     }
 
-    /// The next byte that is no blank; it is still to be read.
+    /// Returns the next byte that is no blank, without consuming it.
     fn peek_byte(&mut self) -> io::Result<Option<u8>> {
         loop {
             match self.input.fill_buf()?.first().copied() {
@@ -352,7 +356,7 @@ impl<R: BufRead> RecordReader<R> {
     }
 }
 
-/// Bytes up to [`MAX_RECORD_BYTES`]; what comes after them is only noticed.
+/// Bytes up to [`MAX_RECORD_BYTES`], and whether there were more.
 struct Bounded {
     bytes: Vec<u8>,
     is_blank: bool,
@@ -387,7 +391,7 @@ impl Bounded {
     }
 }
 
-/// Whether the bytes so far have left every bracket and string they opened.
+/// Parser state: open brackets and strings.
 #[derive(Default)]
 struct Nesting {
     depth: usize,
@@ -417,6 +421,7 @@ impl Nesting {
 }
 
 impl RecordFault {
+    /// Returns the message of the fault.
     pub fn what(&self) -> String {
         match self {
             RecordFault::TooLong => {

@@ -1,7 +1,7 @@
 //! A JSON export → its objects, one by one, each as fields.
 //!
-//! From a file or standard input of any length; `records` cuts it up. An object that is broken is an
-//! error that names its line, and the next one is read all the same.
+//! The input is a file or standard input of any length; `records` cuts it up. A broken object is an error
+//! with its line, and the next one is still read.
 
 use std::fs::File;
 use std::io;
@@ -31,18 +31,19 @@ pub(super) struct ImportRows {
 
 type RowResult = Result<ImportRow, ImportError>;
 
-/// One of them.
+/// An object of an export.
 pub(super) struct ImportRow {
-    /// The list that it stood in; the first one where there are no several.
+    /// Name of its list; the first name where there is only one list.
     pub list: &'static str,
-    /// Its place, for messages.
+    /// Location for messages.
     pub source: String,
+    /// Fields of the object.
     pub fields: ForeignFields,
 }
 
 impl ImportRows {
-    /// Opens the file at `path`, or standard input for `-`, whose records stand in the lists
-    /// `names` of one object, in one list, or one a line. Without names it is the list `memories`.
+    /// Opens the file at `path`, or standard input for `-`, whose records are in the lists `names` of one
+    /// object, in one list, or one a line. Without names it is the list `memories`.
     ///
     /// # Errors
     ///
@@ -64,7 +65,7 @@ impl ImportRows {
         ImportRows::of(Box::new(open()?), path, &name, names)
     }
 
-    /// Refuses an export of another source, which has lists that this one has not.
+    /// Refuses an export of another source, which has unknown lists.
     fn check_lists(mut self) -> Result<(), ImportError> {
         if self.records.form != InputForm::Object {
             return Ok(());
@@ -78,7 +79,7 @@ impl ImportRows {
         Ok(())
     }
 
-    /// Refuses an export of Loci for a source that has a list by each of its lists' names.
+    /// Refuses an export of Loci, for a source with the same names of lists.
     ///
     /// # Errors
     ///
@@ -97,7 +98,7 @@ impl ImportRows {
         }
     }
 
-    /// As [`ImportRows::open`], of an input that is called `name` in messages.
+    /// Opens as [`ImportRows::open`] an input that is called `name` in messages.
     pub fn of(
         mut input: Input,
         path: &Path,

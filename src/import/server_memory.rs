@@ -1,8 +1,8 @@
 //! The file of the reference memory server (`memory.jsonl`, older `memory.json`) → entities, which
 //! become memories, and relations.
 //!
-//! It states no times, so a memory's time is that of the import. Names that older versions and
-//! forks had for the keys are understood.
+//! It has no times, so a memory's time is that of the import. Keys of older versions and forks are
+//! accepted.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ const RELATIONS: &str = "relations";
 const FROM: [&str; 3] = ["from", "from_id", "source"];
 const TO: [&str; 3] = ["to", "to_id", "target"];
 
-/// The entities and relations of the file at `path`, or of standard input for `-`.
+/// Reads the entities and relations of the file at `path`, or of standard input for `-`.
 ///
 /// # Errors
 ///
@@ -82,7 +82,7 @@ fn entity(
     Ok(draft.finish(defaults)?.into())
 }
 
-/// As a markdown list; the further lines of an observation belong to its item.
+/// Returns observations as a markdown list; further lines of an observation belong to its item.
 fn listed(observations: &[String]) -> String {
     let item = |text: &String| format!("- {}\n", text.trim_end().replace('\n', "\n  "));
     observations.iter().map(item).collect()

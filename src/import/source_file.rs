@@ -1,4 +1,4 @@
-//! One file of a source, read whole: never more than a memory may hold, never a device or a pipe.
+//! Files of a source, read whole, with a limit of size, and never a device or a pipe.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,13 +11,14 @@ use super::ImportError;
 use crate::format::MAX_CONTENT_BYTES;
 use crate::model::is_possible_time;
 
-/// Content and frontmatter of the largest memory fit twice; what is longer is not even read.
+/// Maximum size of a file, in bytes: twice the largest memory.
 const MAX_FILE_BYTES: u64 = 2 * MAX_CONTENT_BYTES as u64;
 
+/// A file of a source.
 pub(super) struct SourceFile {
+    /// Bytes of the file.
     pub bytes: Vec<u8>,
-    /// When it was last changed; 1970 where the system states no such time, or one beyond the
-    /// years that can be written.
+    /// Modification time; 1970 where the system has none, or one outside of the supported years.
     pub modified: DateTime<Utc>,
 }
 
@@ -50,13 +51,14 @@ impl SourceFile {
     }
 }
 
+/// Returns whether a file is markdown, by its extension.
 pub(super) fn is_markdown(path: &Path) -> bool {
     path.extension().is_some_and(|extension| {
         extension.eq_ignore_ascii_case("md") || extension.eq_ignore_ascii_case("markdown")
     })
 }
 
-/// Refuses a file that somebody may have named as a note by a slip.
+/// Checks that a file is a note.
 ///
 /// # Errors
 ///
@@ -75,7 +77,7 @@ pub(super) fn check_is_note(path: &Path) -> Result<(), ImportError> {
     Err(unreadable(path, what.to_owned()))
 }
 
-/// The bytes of the file at `path`, for what can only be understood whole.
+/// Reads the whole file at `path`.
 ///
 /// # Errors
 ///
@@ -96,6 +98,7 @@ pub(super) fn read_whole(path: &Path, limit: u64) -> Result<Vec<u8>, ImportError
     Ok(bytes)
 }
 
+/// Returns the error of reading `path`.
 pub(super) fn io_error(path: &Path, source: io::Error) -> ImportError {
     ImportError::Io {
         path: path.to_owned(),
@@ -103,6 +106,7 @@ pub(super) fn io_error(path: &Path, source: io::Error) -> ImportError {
     }
 }
 
+/// Returns the error of an invalid file.
 pub(super) fn unreadable(path: &Path, what: String) -> ImportError {
     ImportError::Unreadable {
         source_name: path.display().to_string(),

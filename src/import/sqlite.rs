@@ -1,10 +1,8 @@
-//! The database of ai-memory → what its tables hold, row by row.
+//! The database of ai-memory → rows of its tables.
 //!
-//! Nothing is written, not even the small files that SQLite lays beside a database it reads: no
-//! lock is taken either. What its last writer had not yet moved from the write-ahead log into the
-//! database is read, too. Since nobody is kept from writing meanwhile, it is looked at the end
-//! whether somebody did. Columns that a version lacks are missing, and those it has besides are not
-//! asked for: vectors are of no use here.
+//! Nothing is written, not even the small files that SQLite makes beside a database it reads, and no lock
+//! is taken. The write-ahead log is read, too. Since others may write meanwhile, that is checked at the
+//! end. Missing columns of older versions are skipped, and other columns, such as vectors, are not read.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -21,9 +19,9 @@ use super::rows::ImportRow;
 use super::source_file::unreadable;
 use crate::model::MetaValue;
 
-/// The list of memories, in an export as well.
+/// Name of the list of memories, also in an export.
 pub(super) const MEMORIES: &str = "memories";
-/// The list of links, in an export as well.
+/// Name of the list of links, also in an export.
 pub(super) const LINKS: &str = "links";
 
 /// Number of rows in memory at a time.
@@ -35,7 +33,7 @@ const NO_LOCKS: &str = if cfg!(windows) {
     "unix-none"
 };
 
-/// A table, the columns that are read of it, and how its rows are called.
+/// A table, its columns, and the list of its rows.
 struct Table {
     name: &'static str,
     list: &'static str,
@@ -44,7 +42,7 @@ struct Table {
     more: &'static [&'static str],
 }
 
-/// The columns of both tables of memories.
+/// Columns of both tables of memories.
 const OF_MEMORIES: [&str; 14] = [
     "id",
     "tier",
@@ -84,7 +82,7 @@ const TABLES: [Table; 3] = [
     },
 ];
 
-/// The rows of the memories and links in the database at `path`.
+/// Reads the rows of the memories and links in the database at `path`.
 ///
 /// # Errors
 ///
@@ -120,7 +118,7 @@ fn at(path: &Path, error: &rusqlite::Error) -> ImportError {
     unreadable(path, format!("the database cannot be read: {error}"))
 }
 
-/// A file beside the database, which is called as it and `end`.
+/// Returns the path of a file beside the database, with `end` after its name.
 fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
@@ -150,7 +148,7 @@ fn open(path: &Path) -> Result<Connection, ImportError> {
     open().map_err(|error| at(path, &error))
 }
 
-/// The address of a file that nobody changes.
+/// Returns the address of a file as immutable.
 fn uri(path: &Path) -> String {
     let mut uri = String::from("file:");
     for byte in path.to_string_lossy().bytes() {
@@ -163,7 +161,7 @@ fn uri(path: &Path) -> String {
     uri + "?immutable=1"
 }
 
-/// Size and modification time of the files, to see whether somebody wrote to them.
+/// Sizes and modification times of the files, for detection of writes.
 #[derive(PartialEq, Eq)]
 struct FileStamps([Option<(u64, SystemTime)>; 2]);
 
@@ -183,7 +181,7 @@ struct Database {
     ready: VecDeque<Result<ImportRow, ImportError>>,
     /// Index of the table in [`TABLES`] that is read.
     table: usize,
-    /// The last row that was read of it.
+    /// Number of the last row that was read of it.
     after: Option<i64>,
 }
 
@@ -215,7 +213,7 @@ impl Database {
         }
     }
 
-    /// The columns that are wanted of a table, and that it has.
+    /// Returns the wanted columns that a table has.
     fn columns(&self, table: &Table) -> rusqlite::Result<Vec<&'static str>> {
         let mut has = Vec::new();
         self.connection
@@ -229,7 +227,7 @@ impl Database {
             .collect())
     }
 
-    /// Reads the next rows of a table; how many there were.
+    /// Reads the next rows of a table, and returns their number.
     fn page(&mut self, table: &Table) -> rusqlite::Result<usize> {
         let columns = self.columns(table)?;
         if columns.is_empty() {
@@ -268,7 +266,7 @@ impl Database {
     }
 }
 
-/// The values of a row; the name of one that cannot be read.
+/// Returns the values of a row; the error is the name of one that cannot be read.
 fn values<'a>(columns: &[(&'a str, ValueRef<'_>)]) -> Result<Vec<(String, MetaValue)>, &'a str> {
     columns
         .iter()

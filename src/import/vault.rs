@@ -1,8 +1,8 @@
 //! Vaults of Obsidian and basic-memory → notes, with their relations.
 //!
-//! `markdown` reads the notes; this module adds what `[[links]]` say. A link names a note by its
-//! file name, or by the end of its path, in capital or small letters; in basic-memory also by its
-//! title or permalink. What stands in code or in a comment is no link.
+//! `markdown` reads the notes; this module adds relations from `[[links]]`. A link names a note by its
+//! file name, or by the end of its path, without case; in basic-memory also by its title or permalink.
+//! Links in code or in a comment are ignored.
 
 use std::path::Path;
 
@@ -12,15 +12,15 @@ use super::markdown::{Flavour, notes};
 use super::{Defaults, ForeignMemories, ImportError, fields};
 use crate::model::{Link, MENTIONED, MetaValue, code_length};
 
-/// Words before a link in a list that are still the name of a relation, and not a sentence.
+/// Maximum number of words before a link that are the name of a relation, not a sentence.
 const MAX_RELATION_WORDS: usize = 4;
-/// Ends of the names of files that are no notes.
+/// Extensions of files that are no notes.
 const ATTACHMENTS: [&str; 20] = [
     "avif", "base", "bmp", "canvas", "csv", "flac", "gif", "jpeg", "jpg", "m4a", "mkv", "mov",
     "mp3", "mp4", "ogg", "pdf", "png", "svg", "wav", "webp",
 ];
 
-/// The notes of the Obsidian vault at `path`.
+/// Reads the notes of the Obsidian vault at `path`.
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ pub fn obsidian(path: &Path, defaults: &Defaults) -> Result<ForeignMemories, Imp
     )
 }
 
-/// The notes of the basic-memory project at `path`.
+/// Reads the notes of the basic-memory project at `path`.
 ///
 /// # Errors
 ///
@@ -85,7 +85,7 @@ fn basic_memory_note(draft: &mut Draft, fields: &mut ForeignFields, text: &str, 
     }
 }
 
-/// All names by which a link may mean the note at `path`: each end of its path.
+/// Returns the names by which a link may mean the note at `path`: each end of its path.
 fn path_names(path: &str) -> Vec<String> {
     let path = path.to_lowercase();
     let path = path.strip_suffix(".md").unwrap_or(&path);
@@ -96,7 +96,7 @@ fn path_names(path: &str) -> Vec<String> {
         .collect()
 }
 
-/// The texts in a value of the metadata.
+/// Returns the texts in a value of the metadata.
 fn texts(value: &MetaValue) -> Vec<&str> {
     match value {
         MetaValue::Text(text) => vec![text],
@@ -105,7 +105,7 @@ fn texts(value: &MetaValue) -> Vec<&str> {
     }
 }
 
-/// The lines outside of fenced code, without comments and what stands between backticks.
+/// Returns the lines outside of fenced code, without comments and inline code.
 fn lines(text: &str) -> Vec<String> {
     let mut in_code = false;
     let mut lines = Lines {
@@ -134,7 +134,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// The next line as it is.
+    /// Returns the next line unchanged.
     fn raw(&mut self) -> Option<&'a str> {
         let line = self.rest.split_inclusive('\n').next()?;
         self.rest = &self.rest[line.len()..];
@@ -180,8 +180,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Returns the names in the `[[links]]` of a line, without the text they show and the part they
-/// mean.
+/// Returns the names in the `[[links]]` of a line, without display texts and anchors.
 fn links(line: &str) -> impl Iterator<Item = &str> {
     line.split("[[").skip(1).filter_map(|inside| {
         let (inside, _) = inside.split_once("]]")?;
@@ -191,7 +190,7 @@ fn links(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The relation in `- relation [[Target]]`; `None` if the line says something else.
+/// Returns the relation in `- relation [[Target]]`; `None` of another line.
 fn relation_of(line: &str) -> Option<&str> {
     let item = line.trim_start();
     let item = item
@@ -206,7 +205,7 @@ fn relation_of(line: &str) -> Option<&str> {
     is_word.then_some(relation)
 }
 
-/// Notes one relation, once.
+/// Adds a relation, once.
 fn relate(draft: &mut Draft, relation: &str, link: &str) {
     let name = link.to_lowercase();
     if let Some((_, end)) = name.rsplit_once('.')
