@@ -1,11 +1,11 @@
-//! Why a journal could not be written or read.
+//! Error of writing or reading a journal.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::files;
 
-/// Why a journal could not be written or read.
+/// Error of writing or reading a journal.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     #[error("cannot {what} the journal {}", path.display())]
@@ -18,6 +18,7 @@ pub enum JournalError {
     Locked(#[from] files::FilesError),
 }
 
+/// Returns the error of an action on the journal at `path`.
 pub(super) fn failed(what: &'static str, path: &Path, source: io::Error) -> JournalError {
     JournalError::Io {
         what,

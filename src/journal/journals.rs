@@ -1,4 +1,4 @@
-//! The journals of a store in a folder: adds lines to those of this copy, and sums up all of them.
+//! The journals of a store in a folder: appends lines to those of this copy, and sums up all of them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,22 +19,21 @@ use crate::model::Stem;
 
 /// The journals of a store in a folder.
 pub struct JournalFolder {
-    /// Holds all of them.
+    /// Folder of all journals.
     pub(super) folder: PathBuf,
-    /// Derived things of this copy: its id, the lock.
+    /// Folder of derived files of this copy: its id, the lock.
     pub(super) state: PathBuf,
     read: Mutex<Read>,
 }
 
-/// In bytes; a journal that has so many is left for a new one. Each commit holds the current one
-/// whole, and a program that starts reads whatever is not summed up.
+/// Maximum size of the current journal, in bytes; then a new one is begun. Each commit holds the current
+/// one whole, and a program that starts reads all lines that are not summed up.
 pub(super) const LONGEST: u64 = 256 << 10;
 /// Maximum number of times that journals are read again because they were replaced meanwhile.
 const MAX_TRIES: usize = 8;
 
 impl JournalFolder {
-    /// The journals in `root`, a store's folder, of which this copy keeps its derived things in
-    /// `state`. Opens nothing yet.
+    /// Returns the journals of the store at `root`, with derived files in `state`, unopened.
     pub fn new(root: &Path, state: &Path) -> JournalFolder {
         JournalFolder {
             folder: root.join(files::JOURNALS),
@@ -43,7 +42,7 @@ impl JournalFolder {
         }
     }
 
-    /// The same journals, in another folder: where a link leads that the store's owner allowed.
+    /// Returns the same journals, in another folder: the target of a link that the store's owner allowed.
     pub fn in_folder(self, folder: PathBuf) -> JournalFolder {
         JournalFolder { folder, ..self }
     }
@@ -55,11 +54,12 @@ impl JournalFolder {
         files::append_lines(&path, text.as_bytes()).map_err(|error| failed("write", &path, error))
     }
 
+    /// Takes the lock of this copy's journals.
     pub(super) fn lock(&self) -> Result<Lock, JournalError> {
         Ok(files::journal_lock(&self.state)?)
     }
 
-    /// The journals, each with its size and which file it is.
+    /// Returns the journals, each with its size and file id.
     fn files(&self) -> Result<Files, JournalError> {
         // A link may lead anywhere, also where somebody else's store is.
         match fs::symlink_metadata(&self.folder) {

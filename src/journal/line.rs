@@ -1,7 +1,7 @@
 //! One line of a journal.
 //!
-//! A JSON object, its moment first, so that lines sort by time as text. What a program of a later
-//! version adds is passed over, and so is a line that cannot be read: a journal is never refused.
+//! A line is a JSON object, its moment first, so that lines sort by time as text. Additions of later
+//! versions and unreadable lines are skipped: a journal is never refused.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 use super::record::Record;
 use crate::model::{Usage, is_possible_time};
 
-/// The content of a line.
+/// Content of a line.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line {
-    /// These memories were used.
+    /// Uses of these memories.
     Used(DateTime<Utc>, Vec<String>),
-    /// These memories were used so often, the last time at the moment. What another line of the same
-    /// journal says of the same memory and day was counted at another time: the higher count holds.
+    /// Sums of uses of these memories, with the moment of the last one. Of two lines of one journal for the
+    /// same memory and day, the higher count holds.
     Sums(DateTime<Utc>, BTreeMap<String, Usage>),
-    /// The uses that these journals, by id, count up to the moments are in the sums of this journal.
+    /// Moments up to which the uses of other journals, by id, are in the sums of this journal.
     Summed(BTreeMap<String, DateTime<Utc>>),
-    /// Something was changed.
+    /// Record of a change.
     Record(Record),
 }
 
@@ -44,14 +44,14 @@ struct Wire {
     why: Option<String>,
 }
 
-/// The uses of one memory: when the last was, and how many on each day.
+/// Uses of one memory: moment of the last, and number on each day.
 #[derive(Serialize, Deserialize)]
 struct WireUsage {
     last: String,
     days: BTreeMap<NaiveDate, u32>,
 }
 
-/// As in a journal: in microseconds, UTC.
+/// Returns a moment in the form of a journal: in microseconds, UTC.
 fn written(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Micros, true)
 }
@@ -62,7 +62,7 @@ fn read(text: &str) -> Option<DateTime<Utc>> {
 }
 
 impl Line {
-    /// The line with its newline.
+    /// Returns the line with its newline.
     pub fn render(&self) -> String {
         let blank = |at: DateTime<Utc>| Wire {
             t: written(at),
@@ -112,7 +112,7 @@ impl Line {
         line
     }
 
-    /// Whether anything of it counts for what a memory is.
+    /// Returns whether the line has an effect on a memory's usage.
     pub fn counts(&self) -> bool {
         match self {
             Line::Used(..) | Line::Sums(..) | Line::Summed(_) => true,
@@ -120,7 +120,7 @@ impl Line {
         }
     }
 
-    /// `None` for what is no line of a journal.
+    /// Parses a line; `None` for an invalid one.
     pub fn parse(text: &[u8]) -> Option<Line> {
         let wire: Wire = serde_json::from_slice(text).ok()?;
         let at = read(&wire.t)?;

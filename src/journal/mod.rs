@@ -1,12 +1,11 @@
 //! Journals: uses of memories, and a record of every change.
 //!
-//! A folder of files that only grow, one for each copy of the store, called by a random id that
-//! the copy keeps among its derived things; so two machines never change the same file, and git
-//! carries all of them. Promises: a line is added in one write under a lock; a torn or foreign line
-//! is passed over; what the lines come to does not depend on their order, on the files they stand
-//! in, or on whether they were summed up. Losing a journal loses counts, never a memory. A journal
-//! that has become long is left for a new one, and the uses in those that were left become one sum
-//! (`sums`); records of changes stay as they are. What follows from uses is left to `lifecycle`.
+//! A folder of append-only files, one for each copy of the store, named by a random id that the copy
+//! keeps among its derived files; so two machines never change the same file, and git syncs all of them.
+//! Guarantees: a line is added in one write under a lock; a torn or foreign line is skipped; the result
+//! does not depend on the order of the lines, on their files, or on summing. Losing a journal loses
+//! counts, never a memory. A long journal is left for a new one, and the uses in the left ones become
+//! one sum (`sums`); records of changes stay as they are. `lifecycle` evaluates uses.
 
 mod error;
 mod journals;

@@ -1,8 +1,8 @@
-//! Which journals are this copy's own: the current one, those that it left because they had become
-//! long, and their sum.
+//! This copy's own journals: the current one, those that it left because they had become long, and their
+//! sum.
 //!
-//! Noted among the derived things of the copy. Where that is lost, a new journal is begun, and the
-//! old ones are like those of any other copy: they count, and stay as they are.
+//! Their ids are among the derived files of the copy. If these are lost, a new journal is begun, and the
+//! old ones are treated as those of another copy: they count, and stay as they are.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -12,22 +12,22 @@ use super::journals::{JournalFolder, LONGEST};
 use super::reading::{id_of, is_id};
 use crate::files;
 
-/// The journals that this copy has left.
+/// Journals that this copy has left.
 #[derive(Debug, Default)]
 pub(super) struct Left {
-    /// The id of the one that holds their sum, once there is one.
+    /// Id of the journal that holds their sum, if there is one.
     pub sum: Option<String>,
-    /// The ids of those whose uses are not summed up yet.
+    /// Ids of those whose uses are not summed up yet.
     pub journals: Vec<String>,
 }
 
-/// What no current journal is called: sums come first in every listing, and so reach another
-/// machine before that which they are the sums of is taken away there.
+/// Prefix of the ids of sums, which no current journal has: sums come first in every listing, and so reach
+/// another machine before the summed lines are removed there.
 const SUM_PREFIX: &str = "00";
 
 impl JournalFolder {
-    /// The file that this copy of the store writes, made known if it is the first time, and left for
-    /// a new one where it has become long. The caller holds the lock.
+    /// Returns the current journal of this copy; chooses a new one at the first time, and when the current
+    /// one has become long. The caller holds the lock.
     pub(super) fn own(&self) -> Result<PathBuf, JournalError> {
         files::create_private_folder(&self.folder)
             .map_err(|error| failed("make a folder for", &self.folder, error))?;
@@ -50,13 +50,13 @@ impl JournalFolder {
         Ok(self.at(&id))
     }
 
-    /// The file that this copy of the store writes at present.
+    /// Returns the current journal of this copy, if there is one.
     pub(super) fn known(&self) -> Option<PathBuf> {
         let id = self.read_note(&self.note())?;
         is_id(&id).then(|| self.at(&id))
     }
 
-    /// The journals that this copy has left and not summed up yet, and their sum.
+    /// Returns the journals that this copy has left and not summed up yet, and their sum.
     pub(super) fn left(&self) -> Left {
         let Some(noted) = self.read_note(&self.note_of_left()) else {
             return Left::default();
@@ -71,6 +71,7 @@ impl JournalFolder {
         }
     }
 
+    /// Records the journals that this copy has left.
     pub(super) fn note_left(&self, left: &Left) -> Result<(), JournalError> {
         let mut ids = left.sum.clone().unwrap_or_default();
         for id in &left.journals {
@@ -80,12 +81,12 @@ impl JournalFolder {
         self.write_note(&self.note_of_left(), &ids)
     }
 
-    /// A new id for a sum.
+    /// Returns a new id for a sum.
     pub(super) fn drawn_for_sum() -> String {
         drawn(SUM_PREFIX)
     }
 
-    /// The names of the files that only this copy of the store writes.
+    /// Returns the names of the files that only this copy of the store writes.
     pub fn own_names(&self) -> Vec<String> {
         let left = self.left();
         let current = self.known().map(|path| id_of(&path));
@@ -93,6 +94,7 @@ impl JournalFolder {
         ids.map(|id| format!("{id}.jsonl")).collect()
     }
 
+    /// Returns the path of the journal with an id.
     pub(super) fn at(&self, id: &str) -> PathBuf {
         self.folder.join(format!("{id}.jsonl"))
     }
@@ -105,8 +107,8 @@ impl JournalFolder {
         self.state.join("journals-left")
     }
 
-    /// The ids in a note; `None` if it is that of another copy: a copy of the whole store has another
-    /// folder, and so ids of its own.
+    /// Reads the ids in a note; `None` if it is that of another copy: a copy of the whole store is another
+    /// folder, and has its own ids.
     fn read_note(&self, path: &Path) -> Option<String> {
         let noted = String::from_utf8(files::read_derived(path).ok()?).ok()?;
         let (ids, place) = noted.split_once(' ')?;
@@ -122,13 +124,13 @@ impl JournalFolder {
             .map_err(|error| failed("note the name of", path, error))
     }
 
-    /// Tells the folder from a copy of it.
+    /// Returns a text that identifies the folder, and differs for a copy of it.
     fn here(&self) -> io::Result<String> {
         files::place_of(&self.folder)
     }
 }
 
-/// A random id. Those of journals begin with any digit but 0.
+/// Returns a random id. Those of journals begin with any digit but 0.
 fn drawn(prefix: &str) -> String {
     let random = uuid::Uuid::new_v4().simple().to_string();
     match prefix {

@@ -1,4 +1,4 @@
-//! Reads journals: whole ones, or what was added to them since they were read.
+//! Reads journals: whole ones, or the lines that were added since they were read.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,7 +14,7 @@ use super::line::Line;
 use super::uses::Uses;
 use crate::files;
 
-/// Has `known` say the later moment of each journal.
+/// Raises each moment in `known` to that in `until`.
 pub(super) fn raise(
     known: &mut BTreeMap<String, DateTime<Utc>>,
     until: &BTreeMap<String, DateTime<Utc>>,
@@ -25,34 +25,39 @@ pub(super) fn raise(
     }
 }
 
-/// Lines that were read so far, as sums.
+/// Sums of the lines that were read so far.
 #[derive(Default)]
 pub(super) struct Read {
+    /// State of each journal when it was read.
     pub(super) files: BTreeMap<PathBuf, Looked>,
-    /// Up to when the uses of a journal, by its id, are in the sums of another one.
+    /// Moments up to which the uses of a journal, by its id, are in the sums of another one.
     pub(super) summed: BTreeMap<String, DateTime<Utc>>,
+    /// Uses of all memories.
     pub(super) uses: Arc<Uses>,
 }
 
-/// The state of a file when it was read.
+/// State of a file when it was read.
 pub(super) struct Looked {
+    /// Id of the file.
     pub(super) id: FileId,
+    /// Size in bytes.
     pub(super) size: u64,
     /// Offset of the end of the last whole line.
     pub(super) upto: u64,
-    /// The bytes before that.
+    /// Last bytes before that, at most [`TAIL_BYTES`].
     pub(super) tail: Vec<u8>,
 }
 
-/// The journals, each with its size and which file it is.
+/// Journals, each with its size and file id.
 pub(super) type Files = BTreeMap<PathBuf, (u64, FileId)>;
 
-/// Tells a file from another one that was put in its place.
+/// Id of a file, which differs for another file in its place: device and inode, or the creation time.
 pub(super) type FileId = (u64, u64);
 
-/// Number of bytes before the end that tell a file that grew from another one.
+/// Number of bytes before the end that are compared to detect another file.
 pub(super) const TAIL_BYTES: usize = 64;
 
+/// Returns whether a text is the id of a journal.
 pub(super) fn is_id(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -71,8 +76,8 @@ pub(super) fn id_in(data: &fs::Metadata) -> FileId {
 }
 
 impl Read {
-    /// Reads all journals from their beginnings. Of one that cannot be read nothing counts, and it is
-    /// tried again the next time.
+    /// Reads all journals from their beginnings. One that cannot be read does not count, and is tried again
+    /// the next time.
     pub(super) fn all(&mut self, files: Files) -> Result<(), Unread> {
         let mut journals = Vec::new();
         let mut trouble = None;
@@ -96,7 +101,7 @@ impl Read {
         trouble.map_or(Ok(()), |error| Err(Unread::Failed(error)))
     }
 
-    /// Reads what was added to journals since they were read.
+    /// Reads the lines that were added to journals since they were read.
     pub(super) fn what_was_added(&mut self, files: Files) -> Result<(), Unread> {
         let mut trouble = None;
         for (path, (size, id)) in files {
@@ -132,7 +137,7 @@ impl Read {
         trouble.map_or(Ok(()), |error| Err(Unread::Failed(error)))
     }
 
-    /// Hands on the lines that count, from where the journal was read before, and notes how far.
+    /// Calls `each` with the new lines that count, and records the offset.
     pub(super) fn read(
         &mut self,
         path: &Path,
@@ -168,16 +173,16 @@ impl Read {
     }
 }
 
-/// Why the journals were not read.
+/// Reason why the journals were not read.
 pub(super) enum Unread {
-    /// One of them is another file, or gone, since they were listed.
+    /// One of them was replaced or removed since they were listed.
     Replaced,
     Failed(JournalError),
 }
 
-/// Reads whole lines from the byte `from` on, before which `tail` must stand; up to where, and the
-/// bytes before that. A last line without a newline is left for the next time: somebody may be
-/// writing it. `None` if something else stands there.
+/// Reads whole lines from the byte `from` on, before which the file must hold `tail`; returns the new
+/// offset and the bytes before it. A last line without a newline is left for the next time, since it may
+/// be incomplete. `None` if the file holds something else.
 pub(super) fn lines_from(
     mut file: File,
     (from, tail): (u64, &[u8]),
@@ -207,7 +212,7 @@ pub(super) fn lines_from(
     }
 }
 
-/// The id of the journal at `path`.
+/// Returns the id of the journal at `path`.
 pub(super) fn id_of(path: &Path) -> String {
     let name = path.file_stem().unwrap_or_default();
     name.to_string_lossy().into_owned()

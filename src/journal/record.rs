@@ -1,36 +1,38 @@
-//! One change as the journal holds it, and the words for what was done.
+//! Records of changes in the journal, and the words for the kinds of changes.
 
 use chrono::{DateTime, Utc};
 
-/// One change, for whoever asks later what happened.
+/// Record of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
+    /// Moment of the change.
     pub at: DateTime<Utc>,
-    /// The tool or command that made the change, such as `remember` or `forget`.
+    /// Tool or command that made the change, such as `remember` or `forget`.
     pub did: String,
-    /// The stems of the memories that it was done to.
+    /// Stems of the changed memories.
     pub of: Vec<String>,
-    /// The program that asked for it; empty if it did not say what it is.
+    /// Name of the client; empty if unknown.
     pub client: String,
+    /// Reason, if there is one.
     pub why: Option<String>,
 }
 
-/// What is done to a memory that comes back from the archive: it counts for its life.
+/// Word for restoring a memory from the archive, which has an effect on its life.
 pub const RESTORE: &str = "restore";
 
-/// The word for confidence that was written into the file as of then.
+/// Word for writing the present confidence into the file.
 pub const DECAY: &str = "decay";
 
-/// The word for taking that back.
+/// Word for undoing that.
 pub const UNDO_DECAY: &str = "undo decay";
 
-/// The word for the beginning of a session. Where it names memories, it was told by the source that
-/// these were imported from.
+/// Word for the beginning of a session. With memories, it is from the source that these were imported
+/// from.
 pub const SESSION: &str = "session";
 
-/// The word for a note that states no time and is older than the commit that first holds its text:
-/// of the file that the record names, the text whose id is its reason is as old as the record.
+/// Word for the time of a note that states none and is older than the commit that first holds its text:
+/// the text whose id is the reason, of the file that the record names, is as old as the record.
 pub const DATE: &str = "date";
 
-/// The word for a change that states another tier: uses up to then earn no longer life.
+/// Word for a change of the tier: earlier uses do not extend the life.
 pub const TIER: &str = "tier";

@@ -1,4 +1,4 @@
-//! The contract with a place that keeps journals: lines are added, and summed up when they are read.
+//! The contract of a storage of journals: lines are added, and summed up when they are read.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::record::Record;
 use super::uses::Uses;
 use crate::model::Stem;
 
-/// The journals of a store, as everybody wrote them; lines are added to those of this copy.
+/// The journals of all copies of a store; lines are added to those of this copy.
 /// [`JournalFolder`](super::JournalFolder), a folder of files, is the only implementation.
 pub trait Journal: Send + Sync {
     /// Counts one use of each of the memories.
@@ -33,19 +33,19 @@ pub trait Journal: Send + Sync {
     /// Fails if the journal cannot be written.
     fn record(&self, records: Vec<Record>) -> Result<(), JournalError>;
 
-    /// The uses of all memories, as all journals say now; with it why some of them may be missing,
-    /// if a journal cannot be read.
+    /// Returns the present uses of all memories, and an error if some may be missing because a journal cannot
+    /// be read.
     fn uses(&self) -> (Arc<Uses>, Option<JournalError>);
 
-    /// The records of all journals that are `wanted`, oldest first.
+    /// Returns the records of all journals for which `wanted` is true, oldest first.
     ///
     /// # Errors
     ///
     /// Fails if a journal cannot be read.
     fn records(&self, wanted: &dyn Fn(&Record) -> bool) -> Result<Vec<Record>, JournalError>;
 
-    /// Replaces the uses in journals that this copy has left by their sum, where that is worth it;
-    /// returns how many journals were summed up.
+    /// Replaces the uses in journals that this copy has left by their sum, if there are enough to pay;
+    /// returns the number of lines that were removed.
     ///
     /// # Errors
     ///

@@ -1,14 +1,14 @@
-//! The uses in journals that this copy has left become one sum.
+//! Sums up the uses in journals that this copy has left.
 //!
-//! The sum is a journal of its own: a line for each memory, with how often it was used on each day
-//! and when the last time, and a line that says up to which moment of which journals the uses are in
-//! it. From then on those do not count where they were written, and are taken out there.
+//! The sum is a journal of its own: a line for each memory, with the number of its uses on each day and
+//! the moment of the last, and a line with the moments up to which the uses of other journals are in it.
+//! From then on those do not count in their own journals, and are removed there.
 //!
-//! Promises: what all journals come to is the same before, after, and wherever this is cut short, on
-//! this machine and on every other that gets the files one by one, the sum first. Nothing but uses is
-//! taken out. Counts in a sum only rise, and of two sums of one copy the higher count holds, so that
-//! uniting two versions line by line counts nothing twice. Everything is rewritten only when there is
-//! half as much to add as the sum has, so that all of this together costs a few times what was added.
+//! Guarantees: the total of all journals is the same before, after, and at every interruption, on this
+//! machine and on every other that gets the files one by one, the sum first. Only uses are removed.
+//! Counts in a sum only rise, and of two sums of one copy the higher count holds, so that merging two
+//! versions line by line counts nothing twice. The sum is rewritten only when there is half as much to
+//! add as it has, so that the total cost is a few times what was added.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,12 +24,12 @@ use super::uses::Uses;
 use crate::files;
 use crate::model::Usage;
 
-/// The content of a journal that holds sums.
+/// Content of a journal that holds sums.
 #[derive(Default)]
 struct Sum {
     uses: Uses,
     summed: BTreeMap<String, DateTime<Utc>>,
-    /// Lines that this version does not understand, with their newlines.
+    /// Unknown lines of other versions, with their newlines.
     others: Vec<u8>,
 }
 
@@ -38,19 +38,19 @@ struct Old {
     id: String,
     path: PathBuf,
     bytes: u64,
-    /// All but its uses, with newlines.
+    /// All lines but its uses, with newlines.
     kept: Vec<u8>,
     uses: Vec<Line>,
 }
 
 impl JournalFolder {
-    /// Adds the uses in the journals that this copy has left to their sum, if there is much to add;
-    /// how many lines were taken out of them. Their records stay as they are.
+    /// Adds the uses in the journals that this copy has left to their sum, if there is much to add; returns
+    /// the number of lines that were removed from them. Their records stay as they are.
     ///
     /// # Errors
     ///
-    /// Fails if a journal cannot be read or written. What it all comes to is the same then, and the
-    /// next attempt goes on from there.
+    /// Fails if a journal cannot be read or written. The total is the same then, and the next attempt
+    /// continues.
     pub(super) fn sum_up(&self) -> Result<usize, JournalError> {
         if self.left().journals.is_empty() {
             return Ok(0);
@@ -154,7 +154,7 @@ impl Sum {
         sum
     }
 
-    /// Adds what a journal says of uses, but for what is in here.
+    /// Adds the uses of a journal that are not in the sum yet.
     fn add(&mut self, id: &str, lines: Vec<Line>) {
         let until = self.summed.get(id).copied();
         let moments = lines.iter().filter_map(|line| match line {
@@ -168,7 +168,7 @@ impl Sum {
         }
     }
 
-    /// The same bytes for the same sum.
+    /// Returns the text of the sum, with equal bytes for equal sums.
     fn render(&self) -> Vec<u8> {
         let mut text = Line::Summed(self.summed.clone()).render().into_bytes();
         let sorted: BTreeMap<&String, &Usage> = self.uses.0.iter().collect();
@@ -182,7 +182,7 @@ impl Sum {
     }
 }
 
-/// The moment as it is written, no earlier than it is.
+/// Rounds a moment up to microseconds, the precision of a journal.
 fn rounded_up(at: DateTime<Utc>) -> DateTime<Utc> {
     let microsecond = TimeDelta::microseconds(1);
     match at.duration_trunc(microsecond) {

@@ -1,4 +1,4 @@
-//! Sums up the lines of all journals.
+//! Uses of memories, from the lines of all journals.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,7 +8,7 @@ use super::line::Line;
 use super::record::{DECAY, RESTORE, Record, SESSION, TIER, UNDO_DECAY};
 use crate::model::Usage;
 
-/// Changes that leave the content of a memory as it was.
+/// Words of changes that do not change the content of a memory.
 const NO_CHANGES: [&str; 9] = [
     "forget",
     "import",
@@ -22,7 +22,7 @@ const NO_CHANGES: [&str; 9] = [
 ];
 
 impl Record {
-    /// The effect on the usage of the memories that it names; `None` if there is none.
+    /// Returns the effect on the usage of its memories; `None` if there is none.
     pub(super) fn note(&self) -> Option<fn(&mut Usage, DateTime<Utc>)> {
         match self.did.as_str() {
             RESTORE => Some(Usage::restored_at),
@@ -37,36 +37,36 @@ impl Record {
     }
 }
 
-/// The uses of all memories, by stem.
+/// Uses of all memories, by stem.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Uses(pub(super) HashMap<String, Usage>);
 
 impl Uses {
-    /// Those of one memory; `None` if it was never used.
+    /// Returns the uses of one memory; `None` if it was never used.
     pub fn of(&self, stem: &str) -> Option<&Usage> {
         self.0.get(stem)
     }
 
+    /// Returns whether no memory was used.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Adds those of `other`.
+    /// Adds the uses in `other`.
     pub(super) fn add_all(&mut self, other: Uses) {
         for (stem, usage) in other.0 {
             self.0.entry(stem).or_default().add_all(&usage);
         }
     }
 
-    /// Takes over what `sums`, counted of the same uses at another time, have more of.
+    /// Raises counts to those of `sums`, which were counted of the same uses at another time.
     pub(super) fn raise_to(&mut self, sums: &BTreeMap<String, Usage>) {
         for (stem, usage) in sums {
             self.0.entry(stem.clone()).or_default().raise_to(usage);
         }
     }
 
-    /// Adds what the lines of one whole journal say, but for uses up to `until`: those are counted
-    /// elsewhere.
+    /// Adds the lines of one whole journal, except uses up to `until`, which are counted elsewhere.
     pub(super) fn take_journal(
         &mut self,
         lines: impl IntoIterator<Item = Line>,
@@ -82,7 +82,7 @@ impl Uses {
         self.add_all(sums);
     }
 
-    /// Adds what a line says that was added to a journal: no sums.
+    /// Adds a line that was added to a journal; sums are ignored.
     pub(super) fn take(&mut self, line: Line, until: Option<DateTime<Utc>>) {
         match line {
             Line::Used(at, stems) if !is_until(at, until) => {

@@ -1,8 +1,8 @@
-//! Why the MCP server could not go on.
+//! Error of the MCP server.
 
 use std::io;
 
-/// Why a session could not be served to its end.
+/// Error that ends a session.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error("cannot start the MCP server")]

@@ -1,4 +1,4 @@
-//! Admission of calls by a transport that many clients share: who may call, and how many at once.
+//! Admission of calls by a transport that many clients share: authorization and limits.
 
 use std::any::Any;
 use std::future::Future;
@@ -7,21 +7,21 @@ use std::time::Duration;
 
 use ::http::Extensions;
 
-/// Admits each call of a tool and each read of a resource.
+/// Admission of each call of a tool and each read of a resource.
 pub trait Gate: Send + Sync {
     /// Admits a call, or fails with the reason. It may wait for a turn.
     ///
-    /// `request` holds what the transport noted about the request that the call came in.
+    /// `request` holds the transport's data of the request with the call.
     fn admit<'a>(&'a self, request: &'a Extensions, writes: bool) -> Admission<'a>;
 }
 
-/// The future outcome of a request for admission.
+/// Future result of an admission.
 pub type Admission<'a> = Pin<Box<dyn Future<Output = Result<Admitted, String>> + Send + 'a>>;
 
 /// An admitted call.
 pub struct Admitted {
-    /// Held until the call has ended, also where nobody waits for it any more.
+    /// Value held until the call has ended, also if the client no longer waits for it.
     pub turn: Box<dyn Any + Send>,
-    /// Maximum time the client waits.
+    /// Maximum time that the client waits.
     pub timeout: Duration,
 }

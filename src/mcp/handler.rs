@@ -1,8 +1,8 @@
-//! Answers the requests of a client: who we are, which tools there are, calls.
+//! Handler of a client's requests: server info, lists of tools, calls.
 //!
-//! Tools run on blocking threads, so that waiting for a disk never keeps a ping
-//! waiting. A tool that panics costs its call and nothing else. What is not
-//! about tools, resources or prompts is left to rmcp's defaults: "method not found".
+//! Tools run on blocking threads, so that waiting for a disk does not delay a ping. A tool that panics
+//! fails its own call only. Requests other than for tools, resources or prompts get rmcp's default:
+//! "method not found".
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -26,11 +26,10 @@ use crate::mcp::served::Served;
 use crate::mcp::subscriptions::{Followed, News};
 use crate::mcp::{resources, subscriptions, tools};
 
-/// Lifetime of the list of tools at a client. It changes with the program
-/// only; an hour spares the questions and still notices an upgrade.
+/// Lifetime of the list of tools at a client, in milliseconds. The list changes with the program only.
 const LIST_TTL_MS: u64 = 60 * 60 * 1000;
 
-/// A list, with its lifetime for clients that know of lifetimes.
+/// Returns a list, with its lifetime for clients whose revision has lifetimes.
 macro_rules! kept {
     ($list:expr, $context:expr) => {{
         let list = $list;
@@ -43,19 +42,21 @@ macro_rules! kept {
     }};
 }
 
+/// Handler of the requests of a client, or of many that share a process.
 pub(super) struct Handler {
     served: Served,
     /// Present where many clients share a process.
     gate: Option<Arc<dyn Gate>>,
-    /// Made at the first question, not before `initialize` is answered.
+    /// List of tools, made at the first request, not before `initialize` is answered.
     listed: OnceLock<Vec<ListedTool>>,
     followed: Followed,
-    /// Begun for clients that are about to listen, in their order: one that began earlier tells a
-    /// client all that it wants to know.
+    /// Queues of changes for clients that are about to listen, in their order. One that began earlier has all
+    /// changes that a client needs.
     begun: Mutex<VecDeque<News>>,
 }
 
 impl Handler {
+    /// Returns a handler without a gate.
     pub(super) fn new(served: Served) -> Self {
         Handler {
             served,
@@ -66,7 +67,7 @@ impl Handler {
         }
     }
 
-    /// The same, where each call has to pass `gate`.
+    /// Returns a handler whose calls have to pass `gate`.
     pub(super) fn behind(served: Served, gate: Arc<dyn Gate>) -> Self {
         Handler {
             gate: Some(gate),
@@ -114,7 +115,7 @@ impl Handler {
         }
     }
 
-    /// As [`Handler::on_a_thread`], for what has no reply of its own to say that it was not done.
+    /// Runs as [`Handler::on_a_thread`], with errors as those of the protocol.
     async fn answer<T: Send + 'static>(
         &self,
         context: RequestContext<RoleServer>,
@@ -129,10 +130,10 @@ impl Handler {
     }
 }
 
-/// The reason why a call was not done.
+/// Error of a call.
 #[derive(Debug, thiserror::Error)]
 enum CallError {
-    /// Before its turn came. Its answer would be dropped by rmcp anyway.
+    /// The client cancelled it before its turn. rmcp would drop its answer anyway.
     #[error("cancelled")]
     Cancelled,
     #[error("{0}")]
@@ -404,18 +405,18 @@ const REMOVED: &[&str] = &[
     "resources/unsubscribe",
 ];
 
-/// Whether the client speaks a revision with `initialize`, or does not say.
+/// Returns whether the client uses a revision with `initialize`, or an unknown one.
 fn is_legacy(context: &RequestContext<RoleServer>) -> bool {
     let version = context.protocol_version();
     version.is_none_or(|version| version.has_initialize())
 }
 
-/// Whether the client knows how long lists and texts may be kept.
+/// Returns whether the client's revision has lifetimes of lists and texts.
 fn knows_ttl(context: &RequestContext<RoleServer>) -> bool {
     !is_legacy(context)
 }
 
-/// The client, by the request's own `_meta` or by `initialize`.
+/// Returns the client, by the request's own `_meta` or by `initialize`.
 fn caller(context: &RequestContext<RoleServer>) -> Caller {
     match context.client_info() {
         Some(client) => Caller {

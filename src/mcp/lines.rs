@@ -1,7 +1,7 @@
-//! Moves lines between two byte streams and channels, with a thread for each direction.
+//! Connects two byte streams with channels of lines, with a thread for each direction.
 //!
-//! One thread reads lines of at most [`MAX_LINE_BYTES`] in constant memory and answers those that
-//! are no message, the other writes. What a line means is up to who opens the channels.
+//! One thread reads lines of at most [`MAX_LINE_BYTES`] in constant memory and answers those that are no
+//! message, the other writes. The caller's function parses the lines.
 
 use std::io;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -16,23 +16,25 @@ use crate::mcp::error::ServeError;
 use crate::mcp::message;
 use crate::mcp::message::Line;
 
-/// As much as a pipe holds on Linux.
+/// Size of the buffer, in bytes: that of a pipe on Linux.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Messages that may wait in either direction before the sender has to.
+/// Maximum number of queued messages in either direction.
 const QUEUE: usize = 256;
 
-/// The ends of the two threads.
+/// Channels of the two threads.
 pub struct Lines<T> {
+    /// Messages from the input.
     pub incoming: mpsc::Receiver<T>,
-    /// Each is written as a line of its own.
+    /// Lines for the output.
     pub outgoing: mpsc::Sender<String>,
+    /// State of the streams.
     pub streams: Streams,
 }
 
 /// State of the streams.
 pub struct Streams {
-    /// Told once the input has ended, also while lines of it still wait.
+    /// Notification that the input has ended, although lines of it may still be queued.
     pub ended: Arc<Notify>,
     read_failed: std_mpsc::Receiver<io::Error>,
     written: std_mpsc::Receiver<io::Result<()>>,

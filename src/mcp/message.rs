@@ -1,9 +1,8 @@
-//! Decides what one line of input is: a message, nothing, or a fault to answer.
+//! Parses one line of input: a message, nothing, or a fault to answer.
 //!
-//! A line that is not JSON gets the error -32700, and JSON that is no message
-//! -32600, with the request's id where there is one and otherwise `null`, as
-//! JSON-RPC demands. What is not a request is never answered: answers to
-//! answers could go on forever. Whether a method exists is left to the handler.
+//! A line that is not JSON gets the error -32700, and JSON that is no message -32600, with the request's
+//! id where there is one and otherwise `null`, as JSON-RPC requires. Only requests are answered, so that
+//! two programs never answer each other's answers. The handler checks whether a method exists.
 
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode};
 use serde_json::{Value, json};
@@ -14,9 +13,9 @@ use crate::mcp::surrogates;
 /// A parsed line of input.
 pub(super) enum Line<T> {
     Message(T),
-    /// No message; this line is the answer.
+    /// No message; the line is the answer.
     Refused(String),
-    /// Neither a message nor worth an answer.
+    /// Neither a message nor a fault to answer.
     Ignored,
 }
 
@@ -25,7 +24,7 @@ pub(super) fn parse(line: &[u8]) -> Line<Box<ClientJsonRpcMessage>> {
     parse_line(line, parse_object)
 }
 
-/// As [`parse`], but returns the message as it came, to be passed on.
+/// Parses as [`parse`], but returns the message unchanged, for forwarding.
 pub(super) fn parse_whole(line: &[u8]) -> Line<JsonObject> {
     parse_line(line, |mut object| {
         drop_odd_arguments(&mut object);
@@ -67,7 +66,7 @@ fn parse_line<T>(line: &[u8], parse_object: fn(JsonObject) -> Line<T>) -> Line<T
     }
 }
 
-/// The answer to a line longer than [`MAX_LINE_BYTES`].
+/// Returns the answer to a line longer than [`MAX_LINE_BYTES`].
 pub(super) fn refusal_of_long_line() -> String {
     error_line(
         Value::Null,
@@ -100,10 +99,10 @@ fn parse_object(mut object: JsonObject) -> Line<Box<ClientJsonRpcMessage>> {
     }
 }
 
-/// Makes a call whose `arguments` are no object one without arguments.
+/// Removes the `arguments` of a call if they are no object.
 ///
-/// rmcp would refuse the whole request in words the model never gets to see; the
-/// tool itself says in its reply what it lacks.
+/// rmcp would refuse the whole request with an error that the model does not see; the tool's reply names
+/// the missing arguments.
 fn drop_odd_arguments(object: &mut JsonObject) {
     if object.get("method").and_then(Value::as_str) != Some("tools/call") {
         return;
@@ -121,11 +120,11 @@ fn refuse<T>(id: Value, code: ErrorCode, message: &str) -> Line<T> {
     Line::Refused(error_line(id, code, message))
 }
 
-/// Written out by hand, since rmcp leaves an unknown id away instead of `null`.
+/// Returns an error as a line; rmcp would omit an unknown id instead of `null`.
 fn error_line(id: Value, code: ErrorCode, message: &str) -> String {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code.0, "message": message}}).to_string()
 }
 
-/// The longest line that is read, without its line feed: sixteen memories of the
-/// largest size, and little enough to hold several times over while parsing.
+/// Maximum length of a line without its line feed, in bytes: sixteen memories of the largest size, and
+/// small enough for several copies while parsing.
 pub(super) const MAX_LINE_BYTES: usize = 4 << 20;

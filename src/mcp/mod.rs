@@ -1,15 +1,13 @@
 //! Serves one dialect to MCP clients: over standard input and output, or over streamable HTTP.
 //!
-//! Promises: nothing a client sends ends the server for others. Over standard input and output,
-//! standard output carries JSON-RPC messages only, one a line. Nothing
-//! a client sends ends the session, and no call blocks another. Once the input
-//! has ended, pending calls have a second to be answered, and the server returns
-//! within two. Protocol revisions with `initialize` (2024-11-05 to 2025-11-25)
-//! and without (2026-07-28) are both served, also mixed in one session.
+//! Guarantees: no input of a client ends the server for others. Over standard input and output, standard
+//! output has JSON-RPC messages only, one a line. No input ends the session, and no call blocks another.
+//! Once the input has ended, pending calls have a second to be answered, and the server returns within
+//! two. Protocol revisions with `initialize` (2024-11-05 to 2025-11-25) and without (2026-07-28) are both
+//! served, also mixed in one session.
 //!
-//! What tools do and say is the dialect's business; where logs go is the
-//! program's, which must keep them off standard output. Only this module knows
-//! `rmcp`.
+//! The dialect implements the tools; the program must keep logs off standard output. Only this module
+//! uses `rmcp`.
 
 mod error;
 mod gate;
@@ -51,8 +49,8 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Maximum time after that for the client to read the last lines.
 const FLUSH: Duration = Duration::from_millis(500);
 
-/// The messages on standard input, and what writes some to standard output; for who lets another
-/// server answer them. What is no message is answered here.
+/// Opens the messages on standard input, and a channel to standard output, for a bridge to another
+/// server. Invalid messages are answered here.
 ///
 /// # Errors
 ///
@@ -74,7 +72,7 @@ pub fn serve_stdio(served: Served) -> Result<(), ServeError> {
     serve_stdio_with(Handler::new(served))
 }
 
-/// The same, with what `handler` answers.
+/// Serves as [`serve_stdio`], with `handler`.
 ///
 /// # Errors
 ///

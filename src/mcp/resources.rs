@@ -32,7 +32,7 @@ pub(super) fn templates(resources: &[Resource]) -> Vec<ResourceTemplate> {
     listed.collect()
 }
 
-/// The resource that `uri` names, and the id in it.
+/// Returns the resource that `uri` names, and the id in it.
 pub(super) fn named<'d, 'u>(
     dialect: &'d dyn Dialect,
     uri: &'u str,
@@ -43,7 +43,7 @@ pub(super) fn named<'d, 'u>(
         .next()
 }
 
-/// Reads what `uri` names; how long it may be kept comes with it.
+/// Reads the resource that `uri` names, and returns its lifetime in milliseconds.
 pub(super) fn read(
     dialect: &dyn Dialect,
     call: &Call<'_>,
@@ -57,7 +57,7 @@ pub(super) fn read(
     Ok((ReadResourceResult::new(vec![contents]), resource.ttl_ms))
 }
 
-/// The error for `uri`, which names nothing.
+/// Returns the error for a `uri` that names no resource.
 pub(super) fn missing(uri: &str) -> ErrorData {
     // Cut, because nothing else bounds what a client made up.
     let uri = format!("{uri:.200}");
@@ -65,6 +65,7 @@ pub(super) fn missing(uri: &str) -> ErrorData {
     ErrorData::resource_not_found(message, Some(json!({"uri": uri})))
 }
 
+/// Lists the prompts.
 pub(super) fn listed_prompts(prompts: &[Prompt]) -> Vec<ListedPrompt> {
     let listed = prompts.iter().map(|prompt| {
         let arguments = prompt.parameters.iter().map(|parameter| {
@@ -79,7 +80,7 @@ pub(super) fn listed_prompts(prompts: &[Prompt]) -> Vec<ListedPrompt> {
     listed.collect()
 }
 
-/// The text of the prompt called `name`.
+/// Returns the text of the prompt called `name`.
 pub(super) fn prompted(
     dialect: &dyn Dialect,
     call: &Call<'_>,

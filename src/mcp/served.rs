@@ -8,15 +8,18 @@ use crate::engine::Engine;
 /// A dialect over a store, with the user's preferences.
 #[derive(Clone)]
 pub struct Served {
+    /// The engine of the store.
     pub engine: Arc<Engine>,
+    /// The tool set.
     pub dialect: Arc<dyn Dialect>,
+    /// Settings of the user.
     pub preferences: Arc<Preferences>,
-    /// A notice for the first structured reply of a tool.
+    /// Notice for the first structured reply of a tool.
     pub notice: Arc<Mutex<Option<String>>>,
 }
 
 impl Served {
-    /// The context of a call of `caller`.
+    /// Returns the context of a call of `caller`.
     pub(super) fn call<'a>(&'a self, caller: &'a Caller) -> Call<'a> {
         self.engine
             .writer

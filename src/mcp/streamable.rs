@@ -1,10 +1,9 @@
 //! Serves one dialect over streamable HTTP, in both eras of the protocol.
 //!
-//! Clients of revisions with `initialize` have a session, whose id is random and known to nobody
-//! else; those of 2026-07-28 have none. Promises: a session serves only the caller that opened it,
-//! ends after half an hour without a request, and there are at most [`MOST_SESSIONS`]: one more ends
-//! the idlest of the caller that has most, so that nobody pushes others out. The caller decides
-//! before who may connect, and how large a request may be.
+//! Clients of revisions with `initialize` have a session with a random, secret id; those of 2026-07-28
+//! have none. Guarantees: a session serves only the caller that opened it, ends after half an hour
+//! without a request, and there are at most [`MOST_SESSIONS`]: one more ends the idlest of the caller with
+//! the most sessions. Authorization and the limit of a request's size are checked before.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -35,12 +34,12 @@ pub const MOST_SESSIONS: usize = 256;
 /// Maximum time between two requests before a session is closed.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 
-/// Interval of comments on an open stream, so that nothing between takes it for dead.
+/// Interval of keep-alive comments on an open stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 const SESSION: &str = "mcp-session-id";
 
-/// A tool set, ready for requests. A copy serves the same sessions.
+/// HTTP server of a tool set. A copy serves the same sessions.
 #[derive(Clone)]
 pub struct Streamable {
     service: Arc<dyn HttpService>,
@@ -48,7 +47,7 @@ pub struct Streamable {
     open: Arc<Mutex<HashMap<String, Session>>>,
 }
 
-/// rmcp's service of some handler.
+/// rmcp's service of any handler.
 trait HttpService: Send + Sync {
     fn answer(&self, request: Request<RequestBody>) -> ResponseFuture<'_>;
     fn stop(&self);
@@ -78,14 +77,14 @@ impl<H: ServerHandler> HttpService for StreamableHttpService<H, LocalSessionMana
     }
 }
 
-/// Serves `served`; each call has to pass `gate`. A request may have so many bytes at most.
+/// Returns a server of `served`, whose calls have to pass `gate`, for requests of at most `most_bytes`.
 pub fn streamable(served: Served, gate: Arc<dyn Gate>, most_bytes: usize) -> Streamable {
     let make = move || Handler::behind(served.clone(), Arc::clone(&gate));
     Streamable::new(make, most_bytes)
 }
 
 impl Streamable {
-    /// Serves what `make` makes for each session, and for each request without one.
+    /// Returns a server with a handler of `make` for each session, and for each request without one.
     pub fn new<H: ServerHandler>(
         make: impl Fn() -> H + Send + Sync + 'static,
         most_bytes: usize,
@@ -115,7 +114,7 @@ impl Streamable {
         self.service.stop();
     }
 
-    /// Number of open sessions.
+    /// Returns the number of open sessions.
     pub fn sessions(&self) -> usize {
         self.open().len()
     }
@@ -124,7 +123,7 @@ impl Streamable {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// HttpService a request of `owner`.
+    /// Answers a request of `owner`.
     pub async fn answer(&self, owner: &Arc<str>, request: Request<RequestBody>) -> Response<Body> {
         let named = request.headers().get(SESSION);
         let named = named.map(|id| id.to_str().unwrap_or_default().to_owned());
@@ -153,7 +152,7 @@ impl Streamable {
         response
     }
 
-    /// Whether the session is open and `owner`'s; it is used now, then.
+    /// Returns whether the session is open and `owner`'s, and marks it as used then.
     fn is_of(&self, id: &str, owner: &Arc<str>) -> bool {
         let mut open = self.open();
         open.retain(|_, session| session.used.elapsed() < IDLE);
@@ -190,7 +189,7 @@ impl Streamable {
     }
 }
 
-/// The session but `latest` that was idle longest, of the caller that has most of them.
+/// Returns the session, other than `latest`, that was idle longest, of the caller with the most.
 fn idlest(open: &HashMap<String, Session>, latest: &str) -> Option<String> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for session in open.values() {

@@ -1,8 +1,8 @@
-//! Notifies clients of changes of the resources that they subscribed to.
+//! Notifications of changes of the resources that clients subscribed to.
 //!
-//! Both ways of the protocol end here: `resources/subscribe`, one address at a time until the
-//! session ends, and `subscriptions/listen`, some addresses until the request ends. What may be kept
-//! for a while is never told: the client asks again when it is time.
+//! Both ways of the protocol are served: `resources/subscribe`, one address at a time until the session
+//! ends, and `subscriptions/listen`, several addresses until the request ends. There are no
+//! notifications for resources with a lifetime: the client reads them again after it.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,17 +14,17 @@ use super::resources;
 use super::served::Served;
 use crate::engine::{Changed, Listening, live};
 
-/// Maximum number of addresses that are followed for one client.
+/// Maximum number of subscribed addresses of one client.
 const MOST: usize = 1000;
 
-/// The news of a store, for as long as it is held.
+/// Queue of changes of a store, until dropped.
 pub(super) struct News {
     inbox: mpsc::UnboundedReceiver<Changed>,
     _listening: Listening,
 }
 
 impl News {
-    /// The news from now on.
+    /// Returns a queue of the changes from now on.
     pub fn of(served: &Served) -> News {
         let (sender, inbox) = mpsc::unbounded_channel();
         let tell = move |changed: &Changed| {
@@ -36,12 +36,13 @@ impl News {
         }
     }
 
+    /// Waits for the next change.
     pub async fn next(&mut self) -> Option<Changed> {
         self.inbox.recv().await
     }
 }
 
-/// Whether what `uri` names is another one after `changed`.
+/// Returns whether `changed` affects the resource that `uri` names.
 pub(super) fn is_touched(served: &Served, uri: &str, changed: &Changed) -> bool {
     match resources::named(served.dialect.as_ref(), uri) {
         Some((resource, _)) if resource.ttl_ms > 0 => false,
@@ -51,14 +52,14 @@ pub(super) fn is_touched(served: &Served, uri: &str, changed: &Changed) -> bool 
     }
 }
 
-/// The addresses that a client follows by `resources/subscribe`.
+/// Addresses that a client subscribed to by `resources/subscribe`.
 #[derive(Clone, Default)]
 pub(super) struct Followed(Arc<Mutex<Follow>>);
 
 #[derive(Default)]
 struct Follow {
     uris: BTreeSet<String>,
-    /// Somebody passes the news on.
+    /// Whether a task forwards the changes.
     is_told: bool,
 }
 
@@ -67,7 +68,7 @@ impl Followed {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds an address; true if nobody passes the news on yet: the caller has to, then.
+    /// Adds an address; returns true if no task forwards the changes yet, so that the caller has to start one.
     pub fn add(&self, uri: String) -> Result<bool, ErrorData> {
         self.follow(|follow| {
             if follow.uris.len() >= MOST && !follow.uris.contains(&uri) {
@@ -79,11 +80,12 @@ impl Followed {
         })
     }
 
+    /// Removes an address.
     pub fn remove(&self, uri: &str) {
         self.follow(|follow| follow.uris.remove(uri));
     }
 
-    /// The addresses that `changed` touches.
+    /// Returns the addresses that `changed` affects.
     pub fn touched(&self, served: &Served, changed: &Changed) -> Vec<String> {
         self.follow(|follow| {
             let uris = follow.uris.iter();

@@ -1,15 +1,15 @@
-//! Repairs JSON in which a string was cut in the midst of an emoji.
+//! Repairs JSON with lone surrogates in strings.
 //!
-//! JavaScript cuts strings between the two halves of a surrogate pair and writes
-//! the lone half as `\ud83d`. A JSON parser refuses the whole line for it, and the
-//! client would wait in vain for the answer to a request whose id nobody read.
+//! JavaScript may cut a string between the two halves of a surrogate pair and writes the lone half as
+//! `\ud83d`. A JSON parser refuses the whole line for it, and the client would get no answer, because the
+//! id of its request was not read.
 
-/// The replacement character, which is as long as what it replaces.
+/// The replacement character, of the same length as an escaped surrogate.
 const REPLACEMENT: &[u8; 6] = b"\\ufffd";
 
-/// Returns `json` with U+FFFD for each lone surrogate, or nothing if it has none.
+/// Returns `json` with U+FFFD for each lone surrogate; `None` if it has none.
 ///
-/// Only escapes within strings are touched: outside, a backslash is no JSON.
+/// Only escapes are changed, which JSON has in strings alone.
 pub(super) fn mend(json: &[u8]) -> Option<Vec<u8>> {
     let mut mended = json.to_vec();
     let mut found = false;

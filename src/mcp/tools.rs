@@ -1,7 +1,7 @@
 //! Converts a dialect's tools and replies to the protocol's types.
 //!
-//! The list is the same bytes for every session, whatever the store holds, and
-//! in the table's order: clients cache prompts by it. Reply texts pass unchanged.
+//! The list has the same bytes for every session, whatever the store holds, in the table's order: clients
+//! cache prompts by it. Reply texts pass unchanged.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::dialect::{JsonObject, Reply, Tool, schema};
 
-/// Returns `tools` as `tools/list` shows them, in the same order.
+/// Returns `tools` for `tools/list`, in the same order.
 pub(super) fn listed(tools: &[Tool]) -> Vec<ListedTool> {
     tools.iter().map(listed_tool).collect()
 }
@@ -35,8 +35,8 @@ fn listed_tool(tool: &Tool) -> ListedTool {
     listed
 }
 
-/// Returns `reply`, of `tool`, as the result of `tools/call`. The `notice`, if there is one, goes
-/// into the first structured reply: texts keep the form that they are expected in.
+/// Returns `reply`, of `tool`, as the result of `tools/call`. The `notice`, if there is one, is added to
+/// the first structured reply: texts keep their form.
 pub(super) fn result(tool: &Tool, mut reply: Reply, notice: &mut Option<String>) -> CallToolResult {
     // What is a text alone must not bring an empty object along: clients would check it against the
     // output schema and report that instead of an error, or show it instead of the text.
@@ -55,7 +55,7 @@ pub(super) fn result(tool: &Tool, mut reply: Reply, notice: &mut Option<String>)
     result
 }
 
-/// The error for a call of `name`, which is none of `tools`.
+/// Returns the error for a call of the unknown tool `name`.
 pub(super) fn unknown_tool(name: &str, tools: &[Tool]) -> ErrorData {
     let names: Vec<_> = tools.iter().map(|tool| tool.name).collect();
     // Cut, because nothing else bounds a name that a client made up.
@@ -66,7 +66,7 @@ pub(super) fn unknown_tool(name: &str, tools: &[Tool]) -> ErrorData {
     ErrorData::invalid_params(message, None)
 }
 
-/// The reply of a tool that broke down.
+/// Returns the reply of a tool that panicked.
 pub(super) fn broken_down(tool: &Tool) -> Reply {
     Reply {
         is_error: true,

@@ -1,9 +1,8 @@
-//! Moves messages between two byte streams and rmcp, one line each.
+//! Transport of rmcp over two byte streams, one message a line.
 //!
-//! rmcp's own transport lets the blocking pool read and write, so that eight
-//! slow tools would leave the server deaf and dumb, and passes over lines that
-//! are not JSON in silence. Here the two threads of `lines` do the work. What a
-//! line means is up to `message`.
+//! rmcp's own transport reads and writes on the blocking pool, so that eight slow tools would block the
+//! server, and ignores lines that are not JSON. Here the two threads of `lines` read and write, and
+//! `message` parses the lines.
 
 use std::io;
 use std::io::{ErrorKind, Read, Write};
@@ -26,13 +25,13 @@ pub(super) struct LineTransport {
     over: Arc<Notify>,
 }
 
-/// The server's end: tells when the client is gone and how the streams ended.
+/// The server's end, which reports when the client is gone and how the streams ended.
 pub(super) struct Connection {
     over: Arc<Notify>,
     streams: Streams,
 }
 
-/// Starts to read `input` and to write `output`.
+/// Starts reading `input` and writing `output`.
 pub(super) fn open(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
