@@ -1,5 +1,5 @@
-//! What a shell offers when somebody presses Tab: besides commands and options the ids of memories,
-//! with their titles, topics and namespaces.
+//! Completions for a shell: besides commands and options the ids of memories, with their titles,
+//! topics and namespaces.
 //!
 //! Promises: reads files and nothing else. No index is opened or built, nothing is written, no
 //! other host is asked, and no question either; a store that a command would ask about is not read.

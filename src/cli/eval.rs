@@ -23,6 +23,7 @@ struct Corpus {
     ids: HashMap<String, String>,
 }
 
+/// Runs `memdir eval`.
 pub fn eval(context: &mut Context, command: &Eval) -> Result<Outcome, Failure> {
     let ranking = ranking(command)?;
     let folder = crate::files::scratch_folder()

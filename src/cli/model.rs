@@ -22,6 +22,7 @@ use crate::fetch::{FetchClient, FetchError, RequestLimits, Url};
 /// The sentence that a model is tried with.
 const SENTENCE: &str = "A model that can be used makes a vector of this.";
 
+/// Runs `memdir model`.
 pub fn model(context: &mut Context, command: &Command) -> Result<Outcome, Failure> {
     match command {
         Command::Download(command) if command.list => list(context),

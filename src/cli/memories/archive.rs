@@ -14,6 +14,7 @@ use crate::cli::wiring::context::{Context, Outcome};
 use crate::engine::{Engine, EngineError, Forgotten, Unpurged, ops};
 use crate::model::Stem;
 
+/// Runs `memdir archive`.
 pub fn archive(context: &mut Context, command: &Archive) -> Result<Outcome, Failure> {
     match command {
         Archive::List(command) => list(context, command),

@@ -14,6 +14,7 @@ use crate::dialect::{PreviewWords, core, preview};
 use crate::engine::{Engine, EngineError, Hit, Query, QueryKind, Ranking, Recalled, live, ops};
 use crate::model::{Budget, Filter, Memory};
 
+/// Runs `memdir think`.
 pub fn think(context: &mut Context, command: &Think) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let mut filter = command.filters.filter(context, &engine)?;
@@ -262,6 +263,7 @@ fn summary(output: &Output, memory: &Memory, id: &str) -> String {
     format!("{ID}{id}{ID:#}  {BOLD}{headline}{BOLD:#}  {DIM}{age}{topics}{DIM:#}")
 }
 
+/// Runs `memdir recall`.
 pub fn recall(context: &mut Context, command: &Recall) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let recalled = ops::recall(&engine, &command.ids);
@@ -350,6 +352,7 @@ fn show(
     Ok(())
 }
 
+/// Runs `memdir list`.
 pub fn list(context: &mut Context, command: &List) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let query = Query {
@@ -406,6 +409,7 @@ pub fn list(context: &mut Context, command: &List) -> Result<Outcome, Failure> {
     Ok(Outcome::found(found))
 }
 
+/// Runs `memdir grep`.
 pub fn grep(context: &mut Context, command: &Grep) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let filter = command.filters.filter(context, &engine)?;

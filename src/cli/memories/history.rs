@@ -32,6 +32,7 @@ const GIT_PLACES: [&str; 6] = [
     "GIT_NAMESPACE",
 ];
 
+/// Runs `memdir log`.
 pub fn log(context: &mut Context, command: &Log) -> Result<Outcome, Failure> {
     if command.limit == 0 {
         return Err(Failure::new("--limit must be at least 1"));
@@ -71,6 +72,7 @@ pub fn log(context: &mut Context, command: &Log) -> Result<Outcome, Failure> {
     Ok(Outcome::found(found))
 }
 
+/// Runs `memdir diff`.
 pub fn diff(context: &mut Context, command: &Diff) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     commit_first(&engine);
@@ -101,6 +103,7 @@ pub fn diff(context: &mut Context, command: &Diff) -> Result<Outcome, Failure> {
     Ok(Outcome::found(is_different))
 }
 
+/// Runs `memdir undo`.
 pub fn undo(context: &mut Context, command: &Undo) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     if let Some(plan) = command.target.as_deref().filter(|text| ops::is_plan(text)) {
@@ -367,7 +370,7 @@ fn summary(engine: &Engine, output: &Output, change: &PastChange) -> String {
     format!("{ID}{short}{ID:#}  {at}  {BOLD}{what}{BOLD:#}  {DIM}{who}{DIM:#}")
 }
 
-/// Such as `by claude, mira with update`.
+/// Returns the agents, users and tools of a change: `by claude, mira with update`.
 fn doers(output: &Output, change: &PastChange) -> String {
     let mut who: Vec<&str> = Vec::new();
     for name in change.agents.iter().chain(&change.users) {

@@ -21,6 +21,7 @@ use crate::model::{Filter, Visibility};
 /// Maximum number of changes that `inspect` shows.
 const MOST_RECORDS: usize = 20;
 
+/// Runs `memdir forget`.
 pub fn forget(context: &mut Context, command: &Forget) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let mut filter = command.filters.filter(context, &engine)?;
@@ -62,12 +63,14 @@ pub fn forget(context: &mut Context, command: &Forget) -> Result<Outcome, Failur
     }
 }
 
+/// Runs `memdir promote`.
 pub fn promote(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
     each(context, &command.ids, "promoted", |engine, id| {
         Ok((edited_json(&ops::promote(engine, id)?, id), None))
     })
 }
 
+/// Runs `memdir gc`.
 pub fn gc(context: &mut Context, command: &Gc) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let archived = ops::expire(&engine, command.dry_run)?;
@@ -130,6 +133,7 @@ fn show_archived(
     Ok(Outcome::complete(all_moved))
 }
 
+/// Runs `memdir inspect`.
 pub fn inspect(context: &mut Context, command: &Inspect) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let recalled = ops::recall(&engine, std::slice::from_ref(&command.id));
@@ -254,6 +258,7 @@ pub fn record_line(output: &Output, record: &Record) -> String {
     line
 }
 
+/// Runs `memdir link`.
 pub fn link(context: &mut Context, command: &LinkTo) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let is_new = ops::link(&engine, &command.from, &command.to, &command.relation)?;
@@ -267,6 +272,7 @@ pub fn link(context: &mut Context, command: &LinkTo) -> Result<Outcome, Failure>
     Ok(Outcome::Done)
 }
 
+/// Runs `memdir unlink`.
 pub fn unlink(context: &mut Context, command: &Unlink) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let relation = command.relation.as_deref();
@@ -284,6 +290,7 @@ pub fn unlink(context: &mut Context, command: &Unlink) -> Result<Outcome, Failur
     })
 }
 
+/// Runs `memdir links`.
 pub fn links(context: &mut Context, command: &Links) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let relations = match &command.id {

@@ -19,6 +19,7 @@ use crate::model::{Memory, Stem};
 /// Maximum number of sources that are named for one proposal.
 const MOST_NAMED: usize = 5;
 
+/// Runs `memdir compact`.
 pub fn compact(context: &mut Context, command: &Compact) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
@@ -36,6 +37,7 @@ pub fn compact(context: &mut Context, command: &Compact) -> Result<Outcome, Fail
     perform(context, &engine, &proposed, command.dry_run)
 }
 
+/// Runs `memdir consolidate`.
 pub fn consolidate(context: &mut Context, command: &Consolidate) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let budget = context.config.maintenance.compaction.budget;
@@ -75,6 +77,7 @@ pub fn auto_consolidate(
     perform(context, &engine, &proposed, command.dry_run)
 }
 
+/// Runs `memdir cleanup`.
 pub fn cleanup(context: &mut Context, command: &Cleanup) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
@@ -99,6 +102,7 @@ pub fn cleanup(context: &mut Context, command: &Cleanup) -> Result<Outcome, Fail
     perform_with(context, &engine, &proposed, true, json!({"flagged": stems}))
 }
 
+/// Runs `memdir reflect`.
 pub fn reflect(context: &mut Context, command: &Reflect) -> Result<Outcome, Failure> {
     let engine = recovered(context)?;
     let filter = command.filters.filter(context, &engine)?;
@@ -128,6 +132,7 @@ pub fn decay(context: &mut Context, command: &Decay) -> Result<Outcome, Failure>
     perform(context, &engine, &proposed, !command.apply)
 }
 
+/// Runs `memdir supersede`.
 pub fn supersede(context: &mut Context, command: &Supersede) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let added = ops::link(&engine, &command.new, &command.old, "supersedes")?;

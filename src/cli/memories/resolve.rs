@@ -15,6 +15,7 @@ use crate::engine::{
 use crate::git::compare_texts;
 use crate::model::{Memory, Stem};
 
+/// Runs `memdir resolve`.
 pub fn resolve(context: &mut Context, command: &Resolve) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     if let (Some(winner), Some(loser)) = (&command.id, &command.loser) {
@@ -219,7 +220,7 @@ fn show_pair(
     Ok(())
 }
 
-/// What is compared of two memories: the fields that people write and that differ, and the texts.
+/// Returns the texts to compare of two memories: the fields that people write and that differ, and the contents.
 fn compared_texts([one, other]: &[Contender; 2]) -> [String; 2] {
     let fields = |memory: &Memory| {
         [

@@ -13,6 +13,7 @@ use crate::cli::wiring::context::{Context, Outcome};
 use crate::engine::ops;
 use crate::model::Filter;
 
+/// Runs `memdir stats`.
 pub fn stats(context: &mut Context, command: &Stats) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let filter = Filter {

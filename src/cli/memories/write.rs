@@ -19,6 +19,7 @@ use crate::engine::{
 };
 use crate::model::{NewMemory, Timestamp};
 
+/// Runs `memdir remember`.
 pub fn remember(context: &mut Context, command: Remember) -> Result<Outcome, Failure> {
     let engine = context.engine_for_writing()?;
     let content = match command.text.join(" ") {
@@ -185,6 +186,7 @@ fn reasons(suggestion: &Suggestion) -> String {
     reasons.join(", ")
 }
 
+/// Runs `memdir update`.
 pub fn update(context: &mut Context, command: Update) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let mut change = command.fields.change(context, &engine)?;
@@ -263,6 +265,7 @@ pub fn edited_json(edited: &Edited, id: &str) -> Value {
     document
 }
 
+/// Runs `memdir restore`.
 pub fn restore(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
     let now = context.now();
     relocate(context, &command.ids, "restored", |engine, id| {

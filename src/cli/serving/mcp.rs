@@ -92,7 +92,7 @@ fn connect(
     }
 }
 
-/// Where the store keeps what servers leave there.
+/// Returns the folder of the store's state, with the files of servers.
 fn state(context: &Context) -> Result<PathBuf, Failure> {
     Ok(context.engine()?.live.state().to_owned())
 }

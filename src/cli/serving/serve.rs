@@ -15,7 +15,7 @@ use crate::http::tokens::{Rights, Token, TokenError};
 use crate::http::{Address, HttpError, Rate, Serving, Settings, tokens};
 use crate::model::is_possible_time;
 
-/// Where a server listens that was not told where.
+/// Default port of a server.
 const PORT: u16 = 9077;
 
 /// Maximum number of calls of one client per second.
@@ -121,7 +121,7 @@ fn begin_note(note: &Path) -> Option<Lock> {
     }
 }
 
-/// Where to listen, if that is safe.
+/// Returns the addresses to listen at, if that is safe.
 fn addresses(command: &Serve) -> Result<Vec<Address>, Failure> {
     let mut addresses = command.listen.clone();
     if addresses.is_empty() && command.socket.is_none() {

@@ -1,4 +1,4 @@
-//! How a store is committed and in step with its remote, as `status` and `sync --status` show it.
+//! State of commits and of the remote of a store, as `status` and `sync --status` show it.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
@@ -119,7 +119,7 @@ pub fn held_back_json(held_back: &[Quarantined]) -> Value {
         .collect()
 }
 
-/// How long ago a moment in seconds since 1970 was, for people.
+/// Returns the age of a moment in seconds since 1970, for people.
 fn ago(now: DateTime<Utc>, at: i64) -> String {
     let seconds = (now.timestamp() - at).max(0);
     let (count, unit) = match seconds {

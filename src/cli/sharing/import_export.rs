@@ -16,6 +16,7 @@ use crate::import::Defaults;
 use crate::model::Memory;
 use crate::{engine, import};
 
+/// Runs `memdir import`.
 pub fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failure> {
     let beside = command
         .dry_run
@@ -163,6 +164,7 @@ fn not_carried(report: &engine::Report) -> Option<String> {
     (!sorts.is_empty()).then(|| format!("not carried over: {}", sorts.join(", ")))
 }
 
+/// Runs `memdir export`.
 pub fn export(context: &mut Context, command: &Export) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let filter = command.filters.filter(context, &engine)?;

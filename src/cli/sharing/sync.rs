@@ -18,6 +18,7 @@ const SHOWN: usize = 20;
 /// No event tells when another process is done.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// Runs `memdir sync`.
 pub fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Failure> {
     if let Some(folder) = &command.with {
         return with::sync_with(context, folder, command);

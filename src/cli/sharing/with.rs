@@ -13,6 +13,7 @@ use crate::config::{Config, Flags};
 use crate::engine;
 use crate::engine::{Engine, EngineError, GitOptions, Options, Taken, With, WithReport, history};
 
+/// Runs `memdir sync --with`.
 pub fn sync_with(context: &mut Context, folder: &Path, command: &Sync) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let folder = crate::config::store_at(&context.environment.folder.join(folder));

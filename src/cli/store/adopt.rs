@@ -8,6 +8,7 @@ use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::engine::{AdoptedNote, NoteAuthor, ops};
 
+/// Runs `memdir adopt`.
 pub fn adopt(context: &mut Context, command: &Adopt) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let folder = engine.live.files_folder();

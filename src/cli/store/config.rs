@@ -11,6 +11,7 @@ use crate::cli::terminal::output::{BOLD, DIM};
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::config::{Config, Environment, Flags, NewValue, SETTINGS_OF_STORE, help, with_settings};
 
+/// Runs `memdir config`.
 pub fn config(context: &mut Context, command: &Option<Command>) -> Result<Outcome, Failure> {
     match command {
         None => list(context),
@@ -175,7 +176,7 @@ fn check(
     }
 }
 
-/// Where the user's settings are, whether they exist or not.
+/// Returns the path of the user's settings file, whether it exists or not.
 fn user_file(environment: &Environment) -> Option<PathBuf> {
     let path = environment.config_folder.as_ref()?.join("config.toml");
     // Whoever keeps his settings elsewhere, behind a link, keeps them there.
@@ -209,7 +210,7 @@ fn edited(
     })
 }
 
-/// Where the user's settings lie, and their text with `changes`.
+/// Returns the path of the user's settings file, and its text with `changes`.
 pub fn edited_for_user(
     environment: &Environment,
     changes: &[(&str, Option<NewValue>)],
@@ -219,7 +220,7 @@ pub fn edited_for_user(
     Ok((path, text))
 }
 
-/// Writes a settings file, and the folder that it lies in.
+/// Writes a settings file; creates its folder if needed.
 pub fn save(path: &Path, text: &str) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let saved = crate::files::create_private_folder(folder)

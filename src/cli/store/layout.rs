@@ -8,6 +8,7 @@ use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::engine::ops;
 
+/// Runs `memdir layout`.
 pub fn layout(context: &mut Context, command: &Rearrange) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let Some(layout) = command.layout else {

@@ -13,6 +13,7 @@ use crate::engine::{Engine, EngineError, Purged, Recalled, RemoteHistory, Unpurg
 use crate::files::BACKUPS;
 use crate::model::Stem;
 
+/// Runs `memdir purge`.
 pub fn purge(context: &mut Context, command: &Purge) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     if engine.live.is_read_only() {

@@ -11,6 +11,7 @@ use crate::cli::wiring::context::{Context, Outcome};
 use crate::engine::{BroughtBack, Engine, EngineError, Reset as Done, ops};
 use crate::files::Medium;
 
+/// Runs `memdir reset`.
 pub fn reset(context: &mut Context, command: &Reset) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     if engine.live.is_read_only() && !command.dry_run {

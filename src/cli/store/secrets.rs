@@ -9,10 +9,12 @@ use crate::cli::wiring::context::{Context, Outcome};
 use crate::cli::wiring::each::each;
 use crate::engine::{Engine, EngineError, Settled, ops};
 
+/// Runs `memdir allow`.
 pub fn allow(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
     settle(context, command, "allowed", ops::allow_secrets)
 }
 
+/// Runs `memdir redact`.
 pub fn redact(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
     settle(context, command, "redacted", ops::redact_secrets)
 }

@@ -30,6 +30,7 @@ const SETTINGS: &str = "\
 # secrets = \"warn\"          # credentials in what is written: \"warn\", \"redact\", \"refuse\"
 ";
 
+/// Runs `memdir init`.
 pub fn init(context: &mut Context, command: &Init) -> Result<Outcome, Failure> {
     if context.config.read_only {
         return Err(Failure::new("a store cannot be made with --read-only"));
@@ -219,6 +220,7 @@ fn clean(path: &Path) -> PathBuf {
     clean
 }
 
+/// Runs `memdir path`.
 pub fn path(context: &mut Context, command: &PathOf) -> Result<Outcome, Failure> {
     let path = match &command.id {
         None => context.config.store.value.clone(),

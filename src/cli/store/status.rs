@@ -18,6 +18,7 @@ use crate::engine::{
 };
 use crate::lifecycle::FLAGGED_BELOW;
 
+/// Runs `memdir reindex`.
 pub fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let bar = progress_bar("indexing");
@@ -87,6 +88,7 @@ fn outage_line(outage: &Outage, now: DateTime<Utc>) -> String {
     format!("{host} does not answer, searches are by words, {next}: {reason}")
 }
 
+/// Runs `memdir status`.
 pub fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let status = ops::status(&engine)?;
@@ -211,6 +213,7 @@ pub fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> 
     Ok(Outcome::Done)
 }
 
+/// Runs `memdir verify`.
 pub fn verify(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let proof = ops::verify(&engine)?;

@@ -1,5 +1,5 @@
-//! How two texts differ, line by line as `git diff` shows it; on a terminal with the words marked
-//! that differ within a line.
+//! Line diffs of two texts, as of `git diff`; on a terminal with the words marked that differ within
+//! a line.
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 

@@ -1,4 +1,4 @@
-//! Where logs go: to standard error, one line for each event.
+//! Logs: one line for each event, on standard error.
 //!
 //! Standard output belongs to answers and to the protocol. Names of files and messages of other
 //! programs may hold whatever their writers like: in a log they begin no line of their own, and a

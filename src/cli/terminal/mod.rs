@@ -1,4 +1,4 @@
-//! How answers, texts and errors look on a terminal and to scripts.
+//! Output of answers, texts and errors, for terminals and for scripts.
 
 pub mod difference;
 pub mod fail;

@@ -1,4 +1,4 @@
-//! Where answers go, and how texts from memories are made safe to look at.
+//! Output of answers, with texts from memories made safe for a terminal.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -259,7 +259,7 @@ impl Output {
         self.shown(&name.replace('\n', "\\n"))
     }
 
-    /// How long ago something was, on a terminal; else the moment itself.
+    /// Returns the age of `at` on a terminal; else `written`.
     pub fn age(&self, at: DateTime<Utc>, now: DateTime<Utc>, written: &str) -> String {
         if self.is_terminal {
             age(at, now)

@@ -37,7 +37,7 @@ impl HighlightedWords {
         HighlightedWords { words, has_parts }
     }
 
-    /// Where it stands in `text`, from left to right.
+    /// Returns the ranges of the words in `text` that match, from left to right.
     fn places(&self, text: &str) -> Vec<Range<usize>> {
         let mut places = Vec::new();
         let mut start = 0;

@@ -1,4 +1,4 @@
-//! What a command does beside its answer: vectors before a question, index and commit after it.
+//! Upkeep by commands: vectors before a question, index and commit after the answer.
 
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::Context;

@@ -11,7 +11,7 @@ use crate::files::LinkPolicy;
 use crate::trust::{Consent, Naming};
 use std::sync::Arc;
 
-/// How a command ended.
+/// Outcome of a command, which determines its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Done,
@@ -19,7 +19,7 @@ pub enum Outcome {
     Nothing,
     /// Some of what was asked could not be done; the errors were shown.
     Failed,
-    /// As another program ended that did the work.
+    /// Exit code of another program that did the work.
     Code(u8),
 }
 
@@ -63,7 +63,7 @@ impl Context {
         self.open(true)
     }
 
-    /// Where writes go, if the working folder lies in one that only looks like a store.
+    /// Returns a warning that names the store in use, if the working folder lies in one that only looks like a store.
     pub fn elsewhere(&self) -> Option<String> {
         let lookalike = self.config.lookalike.as_ref()?.display();
         let own = self.config.store.value.display();

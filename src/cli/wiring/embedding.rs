@@ -159,7 +159,7 @@ fn usual_threads() -> usize {
     threads.div_ceil(2).min(4)
 }
 
-/// Where the model lies that is meant.
+/// Returns the folder of a model.
 pub fn folder_of(model: &ModelName, environment: &Environment) -> Result<PathBuf, Failure> {
     match model {
         ModelName::Folder(folder) => Ok(folder.clone()),
@@ -259,7 +259,7 @@ pub fn line(config: &Config, environment: &Environment, chosen: &EmbedderChoice)
     }
 }
 
-/// What `memdir status` says of the model: a line, and its JSON.
+/// Returns what `memdir status` shows of the model: a line, and its JSON.
 pub fn summary(config: &Config, environment: &Environment) -> (String, Value) {
     let chosen = chosen(config, environment);
     let said = line(config, environment, &chosen);

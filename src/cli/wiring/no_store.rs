@@ -1,11 +1,11 @@
-//! Why a folder is no store, or cannot become one, and what to do.
+//! Errors for a folder that is no store, or cannot become one, with a hint what to do.
 
 use std::io;
 use std::path::Path;
 
 use crate::cli::terminal::fail::Failure;
 
-/// The error for a command that needs the store at `root`, where there is none.
+/// Returns the error for a command that needs the store at `root`, where there is none.
 pub fn no_store(root: &Path) -> Failure {
     let shown = root.display();
     let why = match obstacle(root) {
