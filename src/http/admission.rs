@@ -12,15 +12,18 @@ use crate::mcp::{Admission, Admitted, Gate};
 /// Maximum time of a call before its client is told to retry.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Admission of calls: checks rights, rate and load.
 pub struct AdmissionControl {
+    /// Rate limits of clients.
     pub rates: Rates,
-    /// In place of those, for the store's owner.
+    /// Rate limits of the store's owner.
     pub owner_rates: Rates,
+    /// Limits of calls that run at once.
     pub concurrency: ConcurrencyLimits,
     pub metrics: Arc<Metrics>,
 }
 
-/// Why a call was not let in.
+/// Reason why a call was refused.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum AdmissionError {
     #[error("this token may only read: ask the store's owner for one that may write")]
@@ -32,7 +35,7 @@ pub enum AdmissionError {
 }
 
 impl AdmissionError {
-    /// The layer that refused, for the metrics.
+    /// Returns the layer that refused, for the metrics.
     pub fn layer(self) -> &'static str {
         match self {
             AdmissionError::OnlyReads => "rights",
@@ -47,7 +50,7 @@ impl AdmissionControl {
     ///
     /// # Errors
     ///
-    /// Fails with why it is not let in.
+    /// Fails if the call is refused.
     pub async fn enter(&self, client: &Client, writes: bool) -> Result<Turn, AdmissionError> {
         let entered = self.try_enter(client, writes).await;
         entered.inspect_err(|closed| self.metrics.refused(closed.layer()))

@@ -22,7 +22,7 @@ pub const OUTGOING: usize = 64 * 1024 * 1024;
 
 const KIB: usize = 1024;
 
-/// Smaller ones are not counted.
+/// Minimum number of bytes of a response that counts.
 const COUNTED_FROM: usize = 64 * KIB;
 
 /// Maximum time a response waits for room.
@@ -31,13 +31,18 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 /// An error response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestError {
+    /// HTTP status.
     pub status: StatusCode,
+    /// Code of the error for programs, such as `NOT_FOUND`.
     pub code: &'static str,
+    /// Message for people.
     pub message: String,
+    /// Number of seconds until a retry makes sense.
     pub retry_after: Option<u64>,
 }
 
 impl RequestError {
+    /// Creates an error without a time for a retry.
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> RequestError {
         RequestError {
             status,
@@ -47,17 +52,18 @@ impl RequestError {
         }
     }
 
+    /// Returns the error for a server under too much load.
     pub fn overload() -> RequestError {
         AdmissionError::Overload.into()
     }
 
-    /// The request is invalid.
+    /// Returns the error for an invalid request.
     pub fn bad(message: impl Into<String>) -> RequestError {
         let code = Refusal::VALIDATION_FAILED;
         RequestError::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    /// A failure whose cause stays in the log.
+    /// Returns the error for a failure whose cause is only logged.
     pub fn internal() -> RequestError {
         let status = StatusCode::INTERNAL_SERVER_ERROR;
         RequestError::new(status, Refusal::DATABASE_ERROR, "Internal server error")
@@ -119,18 +125,18 @@ impl IntoResponse for RequestError {
     }
 }
 
-/// A JSON answer that is small whatever the store holds.
+/// Returns a JSON response whose size does not depend on the store.
 pub fn small(status: StatusCode, body: &impl Serialize) -> Response {
     let body = to_text(body).into_bytes();
     with_type(status, "application/json", body, None)
 }
 
-/// A text that is small, of a type.
+/// Returns a small text response of the content type `of`.
 pub fn text(of: &'static str, text: String) -> Response {
     with_type(StatusCode::OK, of, text.into_bytes(), None)
 }
 
-/// Any JSON answer. A large one waits until there is room for it.
+/// Returns a JSON response of any size. A large one waits until there is room for it.
 pub async fn json_of(
     status: StatusCode,
     body: Vec<u8>,

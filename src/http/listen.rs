@@ -132,7 +132,7 @@ impl Drop for Listener {
     }
 }
 
-/// Why TLS cannot be set up.
+/// Error of setting up TLS.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     #[error("cannot read a certificate from {}: {why}", path.display())]

@@ -1,4 +1,4 @@
-//! Which names a request may call us by, and which pages may send one.
+//! Checks the headers `Host` and `Origin` of requests.
 //!
 //! A page in a browser can reach a server on the same machine, by a name of its own that leads there
 //! (DNS rebinding) or straight from another site. It cannot choose the headers `Host` and `Origin`.
@@ -7,7 +7,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The names that are allowed.
+/// Permitted hosts and origins.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
     hosts: Vec<String>,
@@ -16,8 +16,8 @@ pub struct Names {
 }
 
 impl Names {
-    /// This machine's own names, and `hosts`; pages of `origins`, such as `https://notes.example`,
-    /// and our own.
+    /// Permits this machine's own names and `hosts`; pages of `origins`, such as
+    /// `https://notes.example`, and the server's own.
     pub fn new(hosts: &[String], origins: &[String], has_tls: bool) -> Names {
         let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
         Names {
@@ -27,7 +27,7 @@ impl Names {
         }
     }
 
-    /// Whether a request may call us by the `Host` that it names, with or without a port.
+    /// Returns whether `host`, with or without a port, is permitted as `Host`.
     pub fn is_host(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let Some(name) = without_port(&host) else {
@@ -37,14 +37,14 @@ impl Names {
         is_loopback(name) || self.hosts.iter().any(is_ours)
     }
 
-    /// Whether a page of `origin` may ask, in a request that calls us `host`.
+    /// Returns whether `origin` is permitted in a request whose `Host` is `host`.
     pub fn is_origin(&self, origin: &str, host: Option<&str>) -> bool {
         let origin = origin.to_ascii_lowercase();
         self.origins.contains(&origin) || host.is_some_and(|host| self.is_own(&origin, host))
     }
 
-    /// Whether a page of `origin`, in small letters, came from here. Another program's page on this
-    /// machine has another port, and a page that brought its own name here another host.
+    /// Returns whether `origin`, in lower case, is this server's. Another program's page on this machine
+    /// has another port, and a page with a name of its own that leads here has another host.
     fn is_own(&self, origin: &str, host: &str) -> bool {
         let scheme = if self.has_tls { "https://" } else { "http://" };
         let host = host.to_ascii_lowercase();
@@ -53,7 +53,7 @@ impl Names {
     }
 }
 
-/// Whether a name without a port means this machine, without asking anybody.
+/// Returns whether a name without a port is a loopback name or address; resolves nothing.
 pub fn is_loopback(name: &str) -> bool {
     let bare = name
         .strip_prefix('[')
@@ -64,7 +64,7 @@ pub fn is_loopback(name: &str) -> bool {
     }
 }
 
-/// The name in `NAME` or `NAME:PORT`; `None` if it is neither.
+/// Returns the name in `NAME` or `NAME:PORT`; `None` if it is neither.
 fn without_port(host: &str) -> Option<&str> {
     let end = match host.strip_prefix('[') {
         Some(rest) => rest.find(']')? + 2,

@@ -1,5 +1,5 @@
-//! Describes the REST interface: an OpenAPI 3.1 document made from the table of
-//! endpoints, so that it cannot say anything else than what is served.
+//! OpenAPI 3.1 document of the REST interface, made from the table of endpoints, so that it always
+//! matches what is served.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::dialect::{
     Endpoint, ErrorView, Form, JsonObject, Parameter, ParameterLocation, Verb, schema,
 };
 
-/// The document.
+/// Returns the OpenAPI document.
 pub fn document() -> Value {
     let mut paths = JsonObject::new();
     for endpoint in crate::dialect::endpoints() {

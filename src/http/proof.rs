@@ -1,4 +1,4 @@
-//! Shows on one connection that both sides know a token, without sending it.
+//! Proves on one connection that both sides have a token, without sending it.
 //!
 //! The client sends a nonce and which token it means; the server answers with a nonce of its own and a
 //! proof that it knows the token; then the client's next request on the same connection carries a
@@ -18,48 +18,54 @@ use blake3::{Hash, Hasher};
 /// Path where a client asks a server for its proof.
 pub const PATH: &str = "/proof";
 
-/// The header with the client's nonce, and the one that says which token it means.
+/// Header with the client's nonce.
 pub const NONCE: &str = "memdir-nonce";
+/// Header with the [identifier](Key::id) of the token that the client has.
 pub const TOKEN: &str = "memdir-token";
 
-/// The scheme of an `Authorization` header that holds a proof.
+/// Scheme of an `Authorization` header that holds a proof.
 pub const SCHEME: &str = "Memdir";
 
-/// The answer of a server that does not have the token.
+/// Error code of a server that does not have the token.
 pub const UNKNOWN: &str = "UNKNOWN_TOKEN";
 
 const CONTEXT: &str = "memdir 2026-11-23 proof of a token of `memdir serve`";
 const NONCE_BYTES: usize = 32;
 
-/// The key of proofs.
+/// Key of proofs, derived from a token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
-/// The nonces and the place of one connection.
+/// Nonces and place of one connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handshake {
-    /// The place that was connected to.
+    /// Place that was connected to: see [`network_place`] and [`tls_place`].
     pub place: String,
+    /// Nonce of the client.
     pub client_nonce: String,
+    /// Nonce of the server.
     pub server_nonce: String,
 }
 
 impl Key {
+    /// Derives the key from a token's secret.
     pub fn of(secret: &str) -> Key {
         Key(blake3::derive_key(CONTEXT, secret.as_bytes()))
     }
 
-    /// An identifier of the token that reveals nothing else of it.
+    /// Returns an identifier of the token that reveals nothing of its secret.
     pub fn id(&self) -> String {
         let mut id = blake3::keyed_hash(&self.0, b"id").to_hex().to_string();
         id.truncate(32);
         id
     }
 
+    /// Returns the server's proof.
     pub fn of_server(&self, handshake: &Handshake) -> Hash {
         self.proof("server", handshake)
     }
 
+    /// Returns the client's proof.
     pub fn of_client(&self, handshake: &Handshake) -> Hash {
         self.proof("client", handshake)
     }
@@ -79,7 +85,7 @@ impl Key {
     }
 }
 
-/// A random nonce.
+/// Returns a random nonce in hexadecimal.
 ///
 /// # Errors
 ///
@@ -90,32 +96,33 @@ pub fn nonce() -> Result<String, getrandom::Error> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Whether a text may be a nonce.
+/// Returns whether a text has the form of a nonce.
 pub fn is_nonce(text: &str) -> bool {
     text.len() == 2 * NONCE_BYTES && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// A place of the network without TLS: the address at the server's end of the connection.
+/// Returns the place of a connection without TLS: the address at the server's end.
 pub fn network_place(address: SocketAddr) -> String {
     let ip = address.ip().to_canonical();
     SocketAddr::new(ip, address.port()).to_string()
 }
 
-/// A place with TLS: the name that its certificate was verified for.
+/// Returns the place of a connection with TLS: the name that its certificate was verified for.
 pub fn tls_place(host: &str) -> String {
     format!("tls {}", host.to_ascii_lowercase())
 }
 
-/// A connection as the server sees it.
+/// State of the proof on one connection of a server.
 pub struct ConnectionProof {
-    /// The server's own address; `None` of a socket.
+    /// Server's own address; `None` of a socket.
     address: Option<SocketAddr>,
     has_tls: bool,
-    /// The token that the client means, and the handshake; good for one request.
+    /// Identifier of the client's token, and the handshake; valid for one request.
     begun: Mutex<Option<(String, Handshake)>>,
 }
 
 impl ConnectionProof {
+    /// Creates the state of a new connection.
     pub fn new(address: Option<SocketAddr>, has_tls: bool) -> ConnectionProof {
         ConnectionProof {
             address,
@@ -124,7 +131,7 @@ impl ConnectionProof {
         }
     }
 
-    /// The place that a client connected to that calls this server `host`.
+    /// Returns the place that a client connected to, if its name of this server is `host`; `None` of a socket.
     pub fn place(&self, host: &str) -> Option<String> {
         match self.has_tls {
             true => Some(tls_place(host)),
@@ -132,6 +139,7 @@ impl ConnectionProof {
         }
     }
 
+    /// Stores the handshake for the next request.
     pub fn begin(&self, token: String, handshake: Handshake) {
         *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some((token, handshake));
     }

@@ -11,9 +11,9 @@ const MOST_CLIENTS: usize = 1024;
 /// Limit of calls of one kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
-    /// In the long run; 0 is no limit.
+    /// Calls per second in the long run; 0 is no limit.
     pub a_second: u32,
-    /// At once, after a rest.
+    /// Maximum number of calls at once after a pause.
     pub burst: u32,
 }
 
@@ -50,6 +50,7 @@ impl Bucket {
 }
 
 impl Rates {
+    /// Creates limits that hold for each client.
     pub fn new(reads: Rate, writes: Rate) -> Rates {
         Rates {
             reads,
@@ -58,7 +59,7 @@ impl Rates {
         }
     }
 
-    /// Takes a call of `client` from its budget.
+    /// Takes one call from the budget of `client`.
     ///
     /// # Errors
     ///

@@ -26,7 +26,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// Minimum bytes a second of a body that takes longer than [`READ_TIMEOUT`].
 const MIN_BYTES_PER_SECOND: usize = 16 * 1024;
 
-/// The arguments of a request to `endpoint`.
+/// Reads the arguments of a request to `endpoint`.
 pub async fn arguments(
     endpoint: &Endpoint,
     mut request: Request<Body>,
@@ -72,7 +72,7 @@ pub async fn arguments(
     Ok(values)
 }
 
-/// Maximum size of a body for `endpoint` in bytes.
+/// Returns the maximum size of a body for `endpoint` in bytes.
 pub fn most_bytes(endpoint: &Endpoint) -> usize {
     match endpoint.is_large {
         true => MOST_LARGE_BYTES,
@@ -85,7 +85,7 @@ fn parsed(body: &[u8]) -> Result<Value, RequestError> {
     parsed.map_err(|error| RequestError::bad(format!("the body is no JSON: {error}")))
 }
 
-/// Adds what the query says; a name that stands there several times is a list.
+/// Adds the query's values; a name that occurs several times becomes a list.
 fn add_query(query: &str, values: &mut JsonObject) {
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         let value = Value::String(value.into_owned());
@@ -100,7 +100,7 @@ fn add_query(query: &str, values: &mut JsonObject) {
     }
 }
 
-/// All of a body, if it is not too long and comes fast enough.
+/// Reads a whole body, if it is not too long and arrives fast enough.
 pub async fn read(body: Body, most: usize) -> Result<Bytes, RequestError> {
     let mut body = Limited::new(body, most);
     let mut bytes = Vec::new();
@@ -129,7 +129,7 @@ pub async fn read(body: Body, most: usize) -> Result<Bytes, RequestError> {
     }
 }
 
-/// The error for a body of more than `most` bytes.
+/// Returns the error for a body of more than `most` bytes.
 pub fn too_long(most: usize) -> RequestError {
     let what = format!("the body has more than {most} bytes");
     RequestError::new(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE", what)

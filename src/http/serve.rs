@@ -41,23 +41,27 @@ const LARGE_BODIES: usize = 2;
 /// Maximum time that running work may take once the server stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Settings of a server.
+/// Settings of an HTTP server.
 pub struct Settings {
+    /// Addresses to listen at.
     pub addresses: Vec<Address>,
-    /// Names beside this machine's own by which it may be called.
+    /// Permitted values of `Host`, besides this machine's own names.
     pub hosts: Vec<String>,
-    /// Pages that may ask.
+    /// Permitted values of `Origin`, besides the server's own.
     pub origins: Vec<String>,
-    /// The file with the tokens.
+    /// Path of the file with the tokens.
     pub tokens: PathBuf,
-    /// Whether requests have to show one.
+    /// Whether requests need a token.
     pub needs_token: bool,
-    /// The files with certificates and key.
+    /// Paths of the PEM files with the certificates and with the key.
     pub tls: Option<(PathBuf, PathBuf)>,
+    /// Limit of the reads of each client.
     pub reads: Rate,
+    /// Limit of the writes of each client.
     pub writes: Rate,
-    /// In place of those, for who shows the store's own token, or none where none is asked for.
+    /// Limit of the reads of the store's owner: by the store's own token, or without one where none is needed.
     pub owner_reads: Rate,
+    /// Limit of the owner's writes.
     pub owner_writes: Rate,
     /// The service at `/mcp`: usually [`crate::mcp::streamable`].
     pub mcp: fn(Served, Arc<dyn Gate>, usize) -> Streamable,
@@ -70,22 +74,22 @@ pub struct Serving {
     pub names: Vec<String>,
 }
 
-/// The file, among those of a store's index, that says where a server listens.
+/// Name of the file, among those of a store's index, with the addresses of a running server.
 pub const NOTE: &str = "serving";
 
-/// The lock that a server holds for as long as its note at `note` holds.
+/// Returns the path of the lock that a server holds while its note at `note` is valid.
 pub fn lock_of(note: &Path) -> PathBuf {
     note.with_extension("lock")
 }
 
 impl Serving {
-    /// A line for each name.
+    /// Returns the content of the note: a line for each name.
     pub fn written(&self) -> String {
         self.names.iter().map(|name| format!("{name}\n")).collect()
     }
 }
 
-/// Why a server could not begin.
+/// Error of starting a server.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     #[error("cannot start the server")]
@@ -104,7 +108,7 @@ pub enum HttpError {
     Nowhere,
 }
 
-/// Serves until the process is asked to end. `begun` is told once, when requests are answered.
+/// Serves until the process is asked to end. Calls `begun` once, when requests are answered.
 ///
 /// A call that outlasts the end keeps its thread: the caller should exit the process.
 ///
@@ -232,7 +236,7 @@ fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// All addresses, behind the guard.
+/// Returns the router of all paths, behind the guard.
 fn router(site: &Arc<Site>) -> Router {
     let mut router = Router::new()
         .route(guard::OPEN, get(|| async {}))

@@ -15,10 +15,10 @@ pub(super) struct Site {
     pub(super) served: Served,
     pub(super) mcp: Streamable,
     pub(super) names: Names,
-    /// The tokens a request may show, and by which this server proves itself; `None` if they cannot
-    /// be read and no token is required.
+    /// Valid tokens, by which this server also proves itself; `None` if they cannot be read and no token
+    /// is required.
     pub(super) tokens: Option<Tokens>,
-    /// Whether a request has to show one.
+    /// Whether requests need a token.
     pub(super) needs_token: bool,
     pub(super) admission: Arc<AdmissionControl>,
     pub(super) metrics: Arc<Metrics>,

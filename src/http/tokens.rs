@@ -15,7 +15,7 @@ use super::proof::{Key, nonce};
 /// Prefix of tokens, by which people and scanners recognize them.
 pub const PREFIX: &str = "memdir_";
 
-/// The name of the one that is made where there is none.
+/// Name of the token that is created if there is none.
 pub const FIRST: &str = "default";
 
 const FILE: &str = "tokens";
@@ -37,12 +37,13 @@ impl Rights {
     }
 }
 
-/// One token.
+/// A token of the file.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
+    /// Name, unique in the file.
     pub name: String,
     pub rights: Rights,
-    /// Not to be shown but where somebody asks for it.
+    /// Secret; shown only on request.
     pub secret: String,
 }
 
@@ -52,7 +53,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Why the tokens cannot be read or changed.
+/// Error of reading or changing the tokens.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     #[error("cannot read the tokens in {}", .0.display())]
@@ -73,12 +74,12 @@ pub enum TokenError {
     Random(getrandom::Error),
 }
 
-/// The file of tokens of the store whose locks and index are in `state`.
+/// Returns the path of the token file of the store whose locks and index are in `state`.
 pub fn path(state: &Path) -> PathBuf {
     state.join(FILE)
 }
 
-/// All tokens of the file, in its order; none if there is no file.
+/// Reads all tokens of the file, in its order; none if there is no file.
 ///
 /// # Errors
 ///
@@ -145,7 +146,7 @@ fn write(path: &Path, tokens: &[Token]) -> Result<(), TokenError> {
         .map_err(|error| TokenError::Write(path.to_owned(), error))
 }
 
-/// A new secret.
+/// Returns a new random secret.
 fn drawn() -> Result<String, TokenError> {
     let random = nonce().map_err(TokenError::Random)?;
     Ok(format!("{PREFIX}{random}"))
@@ -174,7 +175,7 @@ pub fn add(path: &Path, name: &str, rights: Rights) -> Result<Token, TokenError>
     Ok(token)
 }
 
-/// Gives the token called `name` another secret: the former opens nothing any more.
+/// Replaces the secret of the token called `name`; the former one is invalid at once.
 ///
 /// # Errors
 ///
@@ -191,7 +192,7 @@ pub fn rotate(path: &Path, name: &str) -> Result<Token, TokenError> {
     Ok(token)
 }
 
-/// Takes the token called `name` away.
+/// Removes the token called `name`.
 ///
 /// # Errors
 ///
@@ -206,7 +207,7 @@ pub fn remove(path: &Path, name: &str) -> Result<(), TokenError> {
     write(path, &tokens)
 }
 
-/// The tokens as a server knows them: the file's, whatever it says by now.
+/// Tokens of a server: a cache of the file, which is read again whenever it changes.
 pub struct Tokens {
     path: PathBuf,
     known: Mutex<CachedTokens>,
@@ -218,10 +219,10 @@ struct CachedTokens {
     tokens: Vec<KnownToken>,
 }
 
-/// A token as a server knows it.
+/// A token in a server's cache.
 #[derive(Clone)]
 pub struct KnownToken {
-    /// Hash of the secret, which reveals nothing of it where it is compared.
+    /// Hash of the secret, for comparisons whose duration reveals nothing of it.
     digest: blake3::Hash,
     /// Key of proofs.
     pub key: Key,
@@ -294,7 +295,7 @@ impl Tokens {
         Ok(())
     }
 
-    /// The tokens as the file has them now.
+    /// Returns the tokens, read again if the file has changed.
     fn known(&self) -> MutexGuard<'_, CachedTokens> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = self.refresh(&mut known) {
@@ -303,13 +304,13 @@ impl Tokens {
         known
     }
 
-    /// The token `id`.
+    /// Returns the token with this [identifier](Key::id).
     pub fn with_id(&self, id: &str) -> Option<KnownToken> {
         let known = self.known();
         known.tokens.iter().find(|token| token.id == id).cloned()
     }
 
-    /// Name and rights of the token with this secret.
+    /// Returns name and rights of the token with this secret.
     pub fn who(&self, secret: &str) -> Option<(Arc<str>, Rights)> {
         let known = self.known();
         let shown = blake3::hash(secret.as_bytes());

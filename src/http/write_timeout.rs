@@ -22,13 +22,14 @@ const PORTION: usize = 16 * 1024;
 /// A stream with that timeout.
 pub struct WriteTimeout<S> {
     stream: S,
-    /// While something waits to be taken.
+    /// Deadline of the data that waits to be read by the client.
     until: Option<Pin<Box<Sleep>>>,
     taken: usize,
     timeout: Duration,
 }
 
 impl<S> WriteTimeout<S> {
+    /// Wraps a stream with [`IDLE_TIMEOUT`].
     pub fn new(stream: S) -> WriteTimeout<S> {
         WriteTimeout {
             stream,
@@ -38,7 +39,7 @@ impl<S> WriteTimeout<S> {
         }
     }
 
-    /// Nothing is taken now: for how much longer?
+    /// Waits for the deadline while the client reads nothing; fails when it has passed.
     fn wait<T>(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         let timeout = self.timeout;
         let until = self

@@ -19,14 +19,14 @@ pub enum ServerAddress {
     Network {
         host: String,
         port: u16,
-        /// With what comes before it where a proxy stands there.
+        /// Path of MCP, with the prefix of a proxy if the address has one.
         path: String,
         is_encrypted: bool,
     },
     Socket(PathBuf),
 }
 
-/// A text that is no address of a server.
+/// Error for a text that is no address of a server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no address of a server: give http://HOST:PORT, https://HOST:PORT or unix:/PATH, without a name, password or question in it"
@@ -72,7 +72,7 @@ fn parse(text: &str) -> Option<ServerAddress> {
     })
 }
 
-/// A server that listens at every address is called by this machine's.
+/// Returns the host to connect to: the loopback address for a server that listens at every address.
 fn reachable(host: &str) -> String {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     match bare.parse() {
@@ -100,7 +100,7 @@ impl fmt::Display for ServerAddress {
 }
 
 impl ServerAddress {
-    /// Whether nothing of what is sent leaves this machine.
+    /// Returns whether requests stay on this machine.
     pub fn is_local(&self) -> bool {
         match self {
             ServerAddress::Network { host, .. } => is_loopback(host),
@@ -108,7 +108,7 @@ impl ServerAddress {
         }
     }
 
-    /// Whether nobody on the way can read what is sent.
+    /// Returns whether requests cannot be read on the way: over TLS, or on this machine.
     pub fn is_secret(&self) -> bool {
         matches!(
             self,
@@ -119,7 +119,7 @@ impl ServerAddress {
         ) || self.is_local()
     }
 
-    /// The value of the header `Host`.
+    /// Returns the value of the header `Host`.
     pub fn host(&self) -> String {
         match self {
             ServerAddress::Network { host, port, .. } => format!("{host}:{port}"),
@@ -127,6 +127,7 @@ impl ServerAddress {
         }
     }
 
+    /// Returns the path of MCP.
     pub fn path(&self) -> &str {
         match self {
             ServerAddress::Network { path, .. } => path,
@@ -134,7 +135,7 @@ impl ServerAddress {
         }
     }
 
-    /// A socket asks for no token, and a name without TLS needs no certificate.
+    /// Returns the order of trial: sockets first, which need no token, then plain HTTP, then TLS.
     fn effort(&self) -> u8 {
         match self {
             ServerAddress::Socket(_) => 0,
@@ -143,16 +144,16 @@ impl ServerAddress {
     }
 }
 
-/// The way to find the server.
+/// Location of the server: an address, or a note with addresses.
 #[derive(Debug, Clone)]
 pub enum Whereabouts {
     At(ServerAddress),
-    /// A file with a name of the server in each line; see [`NOTE`](crate::http::NOTE).
+    /// A file with an address of the server in each line; see [`NOTE`](crate::http::NOTE).
     Noted(PathBuf),
 }
 
 impl Whereabouts {
-    /// The addresses to try now, the cheapest first.
+    /// Returns the addresses to try now, the cheapest first.
     pub fn places(&self) -> Vec<ServerAddress> {
         match self {
             Whereabouts::At(place) => vec![place.clone()],

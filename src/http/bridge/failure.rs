@@ -9,7 +9,7 @@ use super::timeouts::SILENCE;
 use crate::http::reading::MOST_BYTES;
 use crate::http::tokens::TokenError;
 
-/// Why there is no answer.
+/// Reason why a request got no answer, or no success.
 #[derive(Debug, Clone)]
 pub enum RequestFailure {
     /// Nothing was sent.

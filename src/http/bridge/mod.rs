@@ -67,7 +67,7 @@ pub struct Settings {
     pub authorities: Option<PathBuf>,
 }
 
-/// Why a bridge could not begin, or not go on.
+/// Error of starting or running a bridge.
 #[derive(Debug, thiserror::Error)]
 pub enum BridgeError {
     #[error("cannot start")]

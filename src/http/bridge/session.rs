@@ -20,8 +20,8 @@ use super::exchange::{Answered, Exchange, NegotiatedSession, next};
 use super::failure::RequestFailure;
 use super::message::Message;
 
-/// How long is waited before the stream of news is opened again: at first, and at most. A server
-/// that restarts is back within seconds; one that is gone should cost nothing.
+/// First and maximum pause before the event stream is opened again. A server that restarts is back
+/// within seconds; one that is gone should cost nothing.
 const PAUSE: Duration = Duration::from_millis(250);
 const MOST_PAUSE: Duration = Duration::from_secs(15);
 

@@ -27,7 +27,7 @@ const SYSTEM: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// Why a server over TLS cannot be spoken to.
+/// Error of setting up TLS to a server.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     #[error(
