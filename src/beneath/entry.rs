@@ -39,7 +39,7 @@ pub enum Access {
     Create,
 }
 
-/// How a rename treats a file that has the new name already.
+/// Treatment of a file that has the new name of a rename already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     Replace,

@@ -55,7 +55,7 @@ struct Mapped {
     size: u64,
     modified: i64,
     id: (u64, u64),
-    /// Where the last byte lies that is not zero, and which it is: zero once the file was cut there.
+    /// Position and value of the last byte that is not zero; it reads as zero once the file was cut there.
     last: (usize, u8),
     /// [`changed_in`] does not name it any more.
     is_forgotten: AtomicBool,
@@ -276,7 +276,7 @@ impl Mapped {
 }
 
 impl Drop for Mapped {
-    /// Whoever read of it may not have asked yet.
+    /// Records a change that a reader may not have asked for yet.
     fn drop(&mut self) {
         if !*self.is_forgotten.get_mut() && self.is_changed() {
             self.forget();

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use crate::dialect::reply::object;
 
-    /// What a text in this format says: pairs, columns and rows.
+    /// Content of a text in this format: pairs, columns and rows.
     type Said = (Vec<(String, String)>, Vec<String>, Vec<Vec<String>>);
 
     /// Reads by the four steps of the format's description.

@@ -29,7 +29,7 @@ pub use local::Local;
 pub use local_settings::{LocalSettings, Pooling};
 pub use memory::{give_back_memory, limit_kept_memory};
 
-/// Why a text could not be embedded.
+/// Error of embedding a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmbedError {
     /// The model cannot be used as it is; trying again does not help.

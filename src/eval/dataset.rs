@@ -34,7 +34,7 @@ fn unnamed() -> String {
     "question".to_owned()
 }
 
-/// Why a folder is no data set.
+/// Error of reading a data set.
 #[derive(Debug, thiserror::Error)]
 pub enum DatasetError {
     #[error("cannot read {}", path.display())]

@@ -1,14 +1,14 @@
-//! Why something could not be fetched.
+//! Errors of fetching.
 
 use std::path::PathBuf;
 use std::{fmt, io};
 
-/// Whether an answer with this number may be another one soon.
+/// Returns whether a response with this status is worth a retry.
 pub(super) fn is_passing(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }
 
-/// Why something could not be fetched.
+/// Error of fetching an address.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     #[error("{address} is no address to fetch from")]

@@ -38,7 +38,7 @@ pub use settings::{are_settings, merge_settings};
 pub use tombstone::Tombstone;
 pub use value::{from_json, from_yaml_block};
 
-/// Why a memory cannot be written as asked.
+/// Reason why a memory cannot be written as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
     #[error("{field} holds the control character U+{code:04X}")]

@@ -16,7 +16,7 @@ mod patterns;
 mod signs;
 mod spelling;
 
-/// Why a text is to be read with care; each reason once, none for an ordinary text.
+/// Returns the reasons to read a text with care, each once; none for an ordinary text.
 ///
 /// A reason completes the sentence "suspicious: it …".
 pub fn find(text: &str) -> Vec<&'static str> {

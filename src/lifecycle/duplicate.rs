@@ -156,18 +156,18 @@ impl Action {
     }
 }
 
-/// Why another memory may be meant.
+/// Reason why another memory may be a duplicate.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResemblanceReason {
     /// Text and title are the same, but for blanks, case and punctuation.
     SameWords,
     SameTitle,
     Topics(Vec<String>),
-    /// It holds this share of the new one's words.
+    /// Share of the new one's words that it holds.
     Words(f32),
-    /// It has this share of runs of words in common.
+    /// Share of runs of words in common.
     Runs(f32),
-    /// The cosine of their vectors.
+    /// Cosine of their vectors.
     Meaning(f32),
 }
 

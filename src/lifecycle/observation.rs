@@ -15,9 +15,9 @@ use crate::model::{Kind, MetaValue, NewMemory};
 pub struct Observations {
     /// Minimum number of memories that make the observation.
     pub min_count: usize,
-    /// So like each other are they by their vectors: a cosine.
+    /// Minimum similarity by vectors: a cosine.
     pub similarity: f32,
-    /// And by their words, where there are no vectors: the share of common runs of words.
+    /// Minimum similarity by words, where there are no vectors: the share of common runs of words.
     pub resemblance: f32,
 }
 

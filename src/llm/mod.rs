@@ -45,7 +45,7 @@ pub struct Llm {
     client: FetchClient,
 }
 
-/// Why there is no answer.
+/// Error of a request to a language model.
 #[derive(Debug, thiserror::Error)]
 pub enum LlmError {
     #[error(transparent)]

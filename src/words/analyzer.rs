@@ -181,7 +181,7 @@ fn is_joiner(character: char) -> bool {
     matches!(character, '_' | '-' | '.' | ':' | '/' | '@' | '#' | '+')
 }
 
-/// Where two joiners stand in a row that are not `::`.
+/// Returns the position of the first two adjacent joiners that are not `::`.
 fn double_joiner(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let joiner = |at: usize| {

@@ -28,7 +28,7 @@ impl Scene {
         std::os::unix::fs::symlink(to, self.store.root().join(name)).unwrap();
     }
 
-    /// What lies in the foreign folder.
+    /// Returns the names of the files in the foreign folder.
     fn foreign(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path().join("foreign")).unwrap();
         let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 thread_local! {
-    /// How many operations are still done.
+    /// Number of operations that are still done.
     static LEFT: Cell<Option<u64>> = const { Cell::new(None) };
 }
 

@@ -22,7 +22,7 @@ thread_local! {
     static ACTOR: RefCell<Option<(Arc<Stage>, usize)>> = const { RefCell::new(None) };
 }
 
-/// Where an actor waits for its turn; nothing outside of these tests.
+/// Waits for this actor's turn; does nothing outside of these tests.
 pub(in crate::files) fn step() {
     let actor = ACTOR.with_borrow(Clone::clone);
     if let Some((stage, number)) = actor {
@@ -30,7 +30,7 @@ pub(in crate::files) fn step() {
     }
 }
 
-/// What a killed actor unwinds with.
+/// Payload with which a killed actor unwinds.
 struct Killed;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl Dice {
     }
 }
 
-/// What has been written, and what somebody replaced who had read it, or did not look.
+/// Texts that were written, and those that somebody replaced after reading them, or without looking.
 #[derive(Default)]
 struct Ledger {
     written: BTreeSet<String>,

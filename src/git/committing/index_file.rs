@@ -304,7 +304,7 @@ mod tests {
         edits.iter().map(edit).collect()
     }
 
-    /// What the library reads of an index.
+    /// Returns the paths and ids that the library reads from an index.
     fn read(bytes: &[u8]) -> Vec<(String, Oid)> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("index");
