@@ -1,4 +1,4 @@
-//! A body that is given out in portions, and that counts against what may wait to be taken.
+//! A response body that is sent in chunks and counts against the limit of unread responses.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -11,14 +11,14 @@ use tokio::sync::OwnedSemaphorePermit;
 /// Maximum size of a chunk in bytes; the rest waits here, where it is counted.
 const PORTION: usize = 64 * 1024;
 
-/// The rest of an answer.
+/// Unsent rest of a response.
 pub struct ChunkedBody {
     rest: Bytes,
     _counted: Option<OwnedSemaphorePermit>,
 }
 
 impl ChunkedBody {
-    /// All of `bytes`; `counted` is given back once they are taken.
+    /// Creates a body of `bytes`; `counted` is released once they are sent.
     pub fn new(bytes: Vec<u8>, counted: Option<OwnedSemaphorePermit>) -> ChunkedBody {
         ChunkedBody {
             rest: bytes.into(),

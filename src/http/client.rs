@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::tokens::Rights;
 
-/// The other end of a connection.
+/// Other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
     Network(SocketAddr),
@@ -13,7 +13,7 @@ pub enum Peer {
     Socket,
 }
 
-/// Whether the other end of a socket is a process of this user, or of the machine's administrator.
+/// Returns whether the other end of a socket is a process of this user, or of the machine's administrator.
 #[cfg(unix)]
 pub fn is_own(stream: &tokio::net::UnixStream) -> bool {
     let own = rustix::process::geteuid().as_raw();
@@ -22,18 +22,19 @@ pub fn is_own(stream: &tokio::net::UnixStream) -> bool {
         .is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)
 }
 
-/// The sender of a request, with a rate and sessions of its own.
+/// Sender of a request, with a rate limit and sessions of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
-    /// The name of its token, or where it comes from.
+    /// Name of its token; without a token its IP address or `socket`.
     pub name: Arc<str>,
+    /// Rights of its token.
     pub rights: Rights,
-    /// Whether it showed the store's own token, or none where none is required.
+    /// Whether it sent the store's own token, or none where none is required.
     pub is_owner: bool,
 }
 
 impl Client {
-    /// The client of a request without a token, where none is required.
+    /// Returns the client of a request without a token, where none is required.
     pub fn unnamed(peer: Peer) -> Client {
         let name = match peer {
             Peer::Network(address) => address.ip().to_string().into(),
@@ -46,6 +47,7 @@ impl Client {
         }
     }
 
+    /// Returns whether it may write.
     pub fn may_write(&self) -> bool {
         self.rights == Rights::ReadWrite
     }

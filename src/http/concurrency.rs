@@ -1,5 +1,5 @@
-//! Limits concurrent calls: reads and writes in lanes of their own, so that no write keeps a read
-//! waiting and no crowd takes the machine.
+//! Limits concurrent calls: reads and writes in separate lanes, so that no write makes a read wait
+//! and many calls do not overload the machine.
 //!
 //! By hand and not by tower's layers: those have one lane, and either wait for ever or send away at once.
 
@@ -24,10 +24,10 @@ const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Seconds after which a client should retry.
 pub const RETRY_AFTER: u64 = 1;
 
-/// The threads that calls run on: one for each that runs, and some for what the server does itself.
+/// Number of threads for calls: one for each running call, and some for the server's own work.
 pub const THREADS: usize = READS + WRITES + 8;
 
-/// The lanes of a server.
+/// Lanes of a server, one for reads and one for writes.
 pub struct ConcurrencyLimits {
     reads: Lane,
     writes: Lane,
@@ -40,10 +40,10 @@ struct Lane {
     waiting: AtomicUsize,
 }
 
-/// A call's turn, which ends when this is dropped.
+/// Permit of a running call, released on drop.
 pub type Turn = OwnedSemaphorePermit;
 
-/// The limit of waiting calls is reached.
+/// Error when the limit of waiting calls or of their waiting time is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overload;
 
@@ -76,7 +76,7 @@ impl ConcurrencyLimits {
     ///
     /// # Errors
     ///
-    /// Fails if too many wait already, or nobody makes room for too long.
+    /// Fails if too many calls wait already, or if the turn does not come in time.
     pub async fn turn(&self, writes: bool) -> Result<Turn, Overload> {
         let lane = self.lane(writes);
         let turns = Arc::clone(&lane.turns);
@@ -90,7 +90,7 @@ impl ConcurrencyLimits {
         }
     }
 
-    /// Number of running and of waiting calls of the kind.
+    /// Returns the numbers of running and of waiting writes, or reads.
     pub fn load(&self, writes: bool) -> (usize, usize) {
         let lane = self.lane(writes);
         let running = lane.places - lane.turns.available_permits();

@@ -41,23 +41,28 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// State shared by all connections.
 #[derive(Clone)]
 pub struct ServerState {
+    /// Routes of requests.
     pub router: Router,
+    /// Metrics of the server.
     pub metrics: Arc<Metrics>,
+    /// True once the server stops.
     pub stopping: watch::Receiver<bool>,
+    /// Slots of open connections.
     pub slots: Arc<ConnectionSlots>,
+    /// TLS of network connections, if configured.
     pub tls: Option<TlsAcceptor>,
 }
 
-/// The open connections.
+/// Open connections.
 #[derive(Default)]
 pub struct ConnectionSlots {
     taken: Mutex<HashMap<u64, Arc<ConnectionSlot>>>,
     next: AtomicU64,
-    /// Notified when one is free.
+    /// Notified when a slot becomes free.
     free: Notify,
 }
 
-/// One connection.
+/// An open connection.
 struct ConnectionSlot {
     number: u64,
     /// Start of its idle time; `None` while a request runs.
@@ -71,8 +76,8 @@ impl ConnectionSlots {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A slot, if need be that of the connection that was silent longest; none if all of them have
-    /// running requests.
+    /// Takes a slot, if need be that of the connection that was silent longest; `None` if all of them
+    /// have running requests.
     fn take(&self) -> Option<Arc<ConnectionSlot>> {
         let mut taken = self.taken();
         if taken.len() >= MOST_CONNECTIONS {

@@ -1,8 +1,8 @@
-//! `/events`: which memories changed, as they change, as server-sent events.
+//! `/events`: ids of changed memories, as server-sent events.
 //!
-//! An event `changed` names memories, whoever changed them: this server, another process, an editor
-//! or git. Who takes the events too slowly is told `lost` once there is room again: then a list has
-//! to be read anew.
+//! An event `changed` names memories that this server, another process, an editor or git changed. A
+//! client that reads too slowly gets an event `lost` once there is room again: then it has to read
+//! its list again.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -30,7 +30,7 @@ const WAITING: usize = 64;
 /// Maximum number of ids in one event.
 const MOST_IDS: usize = 1000;
 
-/// Interval of comments on a silent stream, so that nothing between takes it for dead.
+/// Interval of comments on a silent stream, so that no proxy closes it.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// A stream of events.
@@ -43,7 +43,7 @@ pub struct Events {
     _counted: Counted,
 }
 
-/// One stream, counted as long as it is open.
+/// Count of an open stream, decremented on drop.
 struct Counted(Gauge);
 
 impl Drop for Counted {
@@ -53,11 +53,11 @@ impl Drop for Counted {
 }
 
 impl Events {
-    /// The changes from now on.
+    /// Opens a stream of the changes from now on.
     ///
     /// # Errors
     ///
-    /// Fails if too many listen already.
+    /// Fails if too many streams are open.
     pub fn of(
         engine: &Arc<Engine>,
         listeners: &Gauge,

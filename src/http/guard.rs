@@ -29,13 +29,13 @@ use super::site::Site;
 use super::tokens::{FIRST, Rights, Tokens};
 use super::{answer, proof, reading};
 
-/// The one address that asks for no token, and says nothing but that we are there.
+/// Path of the health check, which needs no token and has an empty response.
 pub const OPEN: &str = "/healthz";
 
 const REQUEST_ID: &str = "x-request-id";
 const LONGEST_ID: usize = 64;
 
-/// The middleware around all addresses.
+/// Middleware around all routes.
 pub async fn guard(
     State(site): State<Arc<Site>>,
     mut request: Request<Body>,
@@ -92,7 +92,7 @@ pub async fn guard(
     response
 }
 
-/// The client, if the request is admitted; else the layer that refused it.
+/// Returns the client, if the request is admitted; else the layer that refused it.
 fn check(
     site: &Site,
     route: &str,
@@ -148,8 +148,8 @@ fn check_origin(site: &Site, headers: &HeaderMap) -> Result<(), RequestError> {
     }
 }
 
-/// A page can have a browser ask for an image or a script without naming itself; the browser still
-/// says that it asks for a page of another site. With `Origin`, that has been judged already.
+/// Refuses requests of other sites' pages that have no `Origin`, such as for images and scripts: the
+/// browser marks them in another header. A request with `Origin` was checked already.
 fn check_site(headers: &HeaderMap) -> Result<(), RequestError> {
     if headers.contains_key(header::ORIGIN) {
         return Ok(());
@@ -199,8 +199,8 @@ fn missing(message: &str) -> RequestError {
     RequestError::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message)
 }
 
-/// Proves to the client at the other end of this connection that this server knows the token that it
-/// means; see [`proof`].
+/// Returns the proof to the client of this connection that this server has the client's token; see
+/// [`proof`].
 fn prove(site: &Site, request: &Request<Body>) -> Result<serde_json::Value, RequestError> {
     let header = |name: &str| request.headers().get(name)?.to_str().ok();
     let unknown = || {
@@ -231,7 +231,7 @@ fn prove(site: &Site, request: &Request<Body>) -> Result<serde_json::Value, Requ
     Ok(answer)
 }
 
-/// Name and rights of the token that the client has proved to know on this connection.
+/// Returns name and rights of the token that the client has proved to have on this connection.
 fn proved(tokens: &Tokens, request: &Request<Body>, shown: &str) -> Option<(Arc<str>, Rights)> {
     let (token, handshake) = request.extensions().get::<Arc<ConnectionProof>>()?.take()?;
     let shown = blake3::Hash::from_hex(shown).ok()?;
@@ -240,7 +240,8 @@ fn proved(tokens: &Tokens, request: &Request<Body>, shown: &str) -> Option<(Arc<
     (known.key.of_client(&handshake) == shown).then_some((known.name, known.rights))
 }
 
-/// A page can send forms and plain texts to anybody without asking first, JSON it cannot.
+/// Refuses bodies that are no JSON or too long. A page can send forms and plain texts to any server
+/// without a preflight request, but not JSON.
 fn check_body(method: &Method, route: &str, headers: &HeaderMap) -> Result<(), RequestError> {
     if matches!(*method, Method::GET | Method::HEAD) {
         return Ok(());
@@ -271,7 +272,7 @@ fn check_body(method: &Method, route: &str, headers: &HeaderMap) -> Result<(), R
     }
 }
 
-/// Maximum size of a body for an address; one that does not exist reads no more than others.
+/// Returns the maximum size of a body for a route in bytes, also for a route that does not exist.
 fn most_bytes(route: &str) -> usize {
     let path = route.strip_prefix(BASE);
     let mut large = crate::dialect::endpoints().filter(|endpoint| endpoint.is_large);
@@ -279,7 +280,7 @@ fn most_bytes(route: &str) -> usize {
     known.map_or(MOST_BYTES, reading::most_bytes)
 }
 
-/// The id that the request brings, if it is a plain one; else a new one.
+/// Returns the request's own id, if it is a plain one; else a new one.
 fn request_id(headers: &HeaderMap) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
@@ -296,7 +297,7 @@ fn request_id(headers: &HeaderMap) -> String {
     }
 }
 
-/// The method, if it is one of the usual ones: labels are bounded.
+/// Returns the method, if it is one of the usual ones, so that the number of labels is bounded.
 fn method_name(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

@@ -1,5 +1,4 @@
-//! Binds the addresses of a server: of the network, with or without TLS, and sockets that only
-//! their owner can open.
+//! Binds the addresses of a server: network addresses, with or without TLS, and sockets that only their owner can open.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -18,11 +17,11 @@ use tokio_rustls::TlsAcceptor;
 pub enum Address {
     /// A host and a port; 0 is any that is free.
     Network(SocketAddr),
-    /// A file; connections need no token, since only the owner can make them.
+    /// Path of a socket; connections need no token, since only the owner can open it.
     Socket(PathBuf),
 }
 
-/// A text that is no address.
+/// Error for a text that is no address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no address: give HOST:PORT with a number as host or `localhost`, such as 127.0.0.1:9077"
@@ -49,7 +48,7 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// Whether nobody on another machine, and with a socket no other user, can reach it.
+    /// Returns whether it is unreachable from other machines, and a socket also for other users.
     pub fn is_local(&self) -> bool {
         match self {
             Address::Network(address) => address.ip().is_loopback(),
@@ -101,7 +100,7 @@ async fn remove_dead(path: &Path) -> io::Result<()> {
 }
 
 impl Listener {
-    /// The address as clients use it.
+    /// Returns the address as clients use it.
     pub fn name(&self, has_tls: bool) -> io::Result<String> {
         match self {
             Listener::Network(listener) => {
@@ -113,7 +112,7 @@ impl Listener {
         }
     }
 
-    /// The address it listens at, with the port that was free.
+    /// Returns the network address it listens at, with the actual port; `None` of a socket.
     pub fn port(&self) -> Option<SocketAddr> {
         match self {
             Listener::Network(listener) => listener.local_addr().ok(),
@@ -143,7 +142,7 @@ pub enum TlsError {
     Pair(#[from] rustls::Error),
 }
 
-/// Reads the certificates of a PEM file; the reason if there are none.
+/// Reads the certificates of a PEM file; the error is the reason why there are none.
 pub fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
     match read {

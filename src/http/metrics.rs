@@ -1,6 +1,6 @@
 //! Metrics of a server in Prometheus' text format.
 //!
-//! Names and labels are few and bounded: addresses as the table has them, never as they were asked.
+//! Names and labels are few and bounded: paths are the routes, never those of requests.
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -20,11 +20,13 @@ pub const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf
 
 /// State of a store.
 pub struct State {
+    /// Status of the store and its index.
     pub status: Status,
+    /// Status of the repository.
     pub git: GitStatus,
 }
 
-/// The bounds of the buckets of times, in seconds.
+/// Bounds of the histogram's buckets in seconds.
 const TIMES: [f64; 12] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
 ];
@@ -34,7 +36,9 @@ pub struct Metrics {
     requests: Family<Request, Counter>,
     seconds: Family<Route, Histogram>,
     refused: Family<Layer, Counter>,
+    /// Number of open connections.
     pub connections: Gauge,
+    /// Number of open event streams.
     pub listeners: Gauge,
 }
 
@@ -73,6 +77,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
+    /// Counts a response and its time.
     pub fn answered(&self, route: &str, method: &'static str, status: u16, took: Duration) {
         let request = Request {
             route: route.to_owned(),
@@ -96,15 +101,15 @@ impl Metrics {
 
 /// Load of a server at this moment.
 pub struct Load {
-    /// Open MCP sessions.
+    /// Number of open MCP sessions.
     pub sessions: usize,
     /// Number of running and of waiting calls that read.
     pub reads: (usize, usize),
-    /// The same of calls that write.
+    /// Number of running and of waiting calls that write.
     pub writes: (usize, usize),
 }
 
-/// The metrics as text, with the server and the store as they are now.
+/// Returns the metrics as text, with the current state of server and store.
 pub fn text(metrics: &Metrics, load: &Load, state: Option<&State>) -> String {
     let mut registry = Registry::with_prefix("memdir");
     registry.register(

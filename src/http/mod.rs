@@ -1,10 +1,9 @@
 //! Serves a store over HTTP: MCP at `/mcp`, a REST interface at `/api/v1`, health and metrics.
 //!
-//! Promises: every address, also one that does not exist, stands behind the same layers, in this
-//! order: the name we are called by, the page that asks, the token, the kind and size of what is
-//! sent, how often and how much at once. No answer tells of this machine, no log of a memory or a
-//! token. Reads never wait for writes; who takes or gives too slowly is cut off. What is done at an
-//! address is the dialect's business, what MCP says `mcp`'s.
+//! Guarantees: every path, also one that does not exist, is behind the same layers, in this order:
+//! `Host`, `Origin`, token, type and size of the body, rate, load. No response contains details of
+//! this machine, no log contains a memory or a token. Reads never wait for writes; a connection that
+//! reads or sends too slowly is closed. The endpoints are in the dialect, MCP in `mcp`.
 
 mod admission;
 mod answer;

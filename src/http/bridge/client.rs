@@ -55,10 +55,10 @@ const SHOWN: usize = 200;
 /// Source of the token.
 #[derive(Clone)]
 pub enum Token {
-    /// None is shown.
+    /// No token is sent.
     None,
     Given(String),
-    /// The store's own file, which is read for each request: a change holds at once.
+    /// Token file of the store, which is read for each request, so that a change takes effect at once.
     File(PathBuf),
 }
 
@@ -80,29 +80,32 @@ pub struct HttpClient {
     /// Whether the user's own settings name the address.
     is_trusted: bool,
     token: Token,
-    /// The file with the certificates that are trusted.
+    /// Path of the file with trusted certificates; `None` for the system's.
     authorities: Option<PathBuf>,
     tls: Mutex<Option<TlsConnector>>,
 }
 
-/// An answer that is a success.
+/// A successful response.
 pub struct SuccessResponse {
+    /// Headers of the response.
     pub headers: HeaderMap,
+    /// Messages in its body.
     pub messages: Messages,
 }
 
 type Sender = SendRequest<Full<Bytes>>;
 
-/// A connection on which nothing was sent yet.
+/// A connection without any request yet.
 struct Connected {
     place: ServerAddress,
-    /// Name of the place in a proof; `None` of a socket.
+    /// Place in a proof; `None` of a socket.
     proof_place: Option<String>,
     sender: Sender,
     open: Open,
 }
 
 impl HttpClient {
+    /// Creates a client; connects to nothing yet.
     pub fn new(
         whereabouts: Whereabouts,
         is_trusted: bool,
@@ -118,16 +121,16 @@ impl HttpClient {
         }
     }
 
-    /// Whether somebody takes a connection.
+    /// Connects once; returns the address that accepted the connection.
     pub async fn reach(&self) -> Result<ServerAddress, RequestFailure> {
         self.connect().await.map(|connected| connected.place)
     }
 
-    /// Sends a request and waits for the beginning of its answer.
+    /// Sends a request and waits for the beginning of its response.
     ///
     /// # Errors
     ///
-    /// Fails if there is no answer, or one that is no success.
+    /// Fails if there is no response, or one that is no success.
     pub async fn send(
         &self,
         method: Method,
@@ -164,7 +167,7 @@ impl HttpClient {
         })
     }
 
-    /// The credentials for the server at `place`.
+    /// Returns the credentials for the server at `place`.
     fn shown(&self, place: &ServerAddress) -> Result<Shown, RequestFailure> {
         Ok(match (&self.token, place) {
             (Token::None, _) | (_, ServerAddress::Socket(_)) => Shown::Nothing,
@@ -188,7 +191,7 @@ impl HttpClient {
         })
     }
 
-    /// The value of `Authorization`; a server that has to prove itself does so first.
+    /// Returns the value of `Authorization`, after the server's proof if one is needed.
     async fn authorization(
         &self,
         connected: &mut Connected,
@@ -272,7 +275,7 @@ impl HttpClient {
         })
     }
 
-    /// Made once: it remembers what spares a part of the next greeting.
+    /// Returns the TLS connector, created once, so that sessions can be resumed.
     fn connector(&self) -> io::Result<TlsConnector> {
         let mut made = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
         match made.as_ref() {
@@ -306,7 +309,7 @@ fn unreachable(place: &ServerAddress, why: &dyn std::fmt::Display) -> RequestFai
     }
 }
 
-/// Has the server at the other end prove that it knows the token of `key`; the client's proof.
+/// Requests the server's proof that it has the token of `key`; returns the client's proof.
 async fn prove(connected: &mut Connected, key: &Key) -> Result<String, RequestFailure> {
     let place = &connected.place;
     let unproven = || RequestFailure::Unproven(place.to_string());

@@ -1,6 +1,6 @@
 //! An open connection, which ends when nobody holds it any more.
 
-/// A connection; closed with the value.
+/// An open connection, closed on drop.
 pub struct Open(pub(super) tokio::task::JoinHandle<()>);
 
 impl Drop for Open {

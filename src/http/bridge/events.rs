@@ -1,4 +1,4 @@
-//! Reads an answer: one JSON text, or server-sent events whose data are JSON texts.
+//! Reads a response: one JSON text, or server-sent events whose data are JSON texts.
 
 use ::http::HeaderMap;
 use ::http::header;
@@ -9,16 +9,17 @@ use super::connection::Open;
 use super::failure::RequestFailure;
 use super::timeouts::SILENCE;
 
-/// The messages of an answer, one after the other.
+/// Messages of a response, one after the other.
 pub struct Messages {
     body: Incoming,
     is_stream: bool,
     parser: EventParser,
-    /// The connection, for as long as something is read from it.
+    /// Connection, kept open while messages are read.
     _open: Open,
 }
 
 impl Messages {
+    /// Returns the messages of a body; its content type determines whether it is an event stream.
     pub fn of(headers: &HeaderMap, body: Incoming, open: Open) -> Messages {
         let kind = headers.get(header::CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -30,11 +31,11 @@ impl Messages {
         }
     }
 
-    /// The next message; `None` at the end.
+    /// Reads the next message; `None` at the end.
     ///
     /// # Errors
     ///
-    /// Fails if the connection breaks off, or is silent for longer than a server that lives.
+    /// Fails if the connection breaks off, or is silent for longer than a live server.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, RequestFailure> {
         loop {
             if self.is_stream
@@ -63,11 +64,11 @@ impl Messages {
     }
 }
 
-/// Bytes as they come, cut into events.
+/// Parser that splits a byte stream into events.
 #[derive(Default)]
 struct EventParser {
     bytes: Vec<u8>,
-    /// Up to here there is no line feed.
+    /// Number of bytes that were searched and hold no line feed.
     searched: usize,
     data: Option<Vec<u8>>,
 }
@@ -77,7 +78,7 @@ impl EventParser {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The data of the next event that has any, once it is whole.
+    /// Takes the data of the next complete event that has any.
     fn take(&mut self) -> Option<Vec<u8>> {
         let mut begin = 0;
         let mut found = None;

@@ -1,4 +1,4 @@
-//! One message of the client's to the server, and what comes back for it.
+//! Exchange of one client message with the server.
 
 use ::http::HeaderMap;
 use ::http::HeaderValue;
@@ -19,26 +19,30 @@ const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
 
-/// The session and revision agreed on with a server.
+/// Session and protocol revision agreed on with a server.
 #[derive(Debug, Clone, Default)]
 pub struct NegotiatedSession {
     /// Number of sessions before this one.
     pub generation: u64,
+    /// Id of the session.
     pub session: Option<HeaderValue>,
+    /// Revision of the protocol.
     pub version: Option<HeaderValue>,
 }
 
-/// The two sides: the server, and what writes lines to the client.
+/// Both sides of the bridge: the server, and the queue of lines to the client.
 pub struct Exchange {
+    /// HTTP client of the server.
     pub client: HttpClient,
+    /// Queue of lines to the client.
     pub outgoing: mpsc::Sender<String>,
 }
 
-/// The answer to a request.
+/// Response to a request.
 pub struct Answered {
     /// The JSON-RPC response: a result or an error.
     pub answer: Value,
-    /// The session that began with it.
+    /// Id of the session that began with it.
     pub session: Option<HeaderValue>,
 }
 
@@ -49,12 +53,12 @@ impl Exchange {
         let _ = self.outgoing.send(message.to_string()).await;
     }
 
-    /// Sends a request and waits for its answer. What the server says before it is written to the
-    /// client at once; the answer is not.
+    /// Sends a request and waits for its response. Messages before the response are written to the
+    /// client at once; the response is not.
     ///
     /// # Errors
     ///
-    /// Fails if there is no answer.
+    /// Fails if there is no response.
     pub async fn ask(
         &self,
         message: &Message,
@@ -120,7 +124,7 @@ impl Exchange {
         self.client.send(Method::POST, headers, body).await
     }
 
-    /// Opens the stream of what the server says unasked.
+    /// Opens the stream of the server's own messages.
     ///
     /// # Errors
     ///
@@ -137,7 +141,7 @@ impl Exchange {
     ///
     /// # Errors
     ///
-    /// Fails if the server does not hear of it.
+    /// Fails if the server does not confirm it.
     pub async fn end(&self, known: &NegotiatedSession) -> Result<(), RequestFailure> {
         let ended = self
             .client
@@ -159,12 +163,12 @@ fn headers(known: &NegotiatedSession) -> HeaderMap {
     headers
 }
 
-/// The next message of the protocol.
+/// Reads the next message of the protocol.
 ///
 /// # Errors
 ///
-/// Fails if the connection breaks off, or what comes is no such message: none of that may get to
-/// the client.
+/// Fails if the connection breaks off, or if the data is no such message: none of that may reach the
+/// client.
 pub async fn next(messages: &mut Messages) -> Result<Option<Value>, RequestFailure> {
     let Some(bytes) = messages.next().await? else {
         return Ok(None);

@@ -14,64 +14,69 @@ use crate::http::tokens::TokenError;
 pub enum RequestFailure {
     /// Nothing was sent.
     Unreachable { place: String, why: String },
-    /// Nothing was sent, for nobody notes where a server is.
+    /// Nothing was sent, because no address of a server is noted.
     Nowhere,
-    /// Nothing was sent, for want of a token that can be read.
+    /// Nothing was sent, because no token can be read.
     Token(String),
-    /// Nothing was asked: who listens at this place did not prove that he knows the token.
+    /// Nothing was requested: the server at this place did not prove that it has the token.
     Unproven(String),
-    /// The connection broke off: whatever was asked for may be done.
+    /// The connection broke off: the request may be done.
     Gone(String),
-    /// The server lives, perhaps, but says nothing.
+    /// The server did not respond in time.
     Silent,
-    /// It said no.
+    /// The response is an error.
     Refused(Box<Refused>),
-    /// It said something that is no answer.
+    /// The response is invalid.
     Odd(String),
-    /// Nothing was sent: so many subscriptions run already.
+    /// Nothing was sent: the maximum number of subscriptions, this one, is reached.
     Full(usize),
-    /// Nothing was sent: it has so many bytes.
+    /// Nothing was sent: the message is too long, with this number of bytes.
     TooLong(usize),
 }
 
-/// An answer that is no success.
+/// A response that is no success.
 #[derive(Debug, Clone)]
 pub struct Refused {
+    /// Address of the server.
     pub place: String,
+    /// HTTP status.
     pub status: StatusCode,
+    /// Value of the header `Retry-After`.
     pub retry_after: Option<String>,
     /// Whether the request showed a token.
     pub showed_token: bool,
-    /// The body, if it is JSON.
+    /// Body, if it is JSON.
     pub said: Option<Value>,
-    /// The beginning of a body that is no JSON.
+    /// Beginning of a body that is no JSON.
     pub text: String,
 }
 
 impl RequestFailure {
+    /// Returns the failure of a connection that broke off.
     pub fn gone(error: &hyper::Error) -> RequestFailure {
         let why = error.source().map(ToString::to_string);
         RequestFailure::Gone(why.unwrap_or_else(|| error.to_string()))
     }
 
+    /// Returns the failure of reading the token file.
     pub fn token(error: &TokenError) -> RequestFailure {
         RequestFailure::Token(error.to_string())
     }
 
-    /// Whether the server knows nothing of the session that was named.
+    /// Returns whether the server does not have the session of the request.
     pub fn is_lost_session(&self) -> bool {
         matches!(self, RequestFailure::Refused(refused)
             if refused.status == StatusCode::NOT_FOUND && refused.error().is_none())
     }
 
-    /// Whether asking the same again leads nowhere.
+    /// Returns whether a retry of the same request is useless.
     pub fn is_final(&self) -> bool {
         matches!(self, RequestFailure::Refused(refused) if refused.status.is_client_error()
             && refused.status != StatusCode::TOO_MANY_REQUESTS
             && refused.status != StatusCode::UNAUTHORIZED)
     }
 
-    /// The answer to the request `id`.
+    /// Returns the JSON-RPC error response to the request `id`.
     pub fn answer(&self, id: &Value) -> Value {
         if let RequestFailure::Refused(refused) = self
             && let Some(error) = refused.error()
@@ -88,7 +93,7 @@ impl RequestFailure {
         json!({"jsonrpc": "2.0", "id": id, "error": error})
     }
 
-    /// The reason and the remedy, for a person or a model.
+    /// Returns the reason and the remedy, for a person or a model.
     pub fn sentence(&self) -> String {
         match self {
             RequestFailure::Unreachable { place, why } => format!(
@@ -121,11 +126,11 @@ impl RequestFailure {
     }
 }
 
-/// The code of errors that a server of this protocol names itself.
+/// JSON-RPC code of errors that the implementation defines.
 const CODE: i32 = -32000;
 
 impl Refused {
-    /// The error of the protocol that the server gave.
+    /// Returns the JSON-RPC error in the response.
     fn error(&self) -> Option<&Value> {
         let error = self.said.as_ref()?.get("error")?;
         error.get("code")?.as_i64().map(|_| error)

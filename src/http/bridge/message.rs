@@ -11,27 +11,30 @@ use serde_json::Value;
 
 use crate::dialect::JsonObject;
 
-/// The first revision without sessions.
+/// First revision without sessions.
 const STATELESS: &str = "2026-07-28";
 
-/// A message of the client's.
+/// A message of the client.
 #[derive(Debug, Clone)]
 pub struct Message {
+    /// JSON text.
     pub bytes: Bytes,
-    /// `None` of a notification.
+    /// Id of the request; `None` of a notification.
     pub id: Option<Value>,
+    /// JSON-RPC method.
     pub method: String,
     /// Name of the tool, prompt or resource, for the header.
     pub name: Option<HeaderValue>,
-    /// The revision that the message itself states.
+    /// Revision that the message itself states.
     pub version: Option<String>,
-    /// The resource that is meant.
+    /// URI of the resource in its parameters.
     pub uri: Option<String>,
     /// Id of the request that a cancellation names.
     pub cancels: Option<Value>,
 }
 
 impl Message {
+    /// Creates a message of its JSON object.
     pub fn of(object: JsonObject) -> Message {
         let method = object.get("method").and_then(Value::as_str);
         let method = method.unwrap_or_default().to_owned();
@@ -62,7 +65,7 @@ impl Message {
         }
     }
 
-    /// Whether it belongs to no session.
+    /// Returns whether it belongs to no session.
     pub fn is_stateless(&self) -> bool {
         // It is what a client begins with that knows of no sessions.
         self.method == "server/discover"

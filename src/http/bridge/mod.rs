@@ -59,11 +59,13 @@ const FLUSH: Duration = Duration::from_millis(400);
 
 /// Settings of the bridge.
 pub struct Settings {
+    /// Location of the server.
     pub whereabouts: Whereabouts,
     /// Whether the user's own settings name the address: then the token itself may go there.
     pub is_trusted: bool,
+    /// Source of the token.
     pub token: Token,
-    /// The file with the certificates that are trusted, instead of the system's.
+    /// Path of the file with trusted certificates, instead of the system's.
     pub authorities: Option<PathBuf>,
 }
 
@@ -88,8 +90,8 @@ pub enum BridgeError {
 ///
 /// # Errors
 ///
-/// Fails if nobody answers where a server was noted to be, or if standard input cannot be read or
-/// standard output not be written. A server that was named may be started later.
+/// Fails if no server answers at the noted address, or if standard input cannot be read or standard
+/// output cannot be written. A server whose address was given may be started later.
 pub fn bridge(settings: Settings) -> Result<(), BridgeError> {
     let is_named = match &settings.whereabouts {
         Whereabouts::At(ServerAddress::Network { is_encrypted, .. }) => {
@@ -171,7 +173,7 @@ impl RequestDispatcher {
         }
     }
 
-    /// Takes messages until there are no more, and waits for what runs then.
+    /// Dispatches messages until there are no more, and then waits for the running requests.
     async fn take(self: &Arc<Self>, mut messages: mpsc::Receiver<JsonObject>) {
         let mut running = JoinSet::new();
         // Gone with this call: they have no end of their own.
@@ -200,7 +202,7 @@ impl RequestDispatcher {
         while running.join_next().await.is_some() {}
     }
 
-    /// Begins a request, in the order of its coming.
+    /// Starts a request, in order of arrival.
     async fn begin(self: &Arc<Self>, message: Message, running: &mut JoinSet<()>) {
         let place = Arc::clone(&self.waiting).acquire_owned().await;
         let dispatcher = Arc::clone(self);
@@ -215,7 +217,7 @@ impl RequestDispatcher {
         self.remember(key, started);
     }
 
-    /// Begins a request that runs until it is cancelled.
+    /// Starts a request that runs until it is cancelled.
     async fn begin_to_listen(self: &Arc<Self>, message: Message, listening: &mut JoinSet<()>) {
         let Ok(turn) = Arc::clone(&self.listening).try_acquire_owned() else {
             let answer =
@@ -246,8 +248,8 @@ impl RequestDispatcher {
         self.running().remove(&key(message));
     }
 
-    /// Ends the request that is cancelled. It gets no answer, and to a server without sessions the
-    /// end of its connection is all that says so.
+    /// Aborts the request that is cancelled. It gets no response; for a server without sessions the end
+    /// of its connection is the only sign of it.
     fn stop(&self, message: &Message) {
         let Some(id) = &message.cancels else {
             return;

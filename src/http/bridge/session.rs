@@ -32,7 +32,9 @@ const LONG: Duration = Duration::from_secs(60);
 /// what it subscribes to is lost.
 const OPENING: Duration = Duration::from_secs(5);
 
+/// Session of a client, which outlasts the server.
 pub struct Session {
+    /// Server and client of the session.
     pub exchange: Exchange,
     state: Mutex<State>,
     /// Held while a lost session is opened again.
@@ -51,6 +53,7 @@ struct State {
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Session {
+    /// Creates a session that is not open yet.
     pub fn new(exchange: Exchange) -> Session {
         Session {
             exchange,
@@ -67,7 +70,7 @@ impl Session {
         self.state().known.clone()
     }
 
-    /// Has a request of the client answered, and opens its session anew if that is lost.
+    /// Writes the response to a request of the client; opens its session again if that is lost.
     pub async fn answer(self: &Arc<Self>, message: &Message) {
         let Some(id) = &message.id else {
             return;
@@ -103,7 +106,7 @@ impl Session {
         Ok(answered)
     }
 
-    /// Keeps in mind what has to be said again to another server.
+    /// Records subscriptions, which have to be repeated to another server.
     fn note(&self, message: &Message) {
         let Some(uri) = &message.uri else {
             return;
@@ -156,7 +159,7 @@ impl Session {
         self.exchange.say(&answer).await;
     }
 
-    /// Session and revision in the response to an `initialize`.
+    /// Returns session and revision in the response to an `initialize`.
     fn agreed(&self, answered: &Answered) -> Option<NegotiatedSession> {
         let version = answered.answer.get("result")?.get("protocolVersion")?;
         Some(NegotiatedSession {
@@ -219,7 +222,7 @@ impl Session {
         }
     }
 
-    /// Begins to pass on what the server says unasked; returns once it would be heard.
+    /// Starts to pass on the server's own messages; returns once the stream is open, or after a timeout.
     async fn listen(self: &Arc<Self>, known: NegotiatedSession) {
         if known.session.is_none() {
             return;
@@ -230,7 +233,7 @@ impl Session {
         let _ = tokio::time::timeout(OPENING, is_begun).await;
     }
 
-    /// On its own, for the compiler: what listens may open the session again, which listens.
+    /// Separate from [`Session::listen`] for the compiler: the task may open the session again, which calls `listen`.
     fn begin_to_pass_on(self: &Arc<Self>, known: NegotiatedSession, begun: oneshot::Sender<()>) {
         let session = Arc::clone(self);
         let task: Task = Box::pin(async move { session.pass_on(&known, begun).await });

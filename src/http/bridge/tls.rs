@@ -40,7 +40,7 @@ pub enum TrustError {
     Unusable { path: PathBuf, why: String },
 }
 
-/// A connector that trusts the certificates in `authorities`, else the system's.
+/// Creates a connector that trusts the certificates in `authorities`, else the system's.
 pub fn connector(authorities: Option<&Path>) -> Result<TlsConnector, TrustError> {
     let system = || SYSTEM.iter().map(Path::new).find(|path| path.exists());
     let path = authorities
@@ -74,12 +74,12 @@ pub fn connector(authorities: Option<&Path>) -> Result<TlsConnector, TrustError>
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-/// The name that a server at `host` has to show.
+/// Returns the name that the certificate of a server at `host` must have.
 pub fn name(host: &str) -> io::Result<ServerName<'static>> {
     ServerName::try_from(host.to_owned()).map_err(io::Error::other)
 }
 
-/// The usual verification, and the certificates that are trusted as they are.
+/// Certificate verifier: the usual verification, plus certificates that are trusted directly.
 #[derive(Debug)]
 struct Verifier {
     usual: Arc<WebPkiServerVerifier>,
