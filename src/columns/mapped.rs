@@ -197,8 +197,8 @@ fn maps_in(path: &Path) -> Vec<Arc<Source>> {
     maps
 }
 
-/// The first file below the folder `path` that this process has mapped and that was cut or written
-/// since. Costs a look at each that is mapped.
+/// Returns the first file below the folder `path` that this process has mapped and that was cut or
+/// written since. Costs a `stat` of each mapped file.
 pub fn changed_in(path: &Path) -> Option<PathBuf> {
     maps_in(path).iter().find_map(|source| match &**source {
         Source::Mapped(mapped) if mapped.is_changed() => {

@@ -31,11 +31,11 @@ impl Default for Observations {
     }
 }
 
-/// The number of observations that a memory rests on.
+/// Name of the field with the number of observations that a memory is based on.
 const OBSERVED: &str = "observations";
 
-/// The proposals for groups of like memories: each of `pairs` are two places in `seen` that are like
-/// each other. A group is a memory and those that are like it; none is in two.
+/// Proposes groups of similar memories. Each of `pairs` are the positions in `seen` of two similar
+/// memories. A group is a memory and those that are similar to it; no memory is in two groups.
 pub fn distil(
     seen: &[MaintainedMemory],
     pairs: &[(usize, usize)],
