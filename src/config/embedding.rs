@@ -26,13 +26,19 @@ pub enum ModelName {
 /// All settings of embeddings.
 #[derive(Debug, Clone)]
 pub struct Embedding {
+    /// Provider of embeddings.
     pub provider: Setting<Provider>,
+    /// Name or folder of the model.
     pub model: Setting<Option<ModelName>>,
     /// The address of the provider, if not its own.
     pub endpoint: Setting<Option<String>>,
+    /// Number of dimensions of a vector.
     pub dimensions: Setting<Option<usize>>,
+    /// Text before each query.
     pub query_prefix: Setting<Option<String>>,
+    /// Text before each passage.
     pub passage_prefix: Setting<Option<String>>,
+    /// Maximum number of tokens of a passage.
     pub max_tokens: Setting<Option<usize>>,
     /// `mean`, `cls`, or the name of an output that is a vector already.
     pub pooling: Setting<Option<String>>,
@@ -47,7 +53,7 @@ pub struct Embedding {
 }
 
 impl Provider {
-    /// Whether texts leave the machine.
+    /// Returns whether texts leave the machine.
     pub fn is_hosted(self) -> bool {
         matches!(self, Provider::Voyage | Provider::OpenAi)
     }
@@ -143,8 +149,8 @@ impl Embedding {
         Ok(Embedding::read(environment, &layer, &mut values))
     }
 
-    /// The provider's key, if the variable for it holds something. Not kept here, so that nothing
-    /// that shows settings can show it.
+    /// Returns the provider's key from its variable, if that is not empty. Not stored here, so that no
+    /// output of settings can contain it.
     pub fn key(&self, variables: &HashMap<String, String>) -> Option<String> {
         held(&self.api_key_env, variables)
     }

@@ -22,10 +22,12 @@ use crate::secrets::Policy;
 use crate::trust::Naming;
 use crate::words::Language;
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Debug, Clone)]
 pub struct Config {
+    /// Root folder of the store.
     pub store: Setting<PathBuf>,
+    /// Way by which the store was found.
     pub store_origin: StoreOrigin,
     /// A store above the working folder that the user has not agreed to use. Nothing of it was
     /// read; `store` is the one to use instead.
@@ -41,14 +43,17 @@ pub struct Config {
     pub cache: Option<PathBuf>,
     /// The writer of memories on the command line.
     pub agent: Setting<String>,
+    /// User of new memories.
     pub user: Setting<String>,
     /// The namespace of new memories; `None` is `global`.
     pub namespace: Setting<Option<String>>,
+    /// Languages of the texts, for their analysis.
     pub languages: Setting<Vec<Language>>,
     /// The layout of the folders for new memories.
     pub layout: Setting<Layout>,
     /// Maximum number of hits of a search.
     pub limit: Setting<usize>,
+    /// Command of the editor; `None` for the default one.
     pub editor: Setting<Option<String>>,
     /// Whether changes are committed.
     pub git: Setting<bool>,
@@ -73,10 +78,11 @@ pub struct Config {
     pub mcp: McpSettings,
     /// The filter of logs on standard error.
     pub log: Setting<String>,
+    /// Whether nothing may be written.
     pub read_only: bool,
     /// Things to tell the user once.
     pub warnings: Vec<String>,
-    /// Every setting as it is shown.
+    /// All settings in the form in which they are shown.
     values: SettingValues,
 }
 
@@ -179,7 +185,7 @@ impl Config {
         }
     }
 
-    /// Every setting with its value as text and its origin, in the order of the documentation.
+    /// Returns every setting with its value as text and its origin, in the order of the documentation.
     pub fn list(&self) -> Vec<(&'static str, String, &Origin)> {
         self.values.list().collect()
     }
@@ -233,7 +239,7 @@ fn remove_weaker(layer: &mut SettingsLayer, user: &SettingsLayer, root: &Path) {
     }
 }
 
-/// Whether what lies in the store may come from elsewhere by git. One that cannot be read may.
+/// Returns whether the store's files may come from elsewhere by git; true if the repository cannot be read.
 fn is_shared(root: &Path) -> bool {
     match git::Repository::find(root, &git::Honoured::default()) {
         Ok(None) => false,

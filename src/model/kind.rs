@@ -5,8 +5,11 @@ use std::fmt;
 /// A word that is none of those a field knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownWord {
+    /// Name of the field.
     pub field: &'static str,
+    /// The word.
     pub word: String,
+    /// Valid words of the field.
     pub known: &'static [&'static str],
 }
 

@@ -29,44 +29,62 @@ pub enum MetaValue {
 /// with problems is still a memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {
+    /// Stem of its file's name, which identifies it.
     pub stem: Stem,
-    /// As the frontmatter states it; the stem decides.
+    /// Id in the frontmatter; the stem takes precedence.
     pub id: String,
+    /// Time of the memory.
     pub timestamp: Timestamp,
+    /// Writer of the memory.
     pub agent: String,
+    /// Person that it is about or from.
     pub user: String,
+    /// Topics, in the order of the file.
     pub topics: Vec<String>,
+    /// Title.
     pub title: Option<String>,
+    /// Kind of knowledge.
     pub kind: Option<Kind>,
     /// Normalized ([`super::normalized_namespace`]), whatever the file says.
     pub namespace: Option<String>,
+    /// Readers that it is meant for.
     pub scope: Option<Scope>,
+    /// Intended length of life.
     pub tier: Option<Tier>,
+    /// Importance, 1–10.
     pub importance: Option<u8>,
+    /// Confidence, 0–1.
     pub confidence: Option<f64>,
+    /// Source of the knowledge.
     pub source: Option<String>,
+    /// Free text of its status.
     pub status: Option<String>,
+    /// End of life; `None` follows from the tier.
     pub expires: Option<Timestamp>,
+    /// Stems or handles of the memories that it replaces, as written.
     pub supersedes: Vec<String>,
+    /// Stem or handle of the memory that replaces it, as written.
     pub superseded_by: Option<String>,
+    /// Relations to other memories.
     pub links: Vec<Link>,
-    /// In the order of the file; empty when there is none.
+    /// Free metadata, in the order of the file.
     pub metadata: Vec<(String, MetaValue)>,
     /// Keys the program does not know, with their raw text; kept, never interpreted.
     pub unknown: Vec<(String, String)>,
     /// Everything after the frontmatter's closing line and its one blank line, untrimmed.
     pub content: String,
+    /// Faults of the file.
     pub problems: Vec<Problem>,
 }
 
-/// The key under which other programs state when a note was changed last.
+/// Frontmatter key of other programs for the time of the last change.
 pub const UPDATED: &str = "updated";
 
-/// The keys under which notes state what else they are called.
+/// Frontmatter keys of further names of a note.
 pub const ALIASES: [&str; 2] = ["aliases", "alias"];
 
 impl Memory {
-    /// When its frontmatter says that it was changed last (`updated`).
+    /// Returns the time of the last change in its frontmatter (`updated`).
     pub fn updated(&self) -> Option<Timestamp> {
         let mut unknown = self.unknown.iter();
         let (_, text) = unknown.find(|(key, _)| key == UPDATED)?;
@@ -97,7 +115,7 @@ impl Memory {
             .collect()
     }
 
-    /// The text that stands under a key of the metadata.
+    /// Returns the text under a key of the metadata.
     pub fn metadata_text(&self, key: &str) -> Option<&str> {
         let mut metadata = self.metadata.iter();
         metadata.find_map(|(known, value)| match value {
@@ -106,12 +124,12 @@ impl Memory {
         })
     }
 
-    /// The namespace it counts as: `global` when it states none.
+    /// Returns its namespace; `global` if it states none.
     pub fn namespace_or_global(&self) -> &str {
         self.namespace.as_deref().unwrap_or(GLOBAL)
     }
 
-    /// The scope it counts as: as it states, else as usual for its kind.
+    /// Returns its scope; if it states none, the usual one of its kind.
     pub fn scope_or_usual(&self) -> Scope {
         let usual = self.kind.map_or(Scope::Global, Kind::usual_scope);
         self.scope.unwrap_or(usual)
@@ -132,27 +150,45 @@ impl Memory {
 /// A memory that a caller wants written; the store adds the id and, if absent, the time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NewMemory {
+    /// Time of the memory; `None` for the moment of writing.
     pub timestamp: Option<Timestamp>,
     /// Taken if no memory has it yet, for importers that keep ids; else one is drawn.
     pub handle: Option<Handle>,
+    /// Writer of the memory.
     pub agent: String,
+    /// Person that it is about or from.
     pub user: String,
+    /// Topics.
     pub topics: Vec<String>,
+    /// Title.
     pub title: Option<String>,
+    /// Kind of knowledge.
     pub kind: Option<Kind>,
+    /// Namespace; `None` is `global`.
     pub namespace: Option<String>,
+    /// Readers that it is meant for.
     pub scope: Option<Scope>,
+    /// Intended length of life.
     pub tier: Option<Tier>,
+    /// Importance, 1–10.
     pub importance: Option<u8>,
+    /// Confidence, 0–1.
     pub confidence: Option<f64>,
+    /// Source of the knowledge.
     pub source: Option<String>,
+    /// Free text of its status.
     pub status: Option<String>,
+    /// End of life; `None` follows from the tier.
     pub expires: Option<Timestamp>,
+    /// Stems or handles of the memories that it replaces.
     pub supersedes: Vec<String>,
     /// For importers: what replaced it where it comes from.
     pub superseded_by: Option<String>,
+    /// Relations to other memories.
     pub links: Vec<Link>,
+    /// Free metadata, in order.
     pub metadata: Vec<(String, MetaValue)>,
+    /// Content, without frontmatter.
     pub content: String,
 }
 

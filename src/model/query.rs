@@ -1,4 +1,4 @@
-//! Conditions and limits of questions to a store.
+//! Conditions and limits of queries.
 
 use chrono::{DateTime, Utc};
 
@@ -15,27 +15,27 @@ pub enum TopicMatch {
 /// Whether memories that have expired or were superseded are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Visibility {
-    /// Only those in force.
+    /// Only those that are neither expired nor superseded.
     #[default]
     Current,
     Everything,
-    /// Only those whose life has ended.
+    /// Only expired ones.
     Expired,
 }
 
-/// A place in a list of memories, the newest first, and of those of one moment by name.
+/// Position in a list of memories, ordered by descending time, then by name.
 ///
-/// It stays where it is, whatever is added or taken away before or behind it.
+/// It stays valid when memories are added or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
-    /// The time of the memory at this place; microseconds count.
+    /// Time of the memory at this position, to the microsecond.
     pub at: DateTime<Utc>,
-    /// Its file's path below the memory directory.
+    /// Path of its file below the memory directory.
     pub name: String,
 }
 
 impl Position {
-    /// Whether the memory of that moment, in the file `name`, stands behind it.
+    /// Returns whether the memory with time `at`, in the file `name`, comes after this position.
     pub fn is_before(&self, at: DateTime<Utc>, name: &str) -> bool {
         // Times fall, names rise.
         let newest_first = self.at.timestamp_micros().cmp(&at.timestamp_micros());
@@ -47,20 +47,30 @@ impl Position {
 /// current ones pass. Texts are compared without regard to case.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Filter {
+    /// Agents, one of which must have written it; empty for any.
     pub agents: Vec<String>,
+    /// Users, one of whom it must have; empty for any.
     pub users: Vec<String>,
+    /// Topics that it must have, by `topic_match`.
     pub topics: Vec<String>,
+    /// Whether all topics or one of them must match.
     pub topic_match: TopicMatch,
+    /// Namespaces, one of which it must have; empty for any.
     pub namespaces: Vec<String>,
+    /// Kinds, one of which it must have; empty for any.
     pub kinds: Vec<Kind>,
+    /// Scopes, one of which it must have; empty for any.
     pub scopes: Vec<Scope>,
     /// Only what somebody who works in this namespace sees: memories meant for all, and those of
     /// just this namespace, not of one within it.
     pub seen_from: Option<String>,
+    /// Tiers, one of which it must have; empty for any.
     pub tiers: Vec<Tier>,
     /// Memories of no tier pass `tiers`, too.
     pub untiered: bool,
+    /// Minimum importance.
     pub min_importance: Option<u8>,
+    /// Minimum confidence.
     pub min_confidence: Option<f64>,
     /// Texts that must all stand in content, topics, user or agent.
     pub contains: Vec<String>,
@@ -79,14 +89,16 @@ pub struct Filter {
     pub until: Option<DateTime<Utc>>,
     /// `None` lets every memory pass, an empty list none.
     pub stems: Option<Vec<Stem>>,
-    /// Only those behind this place.
+    /// Only those after this position.
     pub after: Option<Position>,
+    /// Condition on expired and superseded memories.
     pub visibility: Visibility,
 }
 
 /// The limit of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
+    /// Maximum number of memories.
     pub limit: usize,
     /// Estimated tokens of the whole answer ([`estimated_tokens`]).
     pub max_tokens: Option<usize>,
