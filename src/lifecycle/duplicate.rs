@@ -1,4 +1,4 @@
-//! Decides about a memory that says what another one says already, with reasons.
+//! Decides about new memories that may be duplicates, with reasons.
 //!
 //! Functions of the new memory and of those that may be meant. Promises: no text is ever dropped
 //! without a word; a memory that names what it supersedes is stored, whatever it resembles; what
@@ -31,6 +31,7 @@ pub enum DuplicatePolicy {
 }
 
 impl DuplicatePolicy {
+    /// All policies with their names.
     pub const ALL: [(&'static str, DuplicatePolicy); 4] = [
         ("allow", DuplicatePolicy::Allow),
         ("title", DuplicatePolicy::SameTitle),
@@ -38,12 +39,13 @@ impl DuplicatePolicy {
         ("suggest", DuplicatePolicy::Suggest),
     ];
 
-    /// The policy called `name`.
+    /// Returns the policy called `name`.
     pub fn named(name: &str) -> Option<DuplicatePolicy> {
         let mut all = DuplicatePolicy::ALL.into_iter();
         all.find_map(|(known, policy)| (known == name).then_some(policy))
     }
 
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         DuplicatePolicy::ALL
             .into_iter()
@@ -66,6 +68,7 @@ pub enum Resemblance {
 /// The policy for writing a memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WritePolicy {
+    /// Policy for possible duplicates.
     pub duplicates: DuplicatePolicy,
     /// Store it, whatever else there is.
     pub force: bool,
@@ -74,6 +77,7 @@ pub struct WritePolicy {
     /// Only what passes this may be meant, or be linked with for its topics; `None`: only what is
     /// of the same kind, scope and namespace, or namespace.
     pub among: Option<Filter>,
+    /// Properties that are compared, for [`DuplicatePolicy::Suggest`].
     pub resemblance: Resemblance,
     /// One whose metadata holds the same texts under all of these keys is the same memory: it gets
     /// the new text, before anything else is looked at. Empty: none is.
@@ -86,9 +90,9 @@ pub struct WritePolicy {
     pub auto_links: usize,
     /// Minimum number of topics that both share.
     pub shared_topics: usize,
-    /// Whether it is told which memory it may contradict.
+    /// Whether the answer names memories that it may contradict.
     pub contradictions: bool,
-    /// Whether it is told that a memory has the very same text.
+    /// Whether the answer names a memory with the very same text.
     pub names_same_text: bool,
     /// With [`DuplicatePolicy::SameTitle`], the higher importance of both counts.
     pub keeps_importance: bool,
@@ -115,7 +119,7 @@ impl Default for WritePolicy {
 }
 
 impl WritePolicy {
-    /// Writes, and looks at nothing else.
+    /// Returns the policy that writes without any comparison.
     pub fn plain() -> WritePolicy {
         WritePolicy {
             contradictions: false,
@@ -125,17 +129,18 @@ impl WritePolicy {
     }
 }
 
-/// A memory that may be meant, and how much it is like the new one.
+/// A stored memory that may be a duplicate, with its similarities to the new one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DuplicateCandidate {
+    /// The stored memory.
     pub memory: Memory,
-    /// The share of common runs of words.
+    /// Share of common runs of words.
     pub words: f32,
-    /// The cosine of the vectors, where there are any.
+    /// Cosine of the vectors, where there are any.
     pub meaning: Option<f32>,
 }
 
-/// A proposal for a new memory in the face of another one.
+/// Proposed action for a new memory and a possible duplicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
     /// Nothing: it is there.
@@ -147,6 +152,7 @@ pub enum Action {
 }
 
 impl Action {
+    /// Returns the word for it in output: `NOOP`, `UPDATE` or `ADD`.
     pub fn word(self) -> &'static str {
         match self {
             Action::Nothing => "NOOP",
@@ -196,11 +202,14 @@ fn percent(share: f32) -> u32 {
     (share * 100.0).round() as u32
 }
 
-/// A memory that may be meant, and what could be done.
+/// A possible duplicate, with the proposed action.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suggestion {
+    /// Stem of the stored memory.
     pub stem: Stem,
+    /// Title or first line of the stored memory.
     pub headline: String,
+    /// Proposed action.
     pub action: Action,
     /// At least one.
     pub reasons: Vec<ResemblanceReason>,
@@ -227,7 +236,7 @@ const MOST_NEAR: usize = 3;
 /// do.
 const FEW_TOPICS: usize = 2;
 const MANY_TOPICS: usize = 3;
-/// The share of the new words that says so, and the least number of them that says anything.
+/// Minimum share of the new words for a duplicate, and minimum number of words for a comparison.
 const MUCH: f32 = 0.6;
 const LEAST_WORDS: usize = 3;
 
@@ -290,7 +299,7 @@ pub fn decide(
     }
 }
 
-/// Whether both have one title, but for case and blanks at its ends, in one namespace.
+/// Returns whether both have the same title, but for case and blanks at its ends, in one namespace.
 pub fn is_same_title(new: &NewMemory, memory: &Memory) -> bool {
     let (Some(new_title), Some(title)) = (&new.title, &memory.title) else {
         return false;
@@ -300,12 +309,12 @@ pub fn is_same_title(new: &NewMemory, memory: &Memory) -> bool {
     plain(new_title) == plain(title) && is_same_namespace(namespace, memory)
 }
 
-/// As filters compare them: without regard to case.
+/// Compares namespaces without regard to case, as filters do.
 fn is_same_namespace(namespace: &str, memory: &Memory) -> bool {
     namespace.to_lowercase() == memory.namespace_or_global().to_lowercase()
 }
 
-/// Whether both are of one kind, scope and namespace: only then can one stand for the other.
+/// Returns whether both are of one kind, scope and namespace: only then can one replace the other.
 fn is_of_group(new: &NewMemory, memory: &Memory) -> bool {
     let namespace = new.namespace.as_deref().unwrap_or("global");
     let usual = new.kind.map_or(Scope::Global, Kind::usual_scope);
@@ -314,7 +323,7 @@ fn is_of_group(new: &NewMemory, memory: &Memory) -> bool {
         && is_same_namespace(namespace, memory)
 }
 
-/// Whether both say the very same of the same person, but for blanks.
+/// Returns whether both have the same user, title and text, but for blanks.
 pub fn is_same_text(new: &NewMemory, memory: &Memory) -> bool {
     let same = |one: &str, other: &str| one.split_whitespace().eq(other.split_whitespace());
     let title = |title: &Option<String>| title.clone().unwrap_or_default();
@@ -420,7 +429,7 @@ fn overlap(new: &NewMemory, memory: &Memory) -> Option<(Action, Vec<ResemblanceR
     (!reasons.is_empty()).then_some((action, reasons))
 }
 
-/// Whether both say the same words in the same order. Every word counts: "not" makes another text.
+/// Returns whether both have the same user and the same words in the same order. Every word counts, also "not".
 fn has_same_words(new: &NewMemory, memory: &Memory) -> bool {
     let words = all_words(&new.content);
     new.user == memory.user && !words.is_empty() && words == all_words(&memory.content)
@@ -433,8 +442,7 @@ fn all_words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The share of the words of `new` that stand in `old` as well; 0 where there are too few to say
-/// anything.
+/// Returns the share of the words of `new` that occur in `old`; 0 if there are too few to compare.
 fn share_of_words(new: &str, old: &str) -> f32 {
     let (new, old) = (telling_words(new), telling_words(old));
     if new.len() < LEAST_WORDS {
@@ -443,7 +451,7 @@ fn share_of_words(new: &str, old: &str) -> f32 {
     new.intersection(&old).count() as f32 / new.len() as f32
 }
 
-/// The words that say something: of three letters or more, and numbers of any length.
+/// Returns the significant words: of three letters or more, and numbers of any length.
 fn telling_words(text: &str) -> HashSet<String> {
     let says = |word: &String| {
         let is_number = word.chars().any(|c| c.is_ascii_digit());
@@ -452,7 +460,7 @@ fn telling_words(text: &str) -> HashSet<String> {
     all_words(text).into_iter().filter(says).collect()
 }
 
-/// The topics of `new` that `old` has as well, without regard to case, each once.
+/// Returns the topics of `new` that `old` has as well, without regard to case, each once.
 fn shared_topics(new: &[String], old: &[String]) -> Vec<String> {
     let lower = |topic: &String| topic.trim().to_lowercase();
     let old: HashSet<String> = old.iter().map(lower).collect();
@@ -463,8 +471,8 @@ fn shared_topics(new: &[String], old: &[String]) -> Vec<String> {
     shared
 }
 
-/// The memories that a new one with these topics is to be linked with: those that share most of
-/// them, and the first among equals.
+/// Returns the memories to link a new one with these topics with: those that share most of them, and
+/// the first among equals.
 pub fn related_by_topics(topics: &[String], others: &[Memory], policy: &WritePolicy) -> Vec<Stem> {
     let least = policy.shared_topics.max(1);
     let mut related: Vec<(usize, &Stem)> = others
@@ -477,15 +485,17 @@ pub fn related_by_topics(topics: &[String], others: &[Memory], policy: &WritePol
     related.map(|(_, stem)| stem.clone()).collect()
 }
 
-/// The metadata key that tells a repeated call from a new one: a text, or a list of them.
+/// Metadata key that identifies repeated calls: a text, or a list of them.
 pub const IDEMPOTENCY_KEY: &str = "idempotency_key";
 /// Maximum number of keys that are kept with a memory; the oldest go first.
 const MOST_KEYS: usize = 16;
 
-/// When two memories end, as of now; `None` for never.
+/// Ends of two memories, as of now; `None` for never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ends {
+    /// End of the new memory.
     pub new: Option<DateTime<Utc>>,
+    /// End of the stored memory.
     pub old: Option<DateTime<Utc>>,
 }
 
@@ -495,16 +505,16 @@ impl Ends {
             .is_some_and(|old| self.new.is_none_or(|new| new > old))
     }
 
-    /// Whether what the new one states of its end does not count, because the old one lives longer.
+    /// Returns whether the new memory's end is ignored, because the old one lives longer.
     pub fn is_new_sooner(self) -> bool {
         self.new
             .is_some_and(|new| self.old.is_none_or(|old| new < old))
     }
 }
 
-/// The change that makes `new` the text of `old`: what `new` states counts, what it does not
-/// state stays, topics and links are united. It lives as long as the one of them that lives longer
-/// would; one that states no end lives for ever.
+/// Returns the change that makes `new` the text of `old`: fields of `new` replace those of `old`,
+/// absent ones stay, topics and links are united. The later end of both holds; one that states no
+/// end lives for ever.
 pub fn as_update(new: &NewMemory, old: &Memory, ends: Ends) -> Change {
     fn set<T: Clone + PartialEq>(new: &Option<T>, old: &Option<T>) -> Patch<T> {
         match new {
@@ -557,7 +567,7 @@ pub fn as_update(new: &NewMemory, old: &Memory, ends: Ends) -> Change {
     }
 }
 
-/// Whether `change` puts another value in place of one that the metadata of `old` holds.
+/// Returns whether `change` replaces a value in the metadata of `old`.
 pub fn replaces_metadata(change: &Change, old: &Memory) -> bool {
     let Patch::Set(metadata) = &change.metadata else {
         return false;
@@ -585,7 +595,7 @@ fn add_key(known: &mut MetaValue, key: &MetaValue) {
     };
 }
 
-/// Tier and end that let `old` live as long as `new` would, if that is longer.
+/// Returns tier and end that let `old` live as long as `new` would, if that is longer.
 fn longer_life(new: &NewMemory, old: &Memory, ends: Ends) -> (Patch<Tier>, Patch<Timestamp>) {
     if !ends.is_new_later() {
         return (Patch::Keep, Patch::Keep);
@@ -616,7 +626,7 @@ fn longer_life(new: &NewMemory, old: &Memory, ends: Ends) -> (Patch<Tier>, Patch
     (tier, Patch::Set(expires))
 }
 
-/// The names of the fields that `change` changes, but for the text.
+/// Returns the names of the fields that `change` changes, but for the text.
 pub fn changed_fields(change: &Change) -> Vec<&'static str> {
     let all = [
         ("topics", change.topics.is_some()),

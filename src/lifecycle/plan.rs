@@ -21,7 +21,7 @@ pub enum MaintenanceKind {
 }
 
 impl MaintenanceKind {
-    /// The word for it: of the command, in the journal, and in records.
+    /// Returns its name, as of the command, in the journal, and in records.
     pub fn as_str(self) -> &'static str {
         match self {
             MaintenanceKind::Compact => "compact",
@@ -33,14 +33,17 @@ impl MaintenanceKind {
     }
 }
 
-/// Everything that one run is to do: all of it, or nothing.
+/// Plan of one run of maintenance, executed as a whole or not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MaintenancePlan {
+    /// Purpose of the plan.
     pub operation: MaintenanceKind,
+    /// Proposals, in order of execution.
     pub proposals: Vec<Proposal>,
 }
 
 impl MaintenancePlan {
+    /// Returns whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.proposals.is_empty()
     }
@@ -51,9 +54,13 @@ impl MaintenancePlan {
 pub struct Maintenance {
     /// Time between two runs of maintenance by a server; `None`: it does none by itself.
     pub schedule: Option<TimeDelta>,
+    /// Constants of compaction.
     pub compaction: Compaction,
+    /// Constants of grouping repeated observations.
     pub observations: Observations,
+    /// Constants of cleanup.
     pub cleanup: Cleanup,
+    /// Constants of reflection.
     pub reflection: Reflection,
     /// Groups of fewer memories are not consolidated unasked for names.
     pub consolidate_min: usize,

@@ -8,17 +8,24 @@ use crate::model::{Kind, Memory, Tier, Usage};
 /// The parts of a memory's file that its state depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stated {
+    /// Time of the memory.
     pub timestamp: DateTime<Utc>,
-    /// When it was changed last.
+    /// Stated time of the last change.
     pub updated: Option<DateTime<Utc>>,
+    /// Stated end of life.
     pub expires: Option<DateTime<Utc>>,
+    /// Stated tier.
     pub tier: Option<Tier>,
+    /// Stated kind.
     pub kind: Option<Kind>,
+    /// Stated importance.
     pub importance: Option<u8>,
+    /// Stated confidence.
     pub confidence: Option<f64>,
 }
 
 impl Stated {
+    /// Returns what a memory's file states.
     pub fn of(memory: &Memory) -> Stated {
         Stated {
             timestamp: memory.timestamp.utc(),
@@ -32,25 +39,26 @@ impl Stated {
         }
     }
 
-    /// Whether it lives for ever, whatever its uses.
+    /// Returns whether it lives for ever, whatever its uses.
     pub fn is_permanent(&self) -> bool {
         self.expires.is_none() && matches!(self.tier, None | Some(Tier::Long))
     }
 }
 
-/// A memory at one moment.
+/// State of a memory at one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct State {
-    /// As stated, or the one that its uses have earned.
+    /// Stated tier, or a longer one by its uses.
     pub tier: Option<Tier>,
-    /// From then on it is not current; `None` for never.
+    /// End, from which on it is not current; `None` for never.
     pub expires: Option<DateTime<Utc>>,
-    /// 1–10.
+    /// Importance, 1–10.
     pub importance: u8,
-    /// 0–1.
+    /// Confidence, 0–1.
     pub confidence: f64,
     /// Number of uses.
     pub uses: u32,
+    /// Time of the last use.
     pub last_used: Option<DateTime<Utc>>,
     /// When its content was written or changed the last time: as the file states it, and as records of
     /// changes say. The file system's times are none of it: every copy has others.
@@ -58,6 +66,7 @@ pub struct State {
 }
 
 impl State {
+    /// Returns whether its end has passed.
     pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }
@@ -65,15 +74,14 @@ impl State {
 
 /// The importance of a memory that states none.
 pub const USUAL_IMPORTANCE: u8 = 5;
-/// As above.
+/// The confidence of a memory that states none.
 pub const USUAL_CONFIDENCE: f64 = 1.0;
 const MOST_IMPORTANT: u8 = 10;
 
-/// Maximum distance into the future of a time that is believed; a later one says something of a
-/// clock, nothing of a memory.
+/// Maximum distance into the future of an accepted time; a later one comes from a wrong clock.
 const AHEAD: TimeDelta = TimeDelta::days(1);
 
-/// The memory at the moment `now`. Uses that lie in the future do not count.
+/// Returns the state at the moment `now`. Uses in the future do not count.
 pub fn state(stated: &Stated, usage: &Usage, life: &Life, now: DateTime<Utc>) -> State {
     let known = UsesUntil::of(usage, now);
     let tier = tier(stated, &known, life);
@@ -101,7 +109,7 @@ struct UsesUntil {
     tiered: Option<DateTime<Utc>>,
 }
 
-/// Returns the latest time that is believed.
+/// Returns the latest accepted time.
 fn most(now: DateTime<Utc>) -> DateTime<Utc> {
     later(now, AHEAD).unwrap_or(now)
 }

@@ -22,26 +22,30 @@ const KEY: usize = 16;
 
 /// A file of vectors.
 pub(super) struct VectorSegment {
+    /// Path of the file.
     pub path: PathBuf,
     map: Bytes,
+    /// Number of dimensions of a vector.
     pub dimensions: usize,
     /// Number of keys.
     pub entries: usize,
     vectors: usize,
     small_sum: u32,
     exact_sum: u32,
-    /// Whether the vectors are as they were written, once somebody looked.
+    /// Whether the vectors' checksums are right, once checked.
     is_sound: OnceLock<bool>,
 }
 
 /// A key with the vectors of its pieces.
 pub(super) struct VectorEntry {
+    /// Key of the text.
     pub key: VectorKey,
+    /// Vectors of the pieces of the text.
     pub pieces: Vec<Vec<f32>>,
 }
 
-/// Writes `entries`, which have ascending keys and vectors of one length, to a new file in
-/// `folder`; its name.
+/// Writes `entries`, which have ascending keys and vectors of one length, to a new file in `folder`;
+/// returns its name.
 pub(super) fn write(
     folder: &Folder,
     dimensions: usize,
@@ -152,13 +156,14 @@ impl VectorSegment {
         })
     }
 
+    /// Returns the key of an entry.
     pub fn key(&self, entry: usize) -> VectorKey {
         let at = HEAD + entry * KEY;
         VectorKey::from_le_bytes(self.map[at..at + KEY].try_into().expect("a key's bytes"))
     }
 
-    /// The entry with `key`. Keys are hashes, evenly spread, so that where one stands can be
-    /// guessed from its value.
+    /// Returns the number of the entry with `key`, by interpolation search, since keys are evenly
+    /// distributed hashes.
     pub fn find(&self, key: VectorKey) -> Option<usize> {
         let (mut low, mut high) = (0, self.entries);
         let mut tries = 0;
@@ -208,7 +213,7 @@ impl VectorSegment {
         &self.map[self.map.len() - self.vectors * self.dimensions * 2..]
     }
 
-    /// About the scalar product of the best of an entry's pieces with the query.
+    /// Returns the approximate scalar product of the best of an entry's pieces with the query.
     pub fn near(&self, entry: usize, query: &Wide) -> f32 {
         let block = self.small_block();
         self.pieces(entry)
@@ -219,7 +224,7 @@ impl VectorSegment {
             .fold(f32::NAN, f32::max)
     }
 
-    /// The scalar product of the best of an entry's pieces with the query.
+    /// Returns the scalar product of the best of an entry's pieces with the query.
     pub fn exact(&self, entry: usize, query: &[f32]) -> f32 {
         let (block, size) = (self.exact_block(), self.dimensions * 2);
         self.pieces(entry)
@@ -227,7 +232,7 @@ impl VectorSegment {
             .fold(f32::NAN, f32::max)
     }
 
-    /// An entry, to be written elsewhere.
+    /// Returns an entry, to be written elsewhere.
     pub fn entry(&self, entry: usize) -> VectorEntry {
         let (block, size) = (self.exact_block(), self.dimensions * 2);
         let vector = |vector: usize| {
@@ -242,7 +247,7 @@ impl VectorSegment {
         }
     }
 
-    /// Whether the vectors are as they were written; all of them are read for it, once.
+    /// Returns whether the vectors' checksums are right; reads all of them, once.
     pub fn is_sound(&self) -> bool {
         *self.is_sound.get_or_init(|| {
             crc32fast::hash(self.small_block()) == self.small_sum
@@ -250,11 +255,12 @@ impl VectorSegment {
         })
     }
 
-    /// Whether the file was cut or written since it was opened.
+    /// Returns whether the file was cut or written since it was opened.
     pub fn is_changed(&self) -> bool {
         self.map.is_changed()
     }
 
+    /// Returns the size of the file in bytes.
     pub fn bytes(&self) -> usize {
         self.map.len()
     }
