@@ -56,7 +56,7 @@ fn shells() -> [&'static dyn EnvCompleter; 5] {
     [&BashWithTitles, &Elvish, &Fish, &Powershell, &Zsh]
 }
 
-/// The script that has `shell` ask.
+/// Returns the script that has `shell` ask.
 pub fn script(shell: &str) -> Vec<u8> {
     let mut script = Vec::new();
     let shells = shells();
@@ -68,7 +68,7 @@ pub fn script(shell: &str) -> Vec<u8> {
     script
 }
 
-/// The commands, with what completes their values.
+/// Returns the commands, with what completes their values.
 fn command() -> Command {
     completing(args::command(), "")
 }
@@ -103,7 +103,7 @@ fn with_values(arg: Arg, is_archive: bool) -> Arg {
     arg.add(completer)
 }
 
-/// The names of values, beside `ID`, that stand for a memory.
+/// Returns the names of values, beside `ID`, that stand for a memory.
 fn is_memory(value: &str) -> bool {
     ["FROM", "TO", "OLD", "NEW", "LOSER", "COMMIT|ID|PLAN"].contains(&value)
 }
@@ -151,7 +151,7 @@ fn namespaces() -> Vec<CompletionCandidate> {
     })
 }
 
-/// The words that memories have, the commonest first, with their number.
+/// Returns the words that memories have, the commonest first, with their number.
 fn counted(words: impl Fn(&Memory) -> Vec<String>) -> Vec<CompletionCandidate> {
     let Some(store) = store() else {
         return Vec::new();
@@ -175,7 +175,7 @@ fn counted(words: impl Fn(&Memory) -> Vec<String>) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// The memories whose id or file name begins as `typed`, the newest first, with their titles.
+/// Returns the memories whose id or file name begins as `typed`, the newest first, with their titles.
 fn memories(place: Place, typed: &str) -> Vec<CompletionCandidate> {
     let Some(store) = store() else {
         return Vec::new();
@@ -215,7 +215,7 @@ fn memories(place: Place, typed: &str) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// Whether `word` is the same to a shell that inserts it as it is, as bash does. What is called
+/// Returns whether `word` is the same to a shell that inserts it as it is, as bash does. What is called
 /// otherwise may come from anybody, and is not offered.
 fn is_harmless(word: &str) -> bool {
     let begins = word.starts_with(char::is_alphanumeric);
@@ -231,7 +231,7 @@ fn title(memory: &Memory) -> String {
     line.chars().take(LONGEST_TITLE).collect()
 }
 
-/// The files' names, the newest memory first.
+/// Returns the files' names, the newest memory first.
 fn names(store: &Store, place: Place) -> Vec<String> {
     let listing = store.list(place).unwrap_or_default();
     let mut names: Vec<String> = listing
@@ -260,7 +260,7 @@ fn stem_of(name: &str) -> Stem {
     Stem::from_file_name(file.strip_suffix(".md").unwrap_or(file))
 }
 
-/// The store that the command line on the shell's screen is about.
+/// Returns the store that the command line on the shell's screen is about.
 fn store() -> Option<Store> {
     let environment = super::wiring::environment::prepare().ok()?;
     let flags = Flags {
@@ -282,7 +282,7 @@ fn store() -> Option<Store> {
     Some(Store::at(&root).with_links(links))
 }
 
-/// The value of `--store` among the words that the shell hands over.
+/// Returns the value of `--store` among the words that the shell hands over.
 fn named_store(words: impl Iterator<Item = OsString>) -> Option<PathBuf> {
     let mut words = words.skip_while(|word| word != "--").skip(1);
     while let Some(word) = words.next() {

@@ -204,7 +204,7 @@ fn ask(
 }
 
 impl Corpus {
-    /// The id of a hit in the data set.
+    /// Returns the id of a hit in the data set.
     fn id<'a>(&'a self, hit: &'a Hit) -> &'a str {
         let stem = hit.memory.stem.as_str();
         self.ids.get(stem).map_or(stem, String::as_str)

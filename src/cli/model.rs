@@ -233,7 +233,7 @@ fn take(
     Ok(Outcome::Done)
 }
 
-/// The changes of settings with which the model in `folder` is used, with its own prefixes and pooling.
+/// Returns the changes of settings with which the model in `folder` is used, with its own prefixes and pooling.
 fn changes_for(
     context: &Context,
     folder: &Path,

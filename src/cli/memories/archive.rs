@@ -23,7 +23,7 @@ pub fn archive(context: &mut Context, command: &Archive) -> Result<Outcome, Fail
     }
 }
 
-/// The forgotten memories, each with the last record of its going.
+/// Returns the forgotten memories, each with the last record of its going.
 pub fn list(context: &mut Context, command: &Counted) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     let mut forgotten = ops::archived(&engine)?;
@@ -115,7 +115,7 @@ fn purge(context: &mut Context, command: &ArchivePurge) -> Result<Outcome, Failu
     purge::show(context, &engine, &purged, failed.collect())
 }
 
-/// The forgotten memories that the command means, and the ids that mean none.
+/// Returns the forgotten memories that the command means, and the ids that mean none.
 fn chosen(
     context: &Context,
     engine: &Engine,

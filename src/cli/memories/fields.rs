@@ -18,7 +18,7 @@ use crate::model::{
     Visibility, is_global_namespace,
 };
 
-/// The items of a comma list, or of a JSON array.
+/// Returns the items of a comma list, or of a JSON array.
 pub fn list(text: &str) -> Vec<String> {
     if let Ok(items) = serde_json::from_str::<Vec<String>>(text) {
         return items;
@@ -185,7 +185,7 @@ impl Fields {
         })
     }
 
-    /// The change of the fields that one option states whole; `begin` is the memory's time, from which
+    /// Returns the change of the fields that one option states whole; `begin` is the memory's time, from which
     /// an amount of time until its end counts.
     fn plain(&self, context: &Context, begin: DateTime<Utc>) -> Result<Change, Failure> {
         fn patch<T>(
@@ -224,7 +224,7 @@ impl Fields {
 }
 
 impl Filters {
-    /// The filter that the options describe.
+    /// Returns the filter that the options describe.
     pub fn filter(&self, context: &Context, engine: &Engine) -> Result<Filter, Failure> {
         fn words<T: FromStr<Err: ToString>>(
             option: &str,

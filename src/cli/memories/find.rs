@@ -204,7 +204,7 @@ fn described(
     text
 }
 
-/// A line about a text that wants to steer who reads it; nothing about an ordinary one.
+/// Returns a line about a text that wants to steer who reads it; nothing about an ordinary one.
 fn suspicion(title: Option<&str>, text: &str) -> Option<String> {
     let reasons = core::reasons(title, text);
     let told = || {
@@ -214,7 +214,7 @@ fn suspicion(title: Option<&str>, text: &str) -> Option<String> {
     (!reasons.is_empty()).then(told)
 }
 
-/// The share of each part in a hit's score.
+/// Returns the share of each part in a hit's score.
 fn explained(hit: &Hit, query: &Query) -> Value {
     let parts = hit
         .parts
@@ -229,7 +229,7 @@ fn explained(hit: &Hit, query: &Query) -> Value {
     )
 }
 
-/// The same as a line below a hit.
+/// Returns the same as a line below a hit.
 fn explanation(hit: &Hit, query: &Query) -> String {
     let parts = hit
         .parts
@@ -243,7 +243,7 @@ fn explanation(hit: &Hit, query: &Query) -> String {
     format!("\n    {DIM}{:.3} = {}{DIM:#}", hit.score, shown.join(" "))
 }
 
-/// The line that stands for a memory in lists.
+/// Returns the line that stands for a memory in lists.
 fn summary(output: &Output, memory: &Memory, id: &str) -> String {
     let at = memory.timestamp.utc();
     let age = output.age(
@@ -302,7 +302,7 @@ pub fn recall(context: &mut Context, command: &Recall) -> Result<Outcome, Failur
     Ok(outcome)
 }
 
-/// The exit of a recall: 2 if a file could not be read, 1 if an id was not found.
+/// Returns the exit of a recall: 2 if a file could not be read, 1 if an id was not found.
 fn recalled_outcome(recalled: &[Recalled]) -> Outcome {
     let error = |one: &Recalled| match one {
         Recalled::Found { .. } => None,
@@ -315,7 +315,7 @@ fn recalled_outcome(recalled: &[Recalled]) -> Outcome {
     }
 }
 
-/// A whole memory: its fields, with lines about its `life` after them, then its content as it is.
+/// Returns a whole memory: its fields, with lines about its `life` after them, then its content as it is.
 fn show(
     engine: &Engine,
     output: &mut Output,

@@ -264,7 +264,7 @@ fn check_in_place(arguments: &[std::ffi::OsString]) -> Result<(), Failure> {
     .hint(format!("In place of it: {instead}. `memdir git log`, `show` and the like work.")))
 }
 
-/// The changes of each recalled memory; `None` for what is no memory. A store without history is
+/// Returns the changes of each recalled memory; `None` for what is no memory. A store without history is
 /// said to be one, and is no error.
 pub fn histories(
     engine: &Engine,
@@ -294,7 +294,7 @@ pub fn histories(
     Ok(histories)
 }
 
-/// The newest of a memory's changes, for scripts.
+/// Returns the newest of a memory's changes, for scripts.
 pub fn newest(changes: &[PastChange]) -> Value {
     let newest = changes.iter().take(MOST_RECALLED);
     newest
@@ -344,7 +344,7 @@ fn titles(engine: &Engine, output: &mut Output, change: &PastChange) -> Result<(
     Ok(())
 }
 
-/// The memory's title as of the change.
+/// Returns the memory's title as of the change.
 fn title(engine: &Engine, output: &Output, id: &str, change: &PastChange) -> String {
     let title = ops::headline_at(engine, id, &change.commit);
     let title = title

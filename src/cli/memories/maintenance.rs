@@ -369,7 +369,7 @@ fn as_json(proposal: &Proposal) -> Value {
     })
 }
 
-/// An amount of time in the past.
+/// Returns an amount of time in the past.
 fn age(text: &str) -> Result<TimeDelta, Failure> {
     crate::config::span(text).map_err(|what| {
         Failure::new(format!("`{text}` is {what}")).hint("Write it as 30d, 12h or 4w.")

@@ -242,7 +242,7 @@ fn compared_texts([one, other]: &[Contender; 2]) -> [String; 2] {
     texts
 }
 
-/// The changes of a memory, newest first; none in a store without history.
+/// Returns the changes of a memory, newest first; none in a store without history.
 fn changes_of(engine: &Engine, stem: &Stem) -> Result<Vec<PastChange>, Failure> {
     match ops::log(engine, Some(stem.as_str()), usize::MAX) {
         Ok(log) => Ok(log.changes),

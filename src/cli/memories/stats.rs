@@ -70,7 +70,7 @@ pub fn stats(context: &mut Context, command: &Stats) -> Result<Outcome, Failure>
     Ok(Outcome::Done)
 }
 
-/// The values of a facet with their numbers, the commonest first.
+/// Returns the values of a facet with their numbers, the commonest first.
 pub fn facet(
     context: &mut Context,
     (key, name): (&str, &str),

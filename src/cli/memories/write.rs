@@ -91,7 +91,7 @@ pub fn remember(context: &mut Context, command: Remember) -> Result<Outcome, Fai
     Ok(outcome)
 }
 
-/// The id for scripts; to people, what became of other memories.
+/// Returns the id for scripts; to people, what became of other memories.
 fn tell_written(
     context: &mut Context,
     engine: &Engine,
@@ -254,7 +254,7 @@ pub fn update(context: &mut Context, command: Update) -> Result<Outcome, Failure
     Ok(Outcome::Done)
 }
 
-/// The JSON of a memory that was changed.
+/// Returns the JSON of a memory that was changed.
 pub fn edited_json(edited: &Edited, id: &str) -> Value {
     let stem = edited.memory.stem.as_str();
     let mut document = json!({"id": id, "stem": stem, "changed": edited.changed});
@@ -302,7 +302,7 @@ pub fn relocate(
     })
 }
 
-/// The JSON of a memory that was moved.
+/// Returns the JSON of a memory that was moved.
 pub fn moved_json(moved: &Moved) -> Value {
     json!({"id": moved.stem.short(), "stem": moved.stem.as_str(), "file": moved.name})
 }

@@ -108,7 +108,7 @@ fn unconnected(context: &Context, error: BridgeError) -> Failure {
     }
 }
 
-/// The store to serve, and the background work, which ends when it is dropped.
+/// Returns the store to serve, and the background work, which ends when it is dropped.
 pub fn begin(context: &mut Context, wanted: &ToolSet) -> Result<(Served, Background), Failure> {
     let dialect = dialect(context, wanted)?;
     let name = wanted
@@ -173,7 +173,7 @@ fn warn_of_others(context: &Context, dialect: &str) {
     }
 }
 
-/// Whether settings of ai-memory want what has ended deleted, and not archived.
+/// Returns whether settings of ai-memory want what has ended deleted, and not archived.
 fn deletes_on_gc(text: &str) -> bool {
     text.lines().any(|line| {
         let line = line.split('#').next().unwrap_or("");
@@ -219,7 +219,7 @@ fn keep_projects_apart(context: &mut Context) {
 /// The variable in which the program of the category set finds its file.
 const MEMORY_FILE: &str = "MEMORY_FILE";
 
-/// The folder of the project whose memories stand in `file`: a hidden folder and the usual name of
+/// Returns the folder of the project whose memories stand in `file`: a hidden folder and the usual name of
 /// the file belong to that program.
 fn project_of(file: &Path) -> &Path {
     let folder = file.parent().unwrap_or(file);

@@ -76,7 +76,7 @@ pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure>
     }
 }
 
-/// The rates of reads and of writes: of every client, and of the store's owner.
+/// Returns the rates of reads and of writes: of every client, and of the store's owner.
 fn rates(command: &Serve, addresses: &[Address]) -> [[Rate; 2]; 2] {
     let rate = |a_second: u32, burst: u32| Rate {
         a_second,

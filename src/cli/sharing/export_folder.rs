@@ -150,7 +150,7 @@ impl Names {
         self.given.get(number)
     }
 
-    /// The bytes of a memory with links that lead to the files of others here.
+    /// Returns the bytes of a memory with links that lead to the files of others here.
     fn relinked(&self, name: &str, given: &str, bytes: Vec<u8>) -> Vec<u8> {
         let Ok(text) = std::str::from_utf8(&bytes) else {
             return bytes;
@@ -174,7 +174,7 @@ impl Names {
     }
 }
 
-/// The path of `target` as seen from the folder of `from`.
+/// Returns the path of `target` as seen from the folder of `from`.
 fn relative(from: &str, target: &str) -> String {
     let from: Vec<&str> = from.split('/').collect();
     let to: Vec<&str> = target.split('/').collect();
@@ -192,7 +192,7 @@ fn folder_of_namespace(memory: &Memory) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// A text as a file's name that every system takes, and links can name; `None` if nothing is left.
+/// Returns a text as a file's name that every system takes, and links can name; `None` if nothing is left.
 fn file_name(text: &str) -> Option<String> {
     let is_bad = |c: char| c.is_control() || "/\\:*?\"<>|#^[]".contains(c);
     let clean: String = text

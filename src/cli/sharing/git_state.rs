@@ -19,7 +19,7 @@ pub fn show(context: &mut Context, engine: &Engine) -> Result<Outcome, Failure> 
     Ok(Outcome::Done)
 }
 
-/// The state of git as rows for people.
+/// Returns the state of git as rows for people.
 pub fn git_rows(
     git: &Result<GitStatus, EngineError>,
     now: DateTime<Utc>,
@@ -108,7 +108,7 @@ pub fn git_json(git: &Result<GitStatus, EngineError>) -> Value {
     }
 }
 
-/// The JSON of memories that are held back from commits.
+/// Returns the JSON of memories that are held back from commits.
 pub fn held_back_json(held_back: &[Quarantined]) -> Value {
     held_back
         .iter()

@@ -154,7 +154,7 @@ fn expired(report: &engine::Report) -> Option<String> {
     (report.expired > 0).then(|| format!("expired already: {}", report.expired))
 }
 
-/// The sorts of data that could not be carried over, each with its number.
+/// Returns the sorts of data that could not be carried over, each with its number.
 fn not_carried(report: &engine::Report) -> Option<String> {
     let sorts: Vec<String> = report
         .not_carried
@@ -216,7 +216,7 @@ struct ExportedView<'a> {
     stem: &'a str,
 }
 
-/// A memory as a section of a document; `shown` makes its texts fit to be seen.
+/// Returns a memory as a section of a document; `shown` makes its texts fit to be seen.
 fn section(memory: &Memory, shown: &dyn Fn(&str) -> String) -> String {
     let headline = shown(memory.headline());
     let facts = [

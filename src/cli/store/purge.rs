@@ -142,7 +142,7 @@ fn warn_of_history(context: &mut Context, purged: &[Purged]) -> Result<(), Failu
     Ok(())
 }
 
-/// The folders of the backups that hold what was purged: they are whoever's who made them. It is
+/// Returns the folders of the backups that hold what was purged: they are whoever's who made them. It is
 /// purged already where they cannot be listed.
 fn backups_holding(engine: &Engine, stems: &[Stem]) -> Vec<String> {
     let names = ops::backups_holding(engine, stems).unwrap_or_else(|error| {

@@ -129,7 +129,7 @@ pub fn init(context: &mut Context, command: &Init) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// The folder that becomes a store: the one that `init` names, else that of `--store`, else the working
+/// Returns the folder that becomes a store: the one that `init` names, else that of `--store`, else the working
 /// folder.
 ///
 /// # Errors
@@ -172,7 +172,7 @@ fn folder_to_make(context: &Context, command: &Init) -> Result<PathBuf, Failure>
     Ok(folder)
 }
 
-/// The store that opens the folder `notes` in place.
+/// Returns the store that opens the folder `notes` in place.
 fn in_place(context: &Context, notes: &Path) -> Result<PathBuf, Failure> {
     let refused = |why: &str, hint: &str| {
         let what = format!("cannot open {} in place: {why}", notes.display());
@@ -198,7 +198,7 @@ fn in_place(context: &Context, notes: &Path) -> Result<PathBuf, Failure> {
     Ok(store)
 }
 
-/// The folder of notes that another store than `folder` opens in place, and that `folder` is or lies
+/// Returns the folder of notes that another store than `folder` opens in place, and that `folder` is or lies
 /// in.
 fn notes_over(folder: &Path) -> Option<&Path> {
     let own = crate::files::notes_around(folder);
@@ -207,7 +207,7 @@ fn notes_over(folder: &Path) -> Option<&Path> {
     around.find(|notes| crate::config::store_at(notes) != **notes)
 }
 
-/// A path without `.` and `..`.
+/// Returns a path without `.` and `..`.
 fn clean(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {

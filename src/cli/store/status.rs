@@ -59,7 +59,7 @@ pub fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcome, Fail
     Ok(Outcome::Done)
 }
 
-/// The number of memories that have vectors, and which model answers until all have.
+/// Returns the number of memories that have vectors, and which model answers until all have.
 fn embedded_line(embedding: Option<&MeaningStatus>) -> String {
     let Some(embedding) = embedding else {
         return String::new();
@@ -77,7 +77,7 @@ fn embedded_line(embedding: Option<&MeaningStatus>) -> String {
     format!("{complete} of {memories}; a server embeds the rest, or memdir reindex{meanwhile}")
 }
 
-/// The line about a host of models that does not answer.
+/// Returns the line about a host of models that does not answer.
 fn outage_line(outage: &Outage, now: DateTime<Utc>) -> String {
     let left = (outage.next - now).num_seconds();
     let next = match left > 0 {
@@ -253,7 +253,7 @@ pub fn verify(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> 
 /// Maximum number of findings of one kind that are all shown; of more, this number is.
 const EXAMPLES: usize = 3;
 
-/// The findings by their kinds: each by itself where they are few, or all are wanted, else their
+/// Returns the findings by their kinds: each by itself where they are few, or all are wanted, else their
 /// number, some of them, and what is to be done about all.
 fn show_findings(output: &mut Output, findings: &[Finding], verbose: bool) -> std::io::Result<()> {
     let mut kinds: Vec<(&str, Vec<&Finding>)> = Vec::new();
@@ -298,7 +298,7 @@ fn show_findings(output: &mut Output, findings: &[Finding], verbose: bool) -> st
 /// In folders with more files, whatever goes through them is slow: listings, editors, git.
 const MANY_FILES: usize = 10_000;
 
-/// The advice for a folder with this number of files, if it has too many.
+/// Returns the advice for a folder with this number of files, if it has too many.
 fn crowded(files: usize) -> Option<String> {
     (files > MANY_FILES).then(|| format!("{files} files lie in one folder: memdir layout by-month"))
 }

@@ -72,7 +72,7 @@ pub fn record(environment: &Environment, store: &Path, allow_links: bool) {
     }
 }
 
-/// Whether the user's record holds the store at `store`.
+/// Returns whether the user's record holds the store at `store`.
 pub fn is_recorded(environment: &Environment, store: &Path) -> bool {
     environment
         .records()
@@ -130,7 +130,7 @@ pub fn decide(
     }
 }
 
-/// The warning where a store was found and is not used.
+/// Returns the warning where a store was found and is not used.
 pub fn passed_over(found: &Path, own: &Path) -> String {
     format!(
         "the store {} above the working folder is not used, because you have not agreed to it (`memdir trust {}` does); {} is used instead",
@@ -264,7 +264,7 @@ fn failed(error: TrustError) -> Failure {
     }
 }
 
-/// The store that a server uses instead of one that it found, and what it says of it.
+/// Returns the store that a server uses instead of one that it found, and what it says of it.
 pub fn notice(config: &Config) -> Option<String> {
     let found = config.untrusted.as_ref()?;
     Some(passed_over(found, &config.store.value))

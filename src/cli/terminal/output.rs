@@ -97,7 +97,7 @@ impl Output {
         }
     }
 
-    /// The same output under another owner.
+    /// Returns the same output under another owner.
     pub fn share(&self) -> Output {
         Output {
             stream: Rc::clone(&self.stream),
@@ -231,7 +231,7 @@ impl Output {
         }
     }
 
-    /// A text from a memory, safe for where it goes: a terminal is shown what it must not obey.
+    /// Returns a text from a memory, safe for the output: control characters are made visible on a terminal.
     pub fn shown(&self, text: &str) -> String {
         if self.escapes {
             visible(text)
@@ -240,7 +240,7 @@ impl Output {
         }
     }
 
-    /// The fields of a memory but its content, each with its value on one line.
+    /// Returns the fields of a memory but its content, each with its value on one line.
     pub fn fields(&self, memory: &MemoryView<'_>) -> Vec<(String, String)> {
         let mut fields = to_object(memory);
         fields.shift_remove("content");
@@ -254,7 +254,7 @@ impl Output {
         fields.into_iter().map(line).collect()
     }
 
-    /// A file's name as part of a line: a line break in it is none here.
+    /// Returns a file's name as part of a line: a line break in it is none here.
     pub fn shown_name(&self, name: &str) -> String {
         self.shown(&name.replace('\n', "\\n"))
     }
@@ -327,7 +327,7 @@ fn escaped(json: &str) -> String {
     shown
 }
 
-/// Whether a terminal would do something else with a character than draw it.
+/// Returns whether a terminal would do something else with a character than draw it.
 fn is_obeyed(character: char) -> bool {
     match character {
         '\n' | '\t' => false,

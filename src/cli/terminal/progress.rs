@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar on standard error, hidden where that is no terminal.
+/// Returns a bar on standard error, hidden where that is no terminal.
 pub fn progress_bar(what: &'static str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}");

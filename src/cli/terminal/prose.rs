@@ -70,7 +70,7 @@ impl HighlightedWords {
     }
 }
 
-/// Whether two words in lower case are one, or forms of one, such as `deploy` and `deployed`.
+/// Returns whether two words in lower case are one, or forms of one, such as `deploy` and `deployed`.
 fn is_form_of(word: &str, other: &str) -> bool {
     let (short, long) = match word.len() <= other.len() {
         true => (word, other),
@@ -90,7 +90,7 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     textwrap::fill(text, options)
 }
 
-/// The columns of the terminal; `None` where there is none.
+/// Returns the columns of the terminal; `None` where there is none.
 pub fn terminal_width() -> Option<usize> {
     terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
 }

@@ -24,7 +24,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The end of a search, or of a check, by whether it found something.
+    /// Returns the end of a search, or of a check, by whether it found something.
     pub fn found(is_found: bool) -> Outcome {
         match is_found {
             true => Outcome::Done,
@@ -32,7 +32,7 @@ impl Outcome {
         }
     }
 
-    /// The end of a command that works on several things, by whether all of them were done.
+    /// Returns the end of a command that works on several things, by whether all of them were done.
     pub fn complete(is_complete: bool) -> Outcome {
         match is_complete {
             true => Outcome::Done,
@@ -49,12 +49,12 @@ pub struct Context {
 }
 
 impl Context {
-    /// The store, for commands that only read.
+    /// Returns the store, for commands that only read.
     pub fn engine(&self) -> Result<Engine, Failure> {
         self.open(false)
     }
 
-    /// The store, made if it does not exist; one that was named on the command line only where a
+    /// Returns the store, made if it does not exist; one that was named on the command line only where a
     /// slip is unlikely.
     pub fn engine_for_writing(&self) -> Result<Engine, Failure> {
         if let Some(elsewhere) = self.elsewhere() {
@@ -72,7 +72,7 @@ impl Context {
         ))
     }
 
-    /// Whether the store would be made by a command that writes.
+    /// Returns whether the store would be made by a command that writes.
     pub fn may_make_store(&self) -> bool {
         let config = &self.config;
         let root = &config.store.value;
@@ -107,7 +107,7 @@ impl Context {
         self.open_at(root)
     }
 
-    /// The store for who writes nothing there, not even an index: that lies in the folder `beside`,
+    /// Returns the store for who writes nothing there, not even an index: that lies in the folder `beside`,
     /// as does an empty store instead of one that would be made.
     pub fn engine_for_trying(&self, beside: &std::path::Path) -> Result<Engine, Failure> {
         let config = &self.config;
@@ -133,7 +133,7 @@ impl Context {
         open(self.options(root))
     }
 
-    /// The options with which the store at `root` is opened.
+    /// Returns the options with which the store at `root` is opened.
     pub fn options(&self, root: &std::path::Path) -> Options {
         let config = &self.config;
         let consent = Consent::new(self.environment.records(), root, self.naming_of(root));

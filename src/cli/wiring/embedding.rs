@@ -31,7 +31,7 @@ pub enum EmbedderChoice {
 }
 
 impl EmbedderChoice {
-    /// The word for it in JSON.
+    /// Returns the word for it in JSON.
     pub fn state(&self) -> &'static str {
         match self {
             EmbedderChoice::Nothing => "off",
@@ -81,7 +81,7 @@ impl Models for ConfiguredModels {
     }
 }
 
-/// The embedder that the settings choose. Loads no model and asks no host.
+/// Returns the embedder that the settings choose. Loads no model and asks no host.
 pub fn chosen(config: &Config, environment: &Environment) -> EmbedderChoice {
     let settings = &config.embedding;
     let made = match settings.provider.value {
@@ -117,7 +117,7 @@ fn local(config: &Config, environment: &Environment) -> Result<EmbedderChoice, F
     Ok(EmbedderChoice::Local { embedder, folder })
 }
 
-/// The model in a folder, used as the settings say.
+/// Returns the model in a folder, used as the settings say.
 pub fn open(config: &Config, folder: &Path) -> Result<Local, Failure> {
     let settings = &config.embedding;
     let library = settings.library.value.as_deref();
@@ -275,7 +275,7 @@ pub fn summary(config: &Config, environment: &Environment) -> (String, Value) {
     (said, document)
 }
 
-/// An error with its causes and what to do.
+/// Returns an error with its causes and what to do.
 pub fn in_one_line(failure: &Failure) -> String {
     let mut text = failure.what.clone();
     for cause in &failure.causes {

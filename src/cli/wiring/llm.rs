@@ -51,7 +51,7 @@ pub fn write_summaries(
     Ok(())
 }
 
-/// The model of the settings as tools use it, if the settings name one.
+/// Returns the model of the settings as tools use it, if the settings name one.
 pub fn assistant(context: &Context) -> Result<Option<Arc<dyn Assistant>>, Failure> {
     let Some(llm) = open(context)? else {
         return Ok(None);
@@ -141,7 +141,7 @@ fn open(context: &Context) -> Result<Option<Llm>, Failure> {
     Ok(Some(llm))
 }
 
-/// The text of a memory that is sent: without credentials.
+/// Returns the text of a memory that is sent: without credentials.
 fn note(memory: &Memory) -> SourceNote {
     let title = memory.title.as_deref().map(|title| format!("{title}\n"));
     let text = title.unwrap_or_default() + &memory.content;

@@ -63,7 +63,7 @@ pub fn note(environment: &Environment, model: &Local) {
     }
 }
 
-/// The settings with which the model of this id was opened last, without threads and libraries.
+/// Returns the settings with which the model of this id was opened last, without threads and libraries.
 pub fn noted(environment: &Environment, id: &str) -> Option<LocalSettings> {
     let text = fs::read_to_string(path(environment, id)?).ok()?;
     let note: Note = serde_json::from_str(&text).ok()?;
@@ -79,7 +79,7 @@ pub fn noted(environment: &Environment, id: &str) -> Option<LocalSettings> {
     })
 }
 
-/// The folder of all models that were downloaded.
+/// Returns the folder of all models that were downloaded.
 pub fn models_folder(environment: &Environment) -> Result<PathBuf, Failure> {
     let cache = environment.cache_folder.as_ref().ok_or_else(|| {
         Failure::new("there is no home folder to keep models in")

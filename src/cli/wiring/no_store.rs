@@ -26,7 +26,7 @@ pub fn no_store(root: &Path) -> Failure {
     ))
 }
 
-/// The error for the store at `root`, which could not be made because of `error`.
+/// Returns the error for the store at `root`, which could not be made because of `error`.
 pub fn not_made(root: &Path, error: io::Error) -> Failure {
     match obstacle(root) {
         Obstacle::File(_) | Obstacle::Unreadable(..) => cannot("make", root),
@@ -38,7 +38,7 @@ pub fn not_made(root: &Path, error: io::Error) -> Failure {
     }
 }
 
-/// The error for the store at `root`, in whose way something else stands.
+/// Returns the error for the store at `root`, in whose way something else stands.
 fn cannot(verb: &str, root: &Path) -> Failure {
     let what = Failure::new(format!("cannot {verb} a store in {}", root.display()));
     match obstacle(root) {
@@ -94,7 +94,7 @@ fn obstacle(root: &Path) -> Obstacle {
     }
 }
 
-/// The message of a command that made a missing store.
+/// Returns the message of a command that made a missing store.
 pub fn made(root: &std::path::Path) -> String {
     format!("there was no store in {}: it was made", root.display())
 }
