@@ -79,7 +79,7 @@ impl Folder {
         Folder::open(path)
     }
 
-    /// The folder that holds what lies at `path`, opened as [`Folder::of_state`] opens it, and the
+    /// Returns the folder that holds what lies at `path`, opened as [`Folder::of_state`] opens it, and the
     /// name there.
     ///
     /// # Errors
@@ -263,7 +263,7 @@ impl Folder {
         self.remove_folder(name)
     }
 
-    /// A new file for the user alone, with a name that nobody has; removed when it is dropped.
+    /// Returns a new file for the user alone, with a name that nobody has; removed when it is dropped.
     ///
     /// # Errors
     ///
@@ -342,7 +342,7 @@ fn split_at_state(path: &Path) -> Option<(&Path, String)> {
     Some((root, below?.join("/")))
 }
 
-/// The folder and the name of what lies at `path`.
+/// Returns the folder and the name of what lies at `path`.
 fn split_name(path: &Path) -> io::Result<(&Path, &str)> {
     let name = path.file_name().and_then(OsStr::to_str);
     let name = name.ok_or(io::ErrorKind::InvalidInput)?;

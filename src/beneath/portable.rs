@@ -39,7 +39,7 @@ impl Folder {
         Ok(facts_in(&fs::symlink_metadata(self.path.join(name))?))
     }
 
-    /// The names in it, with what the folder says that they are.
+    /// Returns the names in it, with what the folder says that they are.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl Folder {
     }
 }
 
-/// The path of what lies at `relative`, with no link on the way.
+/// Returns the path of what lies at `relative`, with no link on the way.
 fn path_below(folder: &Folder, relative: &str) -> io::Result<PathBuf> {
     let mut path = folder.path.clone();
     for part in relative.split('/').filter(|part| !part.is_empty()) {
@@ -175,7 +175,7 @@ fn kind(kind: fs::FileType) -> Kind {
 #[error("it is a symbolic link")]
 struct LinkInTheWay;
 
-/// Whether an operation was refused because a name on the way is a symbolic link.
+/// Returns whether an operation was refused because a name on the way is a symbolic link.
 pub fn is_link(error: &io::Error) -> bool {
     error
         .get_ref()

@@ -53,7 +53,7 @@ fn is_called_as_a_file(name: &str) -> bool {
     FILES.contains(&name) || name.ends_with(".lock") || name.ends_with("-at-work")
 }
 
-/// Whether a folder of this name among the derived things holds files and nothing else.
+/// Returns whether a folder of this name among the derived things holds files and nothing else.
 fn holds_files_only(name: &str) -> bool {
     let is_index = name.starts_with("index-v") || name.starts_with("vectors-v");
     is_index || name == "locks" || name == "plans"

@@ -47,7 +47,7 @@ impl Folder {
         Ok(facts_in(&stat))
     }
 
-    /// The names in it, with what the folder says that they are.
+    /// Returns the names in it, with what the folder says that they are.
     ///
     /// # Errors
     ///
@@ -230,7 +230,7 @@ pub(super) fn step_by_step(
     held.ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
-/// A link where a folder is asked for is called no folder by some systems.
+/// Returns a link where a folder is asked for is called no folder by some systems.
 fn as_link(at: &OwnedFd, name: &str, error: Errno) -> io::Error {
     let is_link = || {
         let stat = rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW);
@@ -284,7 +284,7 @@ fn uninterrupted<T>(call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> 
     rustix::io::retry_on_intr(call)
 }
 
-/// Whether an operation was refused because a name on the way is a symbolic link.
+/// Returns whether an operation was refused because a name on the way is a symbolic link.
 pub fn is_link(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }

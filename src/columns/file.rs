@@ -62,24 +62,24 @@ impl Columns {
         Ok(Some(Columns { map, ranges }))
     }
 
-    /// The column of this number; `None` if there is none, or it does not hold such values.
+    /// Returns the column of this number; `None` if there is none, or it does not hold such values.
     pub fn column<T: Plain>(&self, number: usize) -> Option<Column<T>> {
         let range = self.ranges.get(number)?.clone();
         <[T]>::ref_from_bytes(&self.map[range.clone()]).ok()?;
         Some(Column(Storage::File(self.map.clone(), range)))
     }
 
-    /// The bytes of the column of this number.
+    /// Returns the bytes of the column of this number.
     pub fn bytes(&self, number: usize) -> Option<&[u8]> {
         self.map.get(self.ranges.get(number)?.clone())
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     pub fn len(&self) -> usize {
         self.ranges.len()
     }
 
-    /// Whether it holds nothing.
+    /// Returns whether it holds nothing.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }

@@ -132,7 +132,7 @@ impl Bytes {
         Bytes::open(&Arc::new(folder), name)
     }
 
-    /// Whether the file was cut or written since it was opened; what was read may then be wrong.
+    /// Returns whether the file was cut or written since it was opened; what was read may then be wrong.
     pub fn is_changed(&self) -> bool {
         match &*self.0 {
             Source::Read(..) => false,
@@ -155,7 +155,7 @@ fn read_into(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
     Ok(length)
 }
 
-/// The place and value of the last byte that is not zero; of the last byte where all of the last
+/// Returns the place and value of the last byte that is not zero; of the last byte where all of the last
 /// [`LAST_BYTES`] are zero.
 fn last_of(map: &[u8]) -> (usize, u8) {
     let start = map.len().saturating_sub(LAST_BYTES);
@@ -164,7 +164,7 @@ fn last_of(map: &[u8]) -> (usize, u8) {
     (place, map[place])
 }
 
-/// The map of a file that is mapped already and was not changed since.
+/// Returns the map of a file that is mapped already and was not changed since.
 fn known(facts: &Facts, folder: &Folder, name: &str) -> Option<Bytes> {
     if facts.id == (0, 0) {
         return None;
@@ -184,7 +184,7 @@ fn known(facts: &Facts, folder: &Folder, name: &str) -> Option<Bytes> {
     known.map(Bytes)
 }
 
-/// The maps of files below the folder `path` that were not forgotten.
+/// Returns the maps of files below the folder `path` that were not forgotten.
 fn maps_in(path: &Path) -> Vec<Arc<Source>> {
     let maps = MAPS.lock().unwrap_or_else(PoisonError::into_inner);
     let mut maps: Vec<_> = maps.iter().filter_map(Weak::upgrade).collect();
@@ -221,7 +221,7 @@ pub fn forget_changed_in(path: &Path) {
     }
 }
 
-/// Number of maps of changed files below the folder `path` that [`changed_in`] names no more, because
+/// Returns the number of maps of changed files below the folder `path` that [`changed_in`] names no more, because
 /// they were forgotten or given back. Whoever finds it as it was, and no file changed, has read what
 /// was written.
 pub fn forgotten_changes(path: &Path) -> u64 {
@@ -249,7 +249,7 @@ impl Mapped {
         facts.id == self.id && facts.size == self.size && facts.modified == self.modified
     }
 
-    /// Whether the map holds what the file ended with, as it does not once that was cut away.
+    /// Returns whether the map holds what the file ended with, as it does not once that was cut away.
     fn has_its_end(&self) -> bool {
         let (place, value) = self.last;
         // Others may have changed it since it was read last.
@@ -268,7 +268,7 @@ impl Mapped {
         self.guard.is_cut()
     }
 
-    /// A file that is mapped cannot be cut there.
+    /// Returns false: a file that is mapped cannot be cut there.
     #[cfg(not(unix))]
     fn is_cut(&self) -> bool {
         false
@@ -373,7 +373,7 @@ mod guard {
             self.version.fetch_add(1, Ordering::Release);
         }
 
-        /// The end of the map, if `address` lies in it.
+        /// Returns the end of the map, if `address` lies in it.
         fn end_around(&self, address: usize) -> Option<usize> {
             let version = self.version.load(Ordering::Acquire);
             let start = self.start.load(Ordering::Relaxed);

@@ -75,13 +75,13 @@ impl<T: Plain + PartialEq> PartialEq for Column<T> {
 pub struct Texts(pub Column<u8>);
 
 impl Texts {
-    /// The text in a range; empty where there is none, or none that is UTF-8.
+    /// Returns the text in a range; empty where there is none, or none that is UTF-8.
     pub fn get(&self, [start, end]: [u32; 2]) -> &str {
         text_in(&self.0, [start, end])
     }
 }
 
-/// The text that lies in a range of `texts`; empty where there is none, or none that is UTF-8.
+/// Returns the text that lies in a range of `texts`; empty where there is none, or none that is UTF-8.
 pub fn text_in(texts: &[u8], [start, end]: [u32; 2]) -> &str {
     let bytes = texts.get(start as usize..end as usize).unwrap_or_default();
     std::str::from_utf8(bytes).unwrap_or_default()

@@ -24,7 +24,7 @@ pub const MARK: &str = "memdir.toml";
 /// The folder of a project in which AIAML keeps its store.
 const AIAML_FOLDER: &str = "memory";
 
-/// The nearest of `folder` and its parents that is a store, or has AIAML's store in it.
+/// Returns the nearest of `folder` and its parents that is a store, or has AIAML's store in it.
 pub(super) fn nearest_store(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find_map(|folder| {
         let around = store_at(folder);
@@ -34,7 +34,7 @@ pub(super) fn nearest_store(folder: &Path) -> Option<PathBuf> {
     })
 }
 
-/// The store that is meant by `folder`: itself, or the one that opens it in place.
+/// Returns the store that is meant by `folder`: itself, or the one that opens it in place.
 pub fn store_at(folder: &Path) -> PathBuf {
     let in_place = folder.join(IN_PLACE);
     match !is_surely_store(folder) && in_place.join(MARK).is_file() {
@@ -43,7 +43,7 @@ pub fn store_at(folder: &Path) -> PathBuf {
     }
 }
 
-/// Whether a folder holds a settings file, or memories under `files/`.
+/// Returns whether a folder holds a settings file, or memories under `files/`.
 fn is_surely_store(folder: &Path) -> bool {
     folder.join(MARK).is_file() || holds_a_memory(&folder.join("files"))
 }
@@ -61,7 +61,7 @@ fn holds_a_memory(files: &Path) -> bool {
     })
 }
 
-/// The nearest of `folder` and its parents that holds a folder `files` or memdir's folder of derived
+/// Returns the nearest of `folder` and its parents that holds a folder `files` or memdir's folder of derived
 /// things.
 pub(super) fn nearest_lookalike(folder: &Path) -> Option<PathBuf> {
     let looks = |folder: &&Path| {
@@ -71,12 +71,12 @@ pub(super) fn nearest_lookalike(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(looks).map(Path::to_owned)
 }
 
-/// Whether `folder` is surely a store: it holds a settings file, or memories under `files/`.
+/// Returns whether `folder` is surely a store: it holds a settings file, or memories under `files/`.
 pub fn is_marked(folder: &Path) -> bool {
     is_surely_store(folder)
 }
 
-/// Whether `folder` is a store, or may be one: it has a settings file or a folder `files`.
+/// Returns whether `folder` is a store, or may be one: it has a settings file or a folder `files`.
 pub fn is_store(folder: &Path) -> bool {
     folder.join(MARK).is_file() || folder.join("files").is_dir()
 }

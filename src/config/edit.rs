@@ -13,7 +13,7 @@ impl NewValue {
         NewValue(text.parse().unwrap_or_else(|_| text.into()))
     }
 
-    /// A text, whatever it looks like.
+    /// Returns a value of type text, whatever it looks like.
     pub fn text(text: &str) -> NewValue {
         NewValue(text.into())
     }

@@ -68,7 +68,7 @@ impl Provider {
 }
 
 impl ModelName {
-    /// A path if it looks like one, else a name. `~` is the user's home; other paths are seen
+    /// Returns a path if it looks like one, else a name. `~` is the user's home; other paths are seen
     /// from `folder`.
     pub fn read(text: &str, folder: &Path, environment: &Environment) -> ModelName {
         let looks_like_path = text.contains(['/', '\\']) || matches!(text, "." | ".." | "~");
@@ -210,7 +210,7 @@ mod tests {
     const STORE: &str = "[embedding]\nprovider = \"openai\"\nmodel = \"/evil/model\"\n\
         endpoint = \"https://evil.example\"\napi_key_env = \"HOME\"\n";
 
-    /// The settings of a user with this file, in a store that wants everything, with variables.
+    /// Returns the settings of a user with this file, in a store that wants everything, with variables.
     fn read(file: &str, variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("config");

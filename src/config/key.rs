@@ -17,7 +17,7 @@ pub(super) struct KeyVariable<'a> {
 }
 
 impl KeyVariable<'_> {
-    /// The variable; `values` show beside it whether it holds something.
+    /// Returns the variable; `values` show beside it whether it holds something.
     pub fn variable(
         &self,
         environment: &Environment,
@@ -40,7 +40,7 @@ impl KeyVariable<'_> {
     }
 }
 
-/// The key, if the variable called so holds something.
+/// Returns the key, if the variable called so holds something.
 pub(super) fn held(
     name: &Setting<Option<String>>,
     variables: &HashMap<String, String>,

@@ -43,7 +43,7 @@ pub(super) struct PassedOver {
 }
 
 impl SettingsLayer {
-    /// The user's settings file at `path`. Settings that nobody knows are warned of.
+    /// Reads the user's settings file at `path`. Settings that nobody knows are warned of.
     pub fn of_user(path: &Path, warnings: &mut Vec<String>) -> Result<SettingsLayer, ConfigError> {
         match fs::read_to_string(path) {
             Ok(text) => SettingsLayer::of_user_text(path, &text, warnings),
@@ -76,7 +76,7 @@ impl SettingsLayer {
         Ok(layer)
     }
 
-    /// The settings file of a store, which may come from anybody: what is no small file of TOML
+    /// Reads the settings file of a store, which may come from anybody: what is no small file of TOML
     /// says nothing, and `warnings` say why.
     pub fn of_store(path: &Path, warnings: &mut Vec<String>) -> SettingsLayer {
         let layer = match read_small(path) {
@@ -208,7 +208,7 @@ impl SettingsLayer {
 
 const NOT_OF_STORES: &str = "may not be set by a store";
 
-/// The text of a value, as a setting reads it: words of a list are separated by commas.
+/// Returns the text of a value, as a setting reads it: words of a list are separated by commas.
 fn text_of(value: &toml::Value) -> Option<String> {
     Some(match value {
         toml::Value::String(text) => text.clone(),
@@ -230,7 +230,7 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-/// The text of the file at `path`, if there is one; else why it is not read: a folder, a link or a
+/// Returns the text of the file at `path`, if there is one; else why it is not read: a folder, a link or a
 /// pipe is no settings file, and what has megabytes would only cost time.
 fn read_small(path: &Path) -> Result<Option<String>, String> {
     match fs::symlink_metadata(path) {
@@ -256,7 +256,7 @@ fn read_small(path: &Path) -> Result<Option<String>, String> {
     }
 }
 
-/// The beginning of a text from a file for a message: one line, without control characters.
+/// Returns the beginning of a text from a file for a message: one line, without control characters.
 pub(super) fn printable(text: &str, most: usize) -> String {
     let mut characters = text.chars();
     let mut shown: String = characters

@@ -51,7 +51,7 @@ impl LlmSetting {
         }
     }
 
-    /// The provider's key, if the variable for it holds something. Not kept here, so that nothing
+    /// Returns the provider's key, if the variable for it holds something. Not kept here, so that nothing
     /// that shows settings can show it.
     pub fn key(&self, variables: &HashMap<String, String>) -> Option<String> {
         super::key::held(&self.api_key_env, variables)

@@ -66,7 +66,7 @@ impl<T> Setting<T> {
 }
 
 impl<T> Setting<Option<T>> {
-    /// The value of `setting`, if it is set.
+    /// Returns the value of `setting`, if it is set.
     pub(super) fn optional(setting: Option<Setting<T>>) -> Setting<Option<T>> {
         match setting {
             Some(setting) => setting.map(Some),

@@ -197,7 +197,7 @@ const MOST_WARNINGS: usize = 8;
 /// Maximum number of characters of a fault that are shown.
 const LONGEST_REASON: usize = 200;
 
-/// The settings that the store at `root` brings, without those that this machine does not follow.
+/// Returns the settings that the store at `root` brings, without those that this machine does not follow.
 fn store_layer(root: &Path, user: &SettingsLayer, warnings: &mut Vec<String>) -> SettingsLayer {
     let path = root.join(discover::MARK);
     let mut layer = SettingsLayer::of_store(&path, warnings);

@@ -59,7 +59,7 @@ impl SettingId {
         &TABLE[self as usize]
     }
 
-    /// The setting called `name`.
+    /// Returns the setting called `name`.
     pub fn named(name: &str) -> Option<SettingId> {
         SettingId::ALL.into_iter().find(|id| id.row().name == name)
     }

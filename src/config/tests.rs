@@ -12,7 +12,7 @@ use super::settings::Config;
 use super::table::{Scope, SettingRow, TABLE};
 use super::value::SettingType;
 
-/// The settings of a user and of a store with these files.
+/// Returns the settings of a user and of a store with these files.
 pub(super) fn read(user: &str, store: &str) -> Result<Config, ConfigError> {
     let folder = tempfile::tempdir().unwrap();
     let (config, root) = (folder.path().join("config"), folder.path().join("store"));
@@ -174,7 +174,7 @@ fn described(kind: SettingType) -> String {
     }
 }
 
-/// The tables of the documentation, one for the settings themselves and one for each table.
+/// Returns the tables of the documentation, one for the settings themselves and one for each table.
 fn documentation() -> String {
     let mut text = String::new();
     let mut table = None;
@@ -233,7 +233,7 @@ fn line(name: &str, row: &SettingRow) -> String {
     )
 }
 
-/// A JSON Schema of settings files, for editors.
+/// Returns a JSON Schema of settings files, for editors.
 fn schema() -> Json {
     let mut properties = Map::new();
     for row in TABLE.iter().filter(|row| row.scope != Scope::Variable) {

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-/// A number of seconds, minutes, hours, days or weeks: `90m`, `6h`, `7d`.
+/// Returns a number of seconds, minutes, hours, days or weeks: `90m`, `6h`, `7d`.
 ///
 /// # Errors
 ///

@@ -57,7 +57,7 @@ const LONGEST_NAME: usize = 256;
 const LARGEST_GROUP: usize = 10_000;
 
 impl SettingType {
-    /// The value that `text` is.
+    /// Parses `text` as a value.
     ///
     /// # Errors
     ///
@@ -177,7 +177,7 @@ fn languages(text: &str) -> Result<SettingValue, String> {
     }
 }
 
-/// The words between commas.
+/// Returns the words between commas.
 pub(super) fn list<T>(text: &str, make: impl Fn(&str) -> T) -> Vec<T> {
     let words = text.split(',').map(str::trim);
     words.filter(|word| !word.is_empty()).map(make).collect()

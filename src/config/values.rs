@@ -74,7 +74,7 @@ impl SettingValues {
         self.0[id as usize].origin.clone()
     }
 
-    /// The value as a text, if the setting is set.
+    /// Returns the value as a text, if the setting is set.
     pub fn text(&self, id: SettingId) -> Setting<Option<String>> {
         let setting = &self.0[id as usize];
         let value = match &setting.value {
@@ -84,7 +84,7 @@ impl SettingValues {
         Setting::new(value, setting.origin.clone())
     }
 
-    /// The value as its own type reads it, which takes every text that the table's type takes.
+    /// Returns the value as its own type reads it, which takes every text that the table's type takes.
     pub fn parsed<T: std::str::FromStr>(&self, id: SettingId) -> Setting<T>
     where
         T::Err: std::fmt::Debug,
@@ -104,7 +104,7 @@ impl SettingValues {
         self.of(id, a_whole)
     }
 
-    /// A whole number, if the setting is set.
+    /// Returns a whole number, if the setting is set.
     pub fn whole_if_set(&self, id: SettingId) -> Setting<Option<usize>> {
         let setting = &self.0[id as usize];
         Setting::new(a_whole(&setting.value), setting.origin.clone())
@@ -123,7 +123,7 @@ impl SettingValues {
             .expect("the table's type has no word for none")
     }
 
-    /// A span; `None` where the setting says the word for none.
+    /// Returns a span; `None` where the setting says the word for none.
     pub fn span_or_never(&self, id: SettingId) -> Option<TimeDelta> {
         let span = self.of(id, |value| match value {
             SettingValue::Span(span) => Some(Some(*span)),
@@ -147,7 +147,7 @@ fn a_whole(value: &SettingValue) -> Option<usize> {
     }
 }
 
-/// The value that a variable states.
+/// Returns the value that a variable states.
 ///
 /// # Errors
 ///

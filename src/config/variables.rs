@@ -19,7 +19,7 @@ pub(super) fn git(environment: &Environment, values: &SettingValues) -> Setting<
     }
 }
 
-/// The value of `AIAML_ENABLE_SYNC`; `Err` with its value if that is neither `true` nor `false`.
+/// Returns the value of `AIAML_ENABLE_SYNC`; `Err` with its value if that is neither `true` nor `false`.
 fn aiaml_sync(environment: &Environment) -> Option<Setting<Result<bool, String>>> {
     let Setting { value, origin } = environment.variable(&["AIAML_ENABLE_SYNC"])?;
     let value = match value.to_lowercase().as_str() {
@@ -74,7 +74,7 @@ const LONGEST_VALUE: usize = 40;
 /// The level of logs where nothing better is said.
 const USUAL_LEVEL: &str = "warn";
 
-/// A level that nobody knows is warned of, and the usual one is taken.
+/// Returns a level that nobody knows is warned of, and the usual one is taken.
 pub(super) fn log(environment: &Environment, warnings: &mut Vec<String>) -> Setting<String> {
     let names = SettingId::Log.row().variables;
     let Some(Setting { value, origin }) = environment.variable(names) else {
@@ -101,7 +101,7 @@ pub(super) fn log(environment: &Environment, warnings: &mut Vec<String>) -> Sett
     }
 }
 
-/// The level that other programs call `name`, if one does.
+/// Returns the level that other programs call `name`, if one does.
 fn foreign_level(name: &str) -> Option<&'static str> {
     Some(match name.to_uppercase().as_str() {
         "TRACE" => "trace",
@@ -118,7 +118,7 @@ fn is_filter(value: &str) -> bool {
     tracing_subscriber::EnvFilter::try_new(value).is_ok()
 }
 
-/// Whether a filter is one word that is no level, nor this program: a target that logs nothing.
+/// Returns whether a filter is one word that is no level, nor this program: a target that logs nothing.
 fn is_unknown_word(value: &str) -> bool {
     let is_word = !value.contains(['=', ',', '[', ':']);
     is_word

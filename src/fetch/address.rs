@@ -42,7 +42,7 @@ impl Url {
         Ok(Url { uri })
     }
 
-    /// The same with `rest` at the end of its path.
+    /// Returns the same with `rest` at the end of its path.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl Url {
         Url::parse(&format!("{}/{rest}", base.trim_end_matches('/')))
     }
 
-    /// The host's name, in small letters.
+    /// Returns the host's name, in small letters.
     pub fn host(&self) -> String {
         self.uri.host().unwrap_or_default().to_ascii_lowercase()
     }
@@ -70,17 +70,17 @@ impl Url {
         format!("{scheme}://{}{port}", self.host())
     }
 
-    /// The path alone.
+    /// Returns the path alone.
     pub fn path(&self) -> &str {
         self.uri.path()
     }
 
-    /// Whether others on the way can read what is said.
+    /// Returns whether others on the way can read what is said.
     pub fn is_encrypted(&self) -> bool {
         self.uri.scheme_str() == Some("https")
     }
 
-    /// Whether it names this machine.
+    /// Returns whether it names this machine.
     pub fn is_loopback(&self) -> bool {
         let host = self.host();
         let bare = host.trim_start_matches('[').trim_end_matches(']');

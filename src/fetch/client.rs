@@ -29,7 +29,7 @@ pub struct FetchClient {
 const MAX_REDIRECTS: usize = 6;
 
 impl FetchClient {
-    /// A client with the proxies and authorities that `variables` name; connects to nothing yet.
+    /// Returns a client with the proxies and authorities that `variables` name; connects to nothing yet.
     pub fn new(variables: &HashMap<String, String>, limits: RequestLimits) -> FetchClient {
         let authorities = variables
             .get("SSL_CERT_FILE")
@@ -152,7 +152,7 @@ pub(super) fn refusal(address: &Url, response: &Response<Body>, said: String) ->
     }
 }
 
-/// A connection that broke off, or never was.
+/// Returns a connection that broke off, or never was.
 pub(super) fn broken(address: &Url, why: impl Into<String>) -> AttemptFailure {
     AttemptFailure::Passing {
         error: FetchError::broken(address, why),

@@ -205,7 +205,7 @@ impl FetchClient {
     }
 }
 
-/// Whether the file is there already.
+/// Returns whether the file is there already.
 fn is_whole(wanted: &DownloadRequest<'_>, path: &Path) -> Result<bool, FetchError> {
     Ok(sha256_of(path)?.as_deref() == Some(wanted.sha256))
 }
@@ -226,7 +226,7 @@ fn range(headers: &HeaderMap) -> Option<(u64, Option<u64>)> {
     Some((start.trim().parse().ok()?, total.trim().parse().ok()))
 }
 
-/// A tag that stands for the very same bytes.
+/// Returns a tag that stands for the very same bytes.
 fn strong_tag(headers: &HeaderMap) -> Option<String> {
     let tag = headers.get("etag")?.to_str().ok()?;
     (!tag.starts_with("W/")).then(|| tag.to_owned())

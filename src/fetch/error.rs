@@ -99,7 +99,7 @@ impl FetchError {
         Some(hint.to_owned())
     }
 
-    /// Whether the same may succeed later without a change.
+    /// Returns whether the same may succeed later without a change.
     pub fn is_passing(&self) -> bool {
         match self {
             FetchError::Broken { .. } => true,
@@ -108,7 +108,7 @@ impl FetchError {
         }
     }
 
-    /// The whole chain of reasons in one line.
+    /// Returns the whole chain of reasons in one line.
     pub fn in_one_line(&self) -> String {
         match std::error::Error::source(self) {
             Some(source) if !source.to_string().is_empty() => format!("{self}: {source}"),

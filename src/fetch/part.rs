@@ -157,7 +157,7 @@ fn is_removed(_: &File) -> io::Result<bool> {
     Ok(false) // An open file cannot be removed there.
 }
 
-/// The SHA-256 of a file in small hexadecimal letters; `None` if there is no such file.
+/// Returns the SHA-256 of a file in small hexadecimal letters; `None` if there is no such file.
 ///
 /// # Errors
 ///

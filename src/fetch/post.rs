@@ -44,8 +44,8 @@ pub struct Post<'a> {
 const MAX_SAID: usize = 300;
 
 impl FetchClient {
-    /// The answer to a question, asked again where that may help. It is sent to its address only:
-    /// a host that sends on is refused.
+    /// Posts a request, with retries where those may help, and returns the response. It goes to its address only:
+    /// a redirect is refused.
     ///
     /// # Errors
     ///

@@ -33,7 +33,7 @@ impl Proxies {
         }
     }
 
-    /// The proxy on the way to `address`.
+    /// Returns the proxy on the way to `address`.
     pub fn to(&self, address: &Url) -> Option<&str> {
         let proxy = if address.is_encrypted() {
             &self.https

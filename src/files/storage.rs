@@ -112,10 +112,10 @@ pub trait Storage: Send + Sync {
     /// memory; `None` if there is none.
     fn look_at(&self, place: Place, name: &str) -> Option<Result<Entry, Skipped>>;
 
-    /// A reader of many files of `place`.
+    /// Returns a reader of many files of `place`.
     fn reader(&self, place: Place) -> Box<dyn Reader>;
 
-    /// A reader of what lies beside the folders of memories.
+    /// Returns a reader of what lies beside the folders of memories.
     fn beside(&self) -> Box<dyn Reader>;
 
     /// Reads the file at `path` below the store's folder, such as `archive/x.md`; `None` if there is no

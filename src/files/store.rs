@@ -269,7 +269,7 @@ impl Store {
         Some(modified_at(&data.ok()?))
     }
 
-    /// A reader of many files of `place`.
+    /// Returns a reader of many files of `place`.
     pub(super) fn folder_reader(&self, place: Place) -> FolderReader {
         match self.notes().filter(|_| place == Place::Files) {
             Some(notes) => FolderReader::of(notes.to_owned(), "", self.links),
@@ -277,7 +277,7 @@ impl Store {
         }
     }
 
-    /// A reader of what lies beside the folders of memories.
+    /// Returns a reader of what lies beside the folders of memories.
     pub(super) fn folder_beside(&self) -> FolderReader {
         FolderReader::of(self.root.clone(), "", self.links)
     }

@@ -121,7 +121,7 @@ pub fn allow_secrets(bytes: &[u8], fingerprints: &[String]) -> Result<Vec<u8>, F
     set_key(bytes, SECRETS_ALLOWED, Some(&list))
 }
 
-/// The fingerprints of the credentials that may stand in a memory file.
+/// Returns the fingerprints of the credentials that may stand in a memory file.
 pub fn allowed_secrets(bytes: &[u8]) -> Vec<String> {
     let layout = FileLayout::of(bytes);
     let Some(entry) = layout.entry(SECRETS_ALLOWED) else {
@@ -280,7 +280,7 @@ pub(super) fn set_key(
     Ok([&bytes[..range.start], new.as_bytes(), &bytes[range.end..]].concat())
 }
 
-/// The comment after a one-line value, with the blanks before it, or with one.
+/// Returns the comment after a one-line value, with the blanks before it, or with one.
 pub(super) fn comment_of(key: &str, value: &str) -> String {
     let comment = bare_comment_of(key, value);
     // After no value at all the blanks were those before it.
@@ -354,7 +354,7 @@ fn set_content(bytes: &[u8], content: &str) -> Vec<u8> {
 /// one.
 const EMPTY_FRONTMATTER: &[u8] = b"---\n---\n\n";
 
-/// Whether the last line of `head`, which ends with a line break, is blank.
+/// Returns whether the last line of `head`, which ends with a line break, is blank.
 fn has_blank_line(head: &[u8]) -> bool {
     head.ends_with(b"\n\n") || head.ends_with(b"\n\r\n")
 }

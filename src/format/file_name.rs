@@ -15,7 +15,7 @@ pub enum FileNameKind {
     Ignored,
 }
 
-/// Whether a file called `name` (without folders) is a memory, of whatever kind. Cheap: asked of
+/// Returns whether a file called `name` (without folders) is a memory, of whatever kind. Cheap: asked of
 /// every name in the directory.
 pub fn is_memory_name(name: &str) -> bool {
     name.len() > 3 && name.ends_with(".md") && !name.starts_with(['.', '#'])

@@ -81,7 +81,7 @@ impl FileLayout {
         layout
     }
 
-    /// The first entry of `key`: the one that counts.
+    /// Returns the first entry of `key`: the one that counts.
     pub fn entry(&self, key: &str) -> Option<&KeyEntry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
@@ -132,12 +132,12 @@ impl FileLayout {
     }
 }
 
-/// A line that belongs to the key above: indented, a list item, or the end of a flow value.
+/// Returns a line that belongs to the key above: indented, a list item, or the end of a flow value.
 fn continues(line: &[u8]) -> bool {
     matches!(line[0], b' ' | b'\t' | b']' | b'}') || line == b"-" || line.starts_with(b"- ")
 }
 
-/// Whether the lines below belong to a text: after `|` or `>`, or inside of open quotes.
+/// Returns whether the lines below belong to a text: after `|` or `>`, or inside of open quotes.
 fn opens_text(line: &[u8]) -> bool {
     let line = String::from_utf8_lossy(line);
     let head = line.split(" #").next().unwrap_or(&line).trim_end();
@@ -161,7 +161,7 @@ fn key_text(raw: &[u8]) -> String {
         .to_owned()
 }
 
-/// The line that begins at `start`, its line end included.
+/// Returns the line that begins at `start`, its line end included.
 fn line_at(bytes: &[u8], start: usize) -> Range<usize> {
     let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |at| start + at + 1);
     start..end

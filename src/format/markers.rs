@@ -20,12 +20,12 @@ struct Hunk {
     end: usize,
 }
 
-/// Whether lines begin with git's `<<<<<<< `, `=======` and `>>>>>>> `, in this order.
+/// Returns whether lines begin with git's `<<<<<<< `, `=======` and `>>>>>>> `, in this order.
 pub fn has_conflict_markers(bytes: &[u8]) -> bool {
     first_conflict_marker(bytes).is_some()
 }
 
-/// The line on which the first of git's conflict markers stands, from 1.
+/// Returns the line on which the first of git's conflict markers stands, from 1.
 pub fn first_conflict_marker(bytes: &[u8]) -> Option<usize> {
     // Nearly every text has none.
     memchr::memmem::find(bytes, b"<<<<<<< ")?;
@@ -93,7 +93,7 @@ fn hunks(lines: &[&[u8]]) -> Vec<Hunk> {
     hunks
 }
 
-/// The hunk that begins on a line.
+/// Returns the hunk that begins on a line.
 fn hunk_at(lines: &[&[u8]], begin: usize) -> Option<Hunk> {
     if !lines[begin].starts_with(b"<<<<<<< ") {
         return None;

@@ -238,7 +238,7 @@ impl<'a> Reader<'a> {
         Some(scalar::read_raw(&value).into_owned())
     }
 
-    /// A one-line scalar, or a block scalar (`|`, `>`) as YAML folds it. Empty counts as absent.
+    /// Reads a one-line scalar, or a block scalar (`|`, `>`) as YAML folds it. Empty counts as absent.
     fn scalar(&mut self, key: &'static str) -> Option<String> {
         let (value, below) = self.value_of(key)?;
         let first = scalar::trim_blank(&value);
@@ -336,7 +336,7 @@ impl<'a> Reader<'a> {
         Some(sides.join(" / "))
     }
 
-    /// The further lines of a key in a frontmatter with git's conflict markers.
+    /// Returns the further lines of a key in a frontmatter with git's conflict markers.
     fn other_sides(&self, key: &str) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> {
         let is_in_conflict = has_conflict_markers(&self.bytes[self.layout.keys.clone()]);
         let entries = self.layout.entries.iter().filter(move |e| e.key == key);

@@ -122,7 +122,7 @@ fn wiki(
     "[[".len() + end + "]]".len()
 }
 
-/// The same of what follows the text of a `[text](path)`.
+/// Returns the same of what follows the text of a `[text](path)`.
 fn path(
     inside: &str,
     renamed: &dyn Fn(NoteLink<'_>) -> Option<String>,
@@ -167,7 +167,7 @@ fn path(
     open.len() + end
 }
 
-/// The path below the folder of all notes that a link by `path` means in the note `name`.
+/// Returns the path below the folder of all notes that a link by `path` means in the note `name`.
 pub fn path_from(name: &str, path: &str) -> String {
     let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut parts: Vec<&str> = match path.starts_with('/') {

@@ -31,7 +31,7 @@ pub(super) fn write_list(items: &[String]) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// A double-quoted scalar that is valid YAML and valid JSON.
+/// Returns a double-quoted scalar that is valid YAML and valid JSON.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -64,7 +64,7 @@ fn needs_escape(character: char) -> bool {
         )
 }
 
-/// Whether an unquoted `text` is read back as the same string by YAML 1.1 and 1.2 readers.
+/// Returns whether an unquoted `text` is read back as the same string by YAML 1.1 and 1.2 readers.
 pub(super) fn plain_is_safe(text: &str) -> bool {
     let Some(first) = text.chars().next() else {
         return false;
@@ -85,7 +85,7 @@ pub(super) fn plain_is_safe(text: &str) -> bool {
         && !looks_typed(text)
 }
 
-/// Whether some YAML reader takes the plain text for something else than a string.
+/// Returns whether some YAML reader takes the plain text for something else than a string.
 fn looks_typed(text: &str) -> bool {
     const WORDS: [&str; 10] = [
         "null",

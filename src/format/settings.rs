@@ -6,7 +6,7 @@ use toml::{Table, Value};
 
 use super::MergeSide;
 
-/// Whether the bytes are settings that can be read.
+/// Returns whether the bytes are settings that can be read.
 pub fn are_settings(bytes: &[u8]) -> bool {
     read(bytes).is_some()
 }

@@ -37,7 +37,7 @@ impl Tombstone {
         }
     }
 
-    /// The file's text.
+    /// Returns the file's text.
     pub fn written(&self) -> String {
         let mut written = format!("{}\n", self.word);
         for text in &self.texts {
@@ -60,12 +60,12 @@ impl Tombstone {
         self
     }
 
-    /// Whether it names texts at all.
+    /// Returns whether it names texts at all.
     pub fn names_texts(&self) -> bool {
         !self.texts.is_empty()
     }
 
-    /// Whether it names the text that git calls `text`.
+    /// Returns whether it names the text that git calls `text`.
     pub fn names(&self, text: &str) -> bool {
         self.texts.contains(text)
     }

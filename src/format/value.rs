@@ -30,14 +30,14 @@ pub(super) fn read_list(value: &str, below: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether every quoted item of a flow list could be read; other spellings have no such fault.
+/// Returns whether every quoted item of a flow list could be read; other spellings have no such fault.
 pub(super) fn is_sound_list(value: &str, below: &str) -> bool {
     let is_quoted = |whole: &str| whole.contains(['"', '\'']);
     flow_list(scalar::trim_blank(value), below)
         .is_none_or(|whole| !is_quoted(&whole) || flow_items(&whole).1)
 }
 
-/// The whole text of a list in brackets, which may go on below its first line.
+/// Returns the whole text of a list in brackets, which may go on below its first line.
 fn flow_list<'a>(first: &'a str, below: &str) -> Option<Cow<'a, str>> {
     first.starts_with('[').then(|| match below {
         "" => Cow::Borrowed(first),
@@ -92,7 +92,7 @@ fn flow_items(text: &str) -> (Vec<String>, bool) {
     }
 }
 
-/// The texts between the commas of the flow list or mapping that `text` begins with, and what follows
+/// Returns the texts between the commas of the flow list or mapping that `text` begins with, and what follows
 /// it; `None` if it has no end.
 pub(super) fn split_flow(text: &str) -> Option<(Vec<&str>, &str)> {
     let (mut depth, mut quote, mut begins_item) = (0_usize, None, true);
@@ -216,7 +216,7 @@ fn parsed(document: &str) -> Result<MetaValue, String> {
     parsed.map(|Yaml(value)| value)
 }
 
-/// A JSON value as a metadata value. A number that neither kind of ours holds keeps its digits,
+/// Returns a JSON value as a metadata value. A number that neither kind of ours holds keeps its digits,
 /// as a text.
 pub fn from_json(value: serde_json::Value) -> MetaValue {
     match value {

@@ -41,7 +41,7 @@ pub fn aside_as(stem: &Stem, text: &[u8], aside: &Stem) -> Option<Vec<u8>> {
     renamed(stem, text, aside)
 }
 
-/// The new memory's stem: it follows from both texts, and from which of them keeps the name, so that
+/// Returns the new memory's stem: it follows from both texts, and from which of them keeps the name, so that
 /// every machine finds the same one, finds it again when the same conflict comes back, and finds
 /// another one where the other text is put aside.
 fn name(stem: &Stem, winner: &[u8], loser: &[u8]) -> Stem {
@@ -76,7 +76,7 @@ fn name(stem: &Stem, winner: &[u8], loser: &[u8]) -> Stem {
     }
 }
 
-/// The one-line value of a key that is read raw.
+/// Returns the one-line value of a key that is read raw.
 fn raw(bytes: &[u8], key: &str) -> Option<String> {
     let layout = FileLayout::of(bytes);
     let value = layout.entry(key)?.value.clone();

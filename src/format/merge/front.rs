@@ -71,7 +71,7 @@ impl<'a> Front<'a> {
         self.keys.iter().find(|key| key.name == name)
     }
 
-    /// The comments on lines of their own that belong to no key.
+    /// Returns the comments on lines of their own that belong to no key.
     pub fn comment_lines(&self) -> HashSet<&'a str> {
         self.keys
             .iter()

@@ -67,7 +67,7 @@ impl<'a> DatedLines<'a> {
         }
     }
 
-    /// The next line's; `None` after the last one.
+    /// Returns the next line's; `None` after the last one.
     fn moment(&self) -> Option<&str> {
         let (moment, _) = self.lines.get(self.next)?;
         Some(moment)
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(united.len(), one.len() + 3);
     }
 
-    /// A line out of few, so that both sides often write the same.
+    /// Returns a line out of few, so that both sides often write the same.
     fn line(number: u8) -> Vec<u8> {
         match number % 8 {
             0 => b"no moment".to_vec(),

@@ -56,7 +56,7 @@ pub(super) fn merge(
     has_every_comment(base, winner, loser, &merged).then_some(merged)
 }
 
-/// Whether `merged` holds the comments that neither side removed.
+/// Returns whether `merged` holds the comments that neither side removed.
 fn has_every_comment(
     base: &Front<'_>,
     winner: &Front<'_>,
@@ -71,7 +71,7 @@ fn has_every_comment(
         && ours.intersection(&theirs).all(is_there)
 }
 
-/// The lines of one key in the result, `None` for none; no answer if the sides contradict.
+/// Returns the lines of one key in the result, `None` for none; no answer if the sides contradict.
 fn of_key(
     base: Option<&FrontKey<'_>>,
     winner: Option<&FrontKey<'_>>,
@@ -168,7 +168,7 @@ fn of_metadata(
 
 type Map = [(String, MetaValue)];
 
-/// The winner's entries in its order, then those that only the loser has. Where both changed an
+/// Returns the winner's entries in its order, then those that only the loser has. Where both changed an
 /// entry the winner's counts, and a change counts more than a removal.
 fn merge_maps(base: &Map, winner: &Map, loser: &Map) -> Vec<(String, MetaValue)> {
     fn get<'a>(map: &'a Map, key: &str) -> Option<&'a MetaValue> {
@@ -245,7 +245,7 @@ fn meaning(key: &FrontKey<'_>) -> String {
     }
 }
 
-/// Whether a key says when something was last the case, so that the later of two is right.
+/// Returns whether a key says when something was last the case, so that the later of two is right.
 fn is_time(name: &str) -> bool {
     let last = name.strip_prefix("last");
     matches!(
@@ -254,7 +254,7 @@ fn is_time(name: &str) -> bool {
     ) || last.is_some_and(|rest| rest.starts_with(['_', '-']))
 }
 
-/// Whether a key says how often something was done, so that the larger of two numbers is right.
+/// Returns whether a key says how often something was done, so that the larger of two numbers is right.
 fn is_count(name: &str) -> bool {
     let is_read = ["access", "use", "usage", "recall", "view", "hit", "read"];
     let noun = name.strip_suffix("_count").or(name.strip_suffix("-count"));
@@ -265,12 +265,12 @@ fn count(text: &Option<String>) -> Option<u64> {
     text.as_ref()?.trim().parse().ok()
 }
 
-/// Whether programs write a key by themselves: two texts that differ in it alone say the same.
+/// Returns whether programs write a key by themselves: two texts that differ in it alone say the same.
 pub(super) fn is_kept_by_programs(name: &str) -> bool {
     is_count(name) || name != "expires" && is_time(name)
 }
 
-/// The moment that a text states, the same on every machine: without an offset it is UTC.
+/// Returns the moment that a text states, the same on every machine: without an offset it is UTC.
 pub(super) fn moment(text: &str) -> Option<DateTime<Utc>> {
     let text = text.trim();
     ["+00:00", ":00+00:00", "T00:00:00+00:00", ""]

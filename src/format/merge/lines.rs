@@ -70,7 +70,7 @@ impl PartialEq for Line<'_> {
     }
 }
 
-/// The same lines, compared without the blanks at their ends.
+/// Returns the same lines, compared without the blanks at their ends.
 fn without_blanks<'a>(lines: &[Line<'a>]) -> Vec<Line<'a>> {
     let lines = lines.iter().map(|line| Line {
         compared: line.text.trim_ascii_end(),
@@ -141,7 +141,7 @@ impl Changes {
         }
     }
 
-    /// The next hunk's lines of the base.
+    /// Returns the next hunk's lines of the base.
     fn upcoming(&self) -> Option<Range<usize>> {
         self.hunks.get(self.next).map(|(before, _)| before.clone())
     }
@@ -158,7 +158,7 @@ impl Changes {
         }
     }
 
-    /// The side's lines for `region` of the base, which the hunks up to `passed` lie in.
+    /// Returns the side's lines for `region` of the base, which the hunks up to `passed` lie in.
     fn take(&mut self, passed: usize, region: &Range<usize>) -> Range<usize> {
         let (removed, added) = self.hunks[self.next..passed]
             .iter()

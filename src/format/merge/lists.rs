@@ -51,7 +51,7 @@ enum ItemText {
 }
 
 impl ListItem {
-    /// The item that relates to another memory.
+    /// Returns the item that relates to another memory.
     pub fn of_link(link: &Link) -> ListItem {
         let lines = value::write_links(std::slice::from_ref(link), "\n");
         let text = lines.trim_start().trim_start_matches("- ");
@@ -61,7 +61,7 @@ impl ListItem {
         }
     }
 
-    /// The text between the commas of a flow list, if it can stand there.
+    /// Returns the text between the commas of a flow list, if it can stand there.
     fn in_flow(&self) -> Option<&str> {
         match &self.text {
             ItemText::Flow(text) => Some(text),
@@ -162,7 +162,7 @@ impl<'a> List<'a> {
         self.items.iter().find(|item| item.meaning == meaning)
     }
 
-    /// Whether it holds what `item` says.
+    /// Returns whether it holds what `item` says.
     pub fn holds(&self, item: &ListItem) -> bool {
         self.find(&item.meaning).is_some()
     }

@@ -122,7 +122,7 @@ fn merge_keys(base: &Text<'_>, winner: &Text<'_>, loser: &Text<'_>) -> Option<Ve
     keys::merge(&base?, &ours?, &theirs?, winner.layout.newline).map(String::into_bytes)
 }
 
-/// The winner's file with other keys and another content.
+/// Returns the winner's file with other keys and another content.
 fn assembled(winner: &Text<'_>, keys: &[u8], content: &[u8]) -> Vec<u8> {
     let layout = &winner.layout;
     let frame = &winner.bytes[layout.keys.end..layout.content.start];
@@ -141,7 +141,7 @@ fn assembled(winner: &Text<'_>, keys: &[u8], content: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Whether every line that a side added to the content stands in `merged`.
+/// Returns whether every line that a side added to the content stands in `merged`.
 fn has_added_lines(base: &Text<'_>, sides: [&Text<'_>; 2], merged: &[u8]) -> bool {
     fn lines(content: &[u8]) -> HashSet<&[u8]> {
         content

@@ -10,7 +10,7 @@ use crate::model::{Memory, Problem, Stem};
 /// A text together with the name it has.
 pub(super) type Named<'a> = (&'a Stem, &'a [u8]);
 
-/// Whether `new` has no problem and breaks no limit but those that one of `old` had or broke.
+/// Returns whether `new` has no problem and breaks no limit but those that one of `old` had or broke.
 pub(super) fn has_no_new(new: Named<'_>, old: &[Named<'_>]) -> bool {
     let new = read(new);
     let broken: Vec<&fn(&Memory) -> bool> = LIMITS.iter().filter(|limit| !limit(&new)).collect();

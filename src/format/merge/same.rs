@@ -14,7 +14,7 @@ use super::text::Text;
 use crate::format::read::parse;
 use crate::model::{Memory, Problem, Stem};
 
-/// Whether the memory `aside`, which a merge may have made of the loser's text, says what `text`
+/// Returns whether the memory `aside`, which a merge may have made of the loser's text, says what `text`
 /// says. Its id and its links of conflicts are its own.
 pub fn is_aside_of(aside: &[u8], text: &[u8]) -> bool {
     let aside = Text::of(Cow::Borrowed(aside));
@@ -32,7 +32,7 @@ pub fn is_aside_of(aside: &[u8], text: &[u8]) -> bool {
     is_same(&stem, &aside, &text, own)
 }
 
-/// Whether `winner` says all that `loser` says, so that it is enough.
+/// Returns whether `winner` says all that `loser` says, so that it is enough.
 pub(super) fn is_same_memory(stem: &Stem, winner: &Text<'_>, loser: &Text<'_>) -> bool {
     if winner.is_like(loser)
         && winner.keys() == loser.keys()
@@ -73,7 +73,7 @@ fn is_same(stem: &Stem, one: &Text<'_>, other: &Text<'_>, adjust: impl Fn(&mut M
         && is_same_content(one_content.as_bytes(), other_content.as_bytes())
 }
 
-/// Whether a problem leaves the text readable as a whole.
+/// Returns whether a problem leaves the text readable as a whole.
 fn is_harmless(problem: &Problem) -> bool {
     matches!(
         problem,
@@ -84,7 +84,7 @@ fn is_harmless(problem: &Problem) -> bool {
     )
 }
 
-/// Whether two contents differ in nothing but blanks at the ends of lines and blank lines at the
+/// Returns whether two contents differ in nothing but blanks at the ends of lines and blank lines at the
 /// end. Bytes that are no text differ from all others.
 pub(super) fn is_same_content(one: &[u8], other: &[u8]) -> bool {
     fn lines(text: &str) -> impl Iterator<Item = &str> {

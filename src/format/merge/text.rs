@@ -16,7 +16,7 @@ impl<'a> Text<'a> {
         Text { bytes, layout }
     }
 
-    /// The bytes between the `---` lines.
+    /// Returns the bytes between the `---` lines.
     pub(super) fn keys(&self) -> &[u8] {
         &self.bytes[self.layout.keys.clone()]
     }
@@ -25,12 +25,12 @@ impl<'a> Text<'a> {
         &self.bytes[self.layout.content.clone()]
     }
 
-    /// Whether both have a frontmatter, or both have none.
+    /// Returns whether both have a frontmatter, or both have none.
     pub(super) fn is_like(&self, other: &Text<'_>) -> bool {
         self.layout.frontmatter == other.layout.frontmatter
     }
 
-    /// The same lines with the line ends of `other`, if their frontmatters differ in them: who
+    /// Returns the same lines with the line ends of `other`, if their frontmatters differ in them: who
     /// changed nothing else changed no line.
     pub(super) fn with_line_ends_of(self, other: &Text<'_>) -> Text<'a> {
         let newline = other.layout.newline;
