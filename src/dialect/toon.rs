@@ -120,7 +120,7 @@ mod tests {
         (pairs, columns, rows)
     }
 
-    /// The values of a line: split at each `|` that is not escaped, then freed of escapes.
+    /// Returns the values of a line: split at each `|` that is not escaped, then freed of escapes.
     fn values(line: &str) -> Vec<String> {
         let mut values = vec![String::new()];
         let mut rest = line.chars().peekable();

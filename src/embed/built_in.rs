@@ -54,7 +54,7 @@ impl BuiltInModel {
         guarded(load)?.map_err(|error| brief(&error))
     }
 
-    /// The output for one piece.
+    /// Returns the output for one piece.
     pub fn run(&self, piece: &Piece) -> Result<ModelOutput, String> {
         let shape = [1, piece.len()];
         let run = || -> TractResult<ModelOutput> {
@@ -78,7 +78,7 @@ impl BuiltInModel {
     }
 }
 
-/// The error with its causes, which may show whole tensors.
+/// Returns the error with its causes, which may show whole tensors.
 fn brief(error: &TractError) -> String {
     let text = format!("{error:#}");
     match text.char_indices().nth(300) {

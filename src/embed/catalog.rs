@@ -65,14 +65,14 @@ pub static MODELS: LazyLock<Vec<Model>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("models.json")).expect("the file holds models")
 });
 
-/// The model that is called `name`, in small or capital letters.
+/// Returns the model that is called `name`, in small or capital letters.
 pub fn named(name: &str) -> Option<&'static Model> {
     MODELS
         .iter()
         .find(|model| model.name.eq_ignore_ascii_case(name))
 }
 
-/// The model whose very bytes lie in `folder`; none if that cannot be told.
+/// Returns the model whose very bytes lie in `folder`; none if that cannot be told.
 pub fn recognised(folder: &Path) -> Option<&'static Model> {
     let names = ["model_quantized.onnx", "model.onnx"];
     let places = names
@@ -86,7 +86,7 @@ pub fn recognised(folder: &Path) -> Option<&'static Model> {
 }
 
 impl Model {
-    /// Number of bytes of its files.
+    /// Returns the number of bytes of its files.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }

@@ -1,6 +1,6 @@
 //! Cuts long texts into overlapping pieces, by characters.
 
-/// The pieces of `text`, of at most `most` characters each, in its order: one of a short text,
+/// Returns the pieces of `text`, of at most `most` characters each, in its order: one of a short text,
 /// none of a text without a letter or a digit. Neighbours have an eighth in common, so that a
 /// sentence at an end is whole in one of them. Cuts are made at blanks where there are some.
 pub(super) fn pieces(text: &str, most: usize) -> Vec<&str> {
@@ -21,12 +21,12 @@ pub(super) fn pieces(text: &str, most: usize) -> Vec<&str> {
     found
 }
 
-/// Whether there is something to find a text by.
+/// Returns whether there is something to find a text by.
 fn has_words(text: &str) -> bool {
     text.contains(char::is_alphanumeric)
 }
 
-/// The last blank in the second half.
+/// Returns the last blank in the second half.
 fn last_blank(text: &str) -> Option<usize> {
     let blank = text.rfind(char::is_whitespace)?;
     (blank > text.len() / 2).then_some(blank)

@@ -111,7 +111,7 @@ impl ModelFolder {
         Ok(found)
     }
 
-    /// The folder's name, and a hash of everything that a vector depends on.
+    /// Returns the folder's name, and a hash of everything that a vector depends on.
     fn name(&self, folder: &Path) -> Result<String, EmbedError> {
         let mut hasher = blake3::Hasher::new();
         let settings = format!("{:?} {} {}", self.pooling, self.dimensions, self.max_tokens);
@@ -189,7 +189,7 @@ fn model_file(settings: &LocalSettings) -> Result<PathBuf, EmbedError> {
     }
 }
 
-/// Whether the model takes token types; it must take what every BERT-like model takes.
+/// Returns whether the model takes token types; it must take what every BERT-like model takes.
 fn inputs(signature: &Signature, model: &Path) -> Result<bool, EmbedError> {
     let has = |name: &str| signature.inputs.iter().any(|input| input.name == name);
     for needed in ["input_ids", "attention_mask"] {
@@ -423,7 +423,7 @@ fn noted_pooling(
     }))
 }
 
-/// A file of JSON; none if it is not there.
+/// Returns a file of JSON; none if it is not there.
 fn json(file: &Path) -> Result<Option<Value>, EmbedError> {
     let text = match std::fs::read(file) {
         Ok(text) => text,

@@ -86,7 +86,7 @@ impl EmbeddingProtocol {
         }
     }
 
-    /// The provider's own address.
+    /// Returns the provider's own address.
     fn endpoint(self) -> &'static str {
         match self {
             EmbeddingProtocol::Voyage => "https://api.voyageai.com/v1",
@@ -96,7 +96,7 @@ impl EmbeddingProtocol {
 }
 
 impl Hosted {
-    /// The model that `settings` name, asked through `client`; asks nothing yet.
+    /// Returns the model that `settings` name, asked through `client`; asks nothing yet.
     ///
     /// # Errors
     ///
@@ -140,7 +140,7 @@ impl Hosted {
         })
     }
 
-    /// The host that is asked.
+    /// Returns the host that is asked.
     pub fn host(&self) -> String {
         self.address.host()
     }
@@ -381,7 +381,7 @@ fn read(answer: &Value, count: usize, dimensions: usize) -> Result<Vec<Vector>, 
     Ok(found)
 }
 
-/// The same direction at length 1; none for what has no direction.
+/// Returns the same direction at length 1; none for what has no direction.
 fn unit(numbers: &[Value]) -> Option<Vector> {
     let numbers: Option<Vec<f64>> = numbers.iter().map(Value::as_f64).collect();
     let numbers = numbers?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The ONNX Runtime libraries to try, best first: the one that the user named (`ORT_DYLIB_PATH`),
+/// Returns the ONNX Runtime libraries to try, best first: the one that the user named (`ORT_DYLIB_PATH`),
 /// those in the model's folder, beside this program, in the system's usual folders; at last the
 /// bare names, which the system's loader looks up by its own rules.
 ///

@@ -31,7 +31,7 @@ struct Loaded {
 }
 
 impl Local {
-    /// The model in a folder; loads nothing yet, but reads its files once for the id.
+    /// Returns the model in a folder; loads nothing yet, but reads its files once for the id.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl Local {
 }
 
 impl Loaded {
-    /// The vectors of `pieces`, in their order.
+    /// Returns the vectors of `pieces`, in their order.
     fn vectors(&self, pieces: &[Piece]) -> Result<Vec<Vector>, EmbedError> {
         let threads = self.onnx.at_once.min(pieces.len());
         // Long pieces first: whoever ends last then has little left to do.

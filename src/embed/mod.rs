@@ -53,7 +53,7 @@ pub trait Embedder: Send + Sync {
     /// only. Letters, digits, `-`, `_` and `.`, as for a folder's name.
     fn id(&self) -> &str;
 
-    /// Number of dimensions of a vector. Known before anything is loaded; a model that gives others
+    /// Returns the number of dimensions of a vector. Known before anything is loaded; a model that gives others
     /// is an error, never another length.
     fn dimensions(&self) -> usize;
 
@@ -79,7 +79,7 @@ pub trait Embedder: Send + Sync {
     /// needed.
     fn rest(&self, idle: std::time::Duration);
 
-    /// The host that texts are sent to, if they leave this machine.
+    /// Returns the host that texts are sent to, if they leave this machine.
     fn host(&self) -> Option<String>;
 
     /// Describes for people how texts become vectors at the moment: the backend and where it comes

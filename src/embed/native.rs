@@ -41,7 +41,7 @@ enum State {
 static STATE: Mutex<State> = Mutex::new(State::Untried);
 
 impl Native {
-    /// The runtime of the first of `libraries` that is one; once one is chosen, always that.
+    /// Returns the runtime of the first of `libraries` that is one; once one is chosen, always that.
     /// None, with the reasons, if there is none.
     pub fn start(libraries: &[PathBuf]) -> Result<Native, String> {
         let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,7 +95,7 @@ impl Native {
         Err("no ONNX Runtime is installed".to_owned())
     }
 
-    /// The library's path.
+    /// Returns the library's path.
     pub fn library(&self) -> &str {
         &self.library
     }
@@ -129,7 +129,7 @@ impl Native {
 }
 
 impl NativeModel {
-    /// The output for one piece.
+    /// Returns the output for one piece.
     pub fn run(&self, piece: &Piece) -> Result<ModelOutput, String> {
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let shape = [1, piece.len()];

@@ -73,7 +73,7 @@ impl Onnx {
         })
     }
 
-    /// The vector of a piece.
+    /// Returns the vector of a piece.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ fn built_in(file: &Path, _: &str, native: &str) -> Result<Running, EmbedError> {
     )))
 }
 
-/// The sum of rows of `width` numbers: their mean at another length, which does not count.
+/// Returns the sum of rows of `width` numbers: their mean at another length, which does not count.
 fn sum(rows: &[f32], width: usize) -> Vector {
     let mut sum = vec![0.0; width];
     for row in rows.chunks_exact(width) {
@@ -147,7 +147,7 @@ fn sum(rows: &[f32], width: usize) -> Vector {
     sum
 }
 
-/// The vector of length 1 in the same direction, if it has one.
+/// Returns the vector of length 1 in the same direction, if it has one.
 fn unit(vector: &[f32]) -> Option<Vector> {
     let squares: f64 = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
     let length = squares.sqrt();

@@ -183,7 +183,7 @@ enum Field {
 }
 
 impl ProtobufReader {
-    /// The next field of a message that ends at `end`; none at its end.
+    /// Returns the next field of a message that ends at `end`; none at its end.
     fn field(&mut self, end: u64) -> io::Result<Option<Field>> {
         if self.at >= end {
             return Ok(None);
@@ -271,7 +271,7 @@ mod tests {
         vec![number << 3, value]
     }
 
-    /// An input or output: its name, and a shape in which 0 stands for a size that differs.
+    /// Returns an input or output: its name, and a shape in which 0 stands for a size that differs.
     fn value(name: &str, shape: &[u8]) -> Vec<u8> {
         let dimension = |size: &u8| match size {
             0 => message(1, &message(2, b"n")),

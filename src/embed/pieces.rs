@@ -72,7 +72,7 @@ impl Cutter {
         Ok(cutter)
     }
 
-    /// The first `limit` pieces of `text`, each after `prefix`; none if the tokenizer knows no word
+    /// Returns the first `limit` pieces of `text`, each after `prefix`; none if the tokenizer knows no word
     /// of it.
     ///
     /// # Errors
@@ -153,7 +153,7 @@ impl Piece {
     }
 }
 
-/// The last place up to `at`, but not before `least`, where no word is cut; else `at`.
+/// Returns the last place up to `at`, but not before `least`, where no word is cut; else `at`.
 fn between_words(tokens: &Encoding, at: usize, least: usize) -> usize {
     let words = tokens.get_word_ids();
     let is_between = |at: usize| {

@@ -222,7 +222,7 @@ fn store(registry: &mut Registry, state: &State) {
     }
 }
 
-/// A gauge that stands at `value`.
+/// Returns a gauge that stands at `value`.
 fn gauge(value: usize) -> Gauge {
     let gauge: Gauge<i64, std::sync::atomic::AtomicI64> = Gauge::default();
     gauge.set(i64::try_from(value).unwrap_or(i64::MAX));

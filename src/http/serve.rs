@@ -334,7 +334,7 @@ fn client(request: &Request<Body>) -> Result<Client, RequestError> {
     client.cloned().ok_or_else(RequestError::internal)
 }
 
-/// The caller by its `User-Agent`: `curl/8.5.0`.
+/// Returns the caller by its `User-Agent`: `curl/8.5.0`.
 fn caller(request: &Request<Body>) -> Caller {
     let agent = request.headers().get(::http::header::USER_AGENT);
     let agent = agent.and_then(|agent| agent.to_str().ok());

@@ -291,7 +291,7 @@ mod tests {
     use crate::import::tests::defaults;
     use crate::import::{ForeignItem, ForeignItems, ai_memory};
 
-    /// A database with these tables, open.
+    /// Returns a database with these tables, open.
     fn database(folder: &Path, tables: &str) -> (PathBuf, Connection) {
         let path = folder.join("db");
         let connection = Connection::open(&path).unwrap();

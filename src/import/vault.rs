@@ -233,7 +233,7 @@ mod tests {
     use crate::import::Foreign;
     use crate::import::tests::defaults;
 
-    /// The one note with this text, and its relations.
+    /// Returns the one note with this text, and its relations.
     fn note(
         open: fn(&Path, &Defaults) -> Result<ForeignMemories, ImportError>,
         text: &str,

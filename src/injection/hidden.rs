@@ -57,7 +57,7 @@ fn is_invisible(character: char) -> bool {
     )
 }
 
-/// Whether a character is passed over when words are read.
+/// Returns whether a character is passed over when words are read.
 pub(super) fn is_unseen(character: char) -> bool {
     is_invisible(character) || matches!(character, '\u{ad}' | '\u{e0000}'..='\u{e007f}')
 }

@@ -65,7 +65,7 @@ impl Needed {
         }
     }
 
-    /// The expressions that may match `text`, which is in small letters.
+    /// Returns the expressions that may match `text`, which is in small letters.
     pub fn named_by(&self, text: &str) -> ExpressionSet {
         let bytes = text.as_bytes();
         let mut named = self.always;

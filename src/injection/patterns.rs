@@ -149,7 +149,7 @@ pub(super) fn judge(folded: &str, found: &mut FoundSigns) {
     }
 }
 
-/// Whether another spelling of a folded text may hold one of [`SPELLED_WORDS`]. Each of them has a
+/// Returns whether another spelling of a folded text may hold one of [`SPELLED_WORDS`]. Each of them has a
 /// `g`, which nothing else is taken for, and hardly any other word has the same letters around it.
 /// One is not enough: texts are full of signs and merges.
 pub(super) fn may_be_spelled(folded: &str) -> bool {

@@ -4,7 +4,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::hidden::is_unseen;
 
-/// The text in small letters of one form, without invisible characters. Lines stay.
+/// Returns the text in small letters of one form, without invisible characters. Lines stay.
 pub(super) fn folded(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -97,7 +97,7 @@ static LOOK_LIKE: [u8; 128] = {
     letters
 };
 
-/// The Latin letter that a character is taken for.
+/// Returns the Latin letter that a character is taken for.
 const fn looks_like(character: char) -> char {
     match character {
         'а' | 'α' | '4' | '@' => 'a',

@@ -154,7 +154,7 @@ pub fn reflect(
     reflected
 }
 
-/// The proposals to state the confidence that memories have as of now. It goes on from there: doing
+/// Returns the proposals to state the confidence that memories have as of now. It goes on from there: doing
 /// so more often changes nothing.
 pub fn decay(seen: &[MaintainedMemory]) -> Vec<Proposal> {
     let other = seen.iter().filter_map(|one| {

@@ -48,7 +48,7 @@ pub const DERIVED_FROM: &str = "derived-from";
 /// Marks a summary among the metadata.
 pub const SUMMARY: &str = "summary";
 
-/// The proposals for the memories `seen`, by week and group, earliest first.
+/// Returns the proposals for the memories `seen`, by week and group, earliest first.
 pub fn compact(
     seen: &[MaintainedMemory],
     compaction: &Compaction,
@@ -104,7 +104,7 @@ pub fn compact(
     proposals
 }
 
-/// Whether it may become part of another unasked: not if it stands for others, has a role or an end
+/// Returns whether it may become part of another unasked: not if it stands for others, has a role or an end
 /// of its own.
 fn may_go(seen: &MaintainedMemory) -> bool {
     let has_role = seen
@@ -115,13 +115,13 @@ fn may_go(seen: &MaintainedMemory) -> bool {
     !is_summary(seen) && !has_role && seen.memory.expires.is_none()
 }
 
-/// Whether it stands for others already.
+/// Returns whether it stands for others already.
 pub(super) fn is_summary(seen: &MaintainedMemory) -> bool {
     let mut metadata = seen.memory.metadata.iter();
     metadata.any(|(key, value)| key == SUMMARY && *value == MetaValue::Bool(true))
 }
 
-/// The group in parts of about the same size that one summary may stand for.
+/// Returns the group in parts of about the same size that one summary may stand for.
 fn parts<'a, 'b>(group: &'a [&'b MaintainedMemory]) -> Vec<&'a [&'b MaintainedMemory]> {
     let count = group.len().div_ceil(MOST_SOURCES);
     let size = group.len().div_ceil(count.max(1));
@@ -214,7 +214,7 @@ pub(super) fn common<'a>(values: impl Iterator<Item = &'a str>) -> String {
     most.map_or_else(String::new, |(value, _)| value.to_owned())
 }
 
-/// The commonest topics of all.
+/// Returns the commonest topics of all.
 fn topics(group: &[&MaintainedMemory]) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for topic in group.iter().flat_map(|one| &one.memory.topics) {

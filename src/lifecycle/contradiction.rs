@@ -95,7 +95,7 @@ impl Claims {
         }
     }
 
-    /// The words that another memory must share to be compared with this one, those that say most
+    /// Returns the words that another memory must share to be compared with this one, those that say most
     /// first, each once.
     pub fn subject_words(&self, limit: usize) -> Vec<String> {
         let mut words: Vec<&Word> = Vec::new();
@@ -116,7 +116,7 @@ impl Claims {
         words.map(|word| word.text.clone()).collect()
     }
 
-    /// Whether a claim of this memory shares enough with one of the other to be compared.
+    /// Returns whether a claim of this memory shares enough with one of the other to be compared.
     pub fn may_contradict(&self, other: &Claims) -> bool {
         self.is_comparable(other)
             && (self.claims.iter().any(|one| {
@@ -157,7 +157,7 @@ pub fn contradiction(older: &Memory, newer: &Memory) -> Option<Evidence> {
     Claims::of(older).contradicted_by(&Claims::of(newer))
 }
 
-/// Whether one title names the subject of the other, with at most one word more: "Log retention" and
+/// Returns whether one title names the subject of the other, with at most one word more: "Log retention" and
 /// "Retention of logs", "Indentation" and "Indentation style".
 fn are_titled_alike(one: &[Word], other: &[Word]) -> bool {
     let (short, long) = match one.len() <= other.len() {
@@ -307,7 +307,7 @@ impl Frame<'_> {
         self.before.last().is_some_and(is_object) && is_of_a_thing(older) && is_of_a_thing(newer)
     }
 
-    /// The same but for a number, of something that is so and did not just happen.
+    /// Returns the same but for a number, of something that is so and did not just happen.
     fn is_other_number(&self, older: &[Word], newer: &[Word]) -> bool {
         let is_number = |value: &[Word]| {
             value.len() <= MOST_VALUE_WORDS && value.iter().any(|word| word.is_number)
@@ -471,7 +471,7 @@ impl Frame<'_> {
         self.before.iter().rposition(Word::is_stative)
     }
 
-    /// Whether there is a value already, so that what differs is where or when it counts.
+    /// Returns whether there is a value already, so that what differs is where or when it counts.
     fn has_value_after(&self, at: usize) -> bool {
         let is_value = |(place, word): (usize, &Word)| {
             word.is_number || (word.is_name && place > 0 && word.is_identifier())
@@ -494,7 +494,7 @@ fn are_two_answers(older: &[Word], newer: &[Word]) -> bool {
         && !vocabulary::are_opposites(&one.plain, &other.plain)
 }
 
-/// Whether the claims say the same, one of them with a "not". The one without may say more.
+/// Returns whether the claims say the same, one of them with a "not". The one without may say more.
 fn is_negated(one: &Claim, other: &Claim) -> bool {
     let (with, without) = match (one.negations, other.negations) {
         (1, 0) => (one, other),
@@ -519,7 +519,7 @@ fn is_negated(one: &Claim, other: &Claim) -> bool {
         && is_part
 }
 
-/// Whether both have the same words in another order, around a word that compares.
+/// Returns whether both have the same words in another order, around a word that compares.
 fn is_turned_round(ours: &[Word], theirs: &[Word]) -> bool {
     let stems =
         |words: &[Word]| -> Vec<String> { words.iter().map(|word| word.stem.clone()).collect() };

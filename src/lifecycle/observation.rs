@@ -69,7 +69,7 @@ pub fn distil(
     proposals
 }
 
-/// The first of the group gives the words.
+/// Returns the first of the group gives the words.
 fn proposal(group: &[&MaintainedMemory]) -> Proposal {
     let fact = &group[0].memory;
     let topics = fact.topics.clone();

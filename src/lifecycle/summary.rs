@@ -22,7 +22,7 @@ struct Sentence<'a> {
     words: HashSet<String>,
 }
 
-/// The best sentences of `texts`, at most `budget` characters of them, with the number of the text
+/// Returns the best sentences of `texts`, at most `budget` characters of them, with the number of the text
 /// that each is from; in the order of the texts. The best one of all is there whatever its length.
 pub fn extract(texts: &[&str], budget: usize) -> Vec<(usize, String)> {
     let mut sentences: Vec<Sentence<'_>> = Vec::new();
@@ -148,7 +148,7 @@ fn has_digit(word: &str) -> bool {
     word.chars().any(|c| c.is_ascii_digit())
 }
 
-/// Whether a word looks like a name in a program, a path, an address.
+/// Returns whether a word looks like a name in a program, a path, an address.
 fn is_identifier(word: &str) -> bool {
     let inner = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '`');
     let has_case = inner.chars().skip(1).any(char::is_uppercase);
@@ -166,7 +166,7 @@ fn words(text: &str) -> HashSet<String> {
         .collect()
 }
 
-/// The share of the shorter one's words that the other one holds.
+/// Returns the share of the shorter one's words that the other one holds.
 fn overlap(one: &HashSet<String>, other: &HashSet<String>) -> f64 {
     let least = one.len().min(other.len()).max(1);
     one.intersection(other).count() as f64 / least as f64

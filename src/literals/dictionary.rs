@@ -23,7 +23,7 @@ pub struct DictionaryWord<T> {
 }
 
 impl<T> Dictionary<T> {
-    /// The table of `words`, of which each has at least [`KEY`] bytes.
+    /// Returns the table of `words`, of which each has at least [`KEY`] bytes.
     pub fn new(words: impl IntoIterator<Item = (Cow<'static, [u8]>, T)>) -> Dictionary<T> {
         let mut slots = vec![0; SLOTS / 64];
         let words = words.into_iter().map(|(text, of)| {
@@ -73,7 +73,7 @@ impl<T> Dictionary<T> {
     }
 }
 
-/// The beginning of a text; in the order of the texts.
+/// Returns the beginning of a text; in the order of the texts.
 fn key_at(bytes: &[u8; KEY]) -> u32 {
     u32::from(bytes[0]) << 16 | u32::from(bytes[1]) << 8 | u32::from(bytes[2])
 }

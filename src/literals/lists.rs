@@ -36,12 +36,12 @@ impl WordLists {
         WordLists(lists)
     }
 
-    /// The lists with their names, in the order of the text.
+    /// Returns the lists with their names, in the order of the text.
     pub fn iter(&self) -> impl Iterator<Item = &(&'static str, Vec<Cow<'static, str>>)> {
         self.0.iter()
     }
 
-    /// The words of the list called `name`.
+    /// Returns the words of the list called `name`.
     ///
     /// # Panics
     ///
@@ -52,7 +52,7 @@ impl WordLists {
         list.unwrap_or_else(|| panic!("there is no list `{name}`"))
     }
 
-    /// Whether the list called `name` holds `word`.
+    /// Returns whether the list called `name` holds `word`.
     ///
     /// # Panics
     ///
@@ -61,7 +61,7 @@ impl WordLists {
         self.list(name).iter().any(|known| known == word)
     }
 
-    /// Whether a word of the list called `name` stands in `text`, also as a part of a longer word.
+    /// Returns whether a word of the list called `name` stands in `text`, also as a part of a longer word.
     ///
     /// # Panics
     ///

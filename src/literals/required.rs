@@ -33,7 +33,7 @@ impl Held {
         }
     }
 
-    /// The rarest texts of at least the asked length of which any match holds one.
+    /// Returns the rarest texts of at least the asked length of which any match holds one.
     fn best(self, least: usize) -> Option<Texts> {
         rarer(least, self.one_of, self.exact)
     }

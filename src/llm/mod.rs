@@ -78,7 +78,7 @@ impl LlmProtocol {
 }
 
 impl Llm {
-    /// The model that `settings` name, asked through `client`; asks nothing yet.
+    /// Returns the model that `settings` name, asked through `client`; asks nothing yet.
     ///
     /// # Errors
     ///

@@ -80,13 +80,13 @@ impl Llm {
     }
 }
 
-/// A text that cannot end its own element.
+/// Returns a text that cannot end its own element.
 fn element(name: &str, text: &str) -> String {
     let inner = text.replace(&format!("</{name}"), &format!("<\\/{name}"));
     format!("<{name}>\n{}\n</{name}>\n", inner.trim())
 }
 
-/// The words of an answer, which may be numbered, marked or quoted; each once.
+/// Returns the words of an answer, which may be numbered, marked or quoted; each once.
 fn words(answer: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for part in answer.split(['\n', ',', ';']) {

@@ -20,7 +20,7 @@ numbers, dates, identifiers, decisions and their reasons. Where notes contradict
 what each said and when. Add nothing that is not in them. Answer with the memory alone.";
 
 impl Llm {
-    /// A text of about `length` characters that stands for `notes`.
+    /// Returns a text of about `length` characters that stands for `notes`.
     ///
     /// # Errors
     ///

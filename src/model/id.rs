@@ -34,7 +34,7 @@ impl Handle {
             .then_some(Handle(bytes))
     }
 
-    /// The digits as text.
+    /// Returns the digits as text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("hex digits are ASCII")
     }
@@ -60,7 +60,7 @@ impl fmt::Debug for Handle {
 pub struct Stem(String);
 
 impl Stem {
-    /// The stem for a memory made at `time` with `handle`.
+    /// Returns the stem for a memory made at `time` with `handle`.
     pub fn new(time: DateTime<Utc>, handle: Handle) -> Stem {
         Stem(format!("{}_{handle}", time.format("%Y%m%d_%H%M%S")))
     }
@@ -83,7 +83,7 @@ impl Stem {
         canonical_parts(&self.0).is_some()
     }
 
-    /// Whether the archive keeps a text under this name that a memory had before:
+    /// Returns whether the archive keeps a text under this name that a memory had before:
     /// `STEM.replaced-<16 hex>`.
     pub fn is_of_replaced_text(&self) -> bool {
         let parts = self.0.rsplit_once(".replaced-");
@@ -92,12 +92,12 @@ impl Stem {
         })
     }
 
-    /// The eight hex digits, if the stem is canonical.
+    /// Returns the eight hex digits, if the stem is canonical.
     pub fn handle(&self) -> Option<Handle> {
         canonical_parts(&self.0).map(|(_, handle)| handle)
     }
 
-    /// The second in UTC that the name states, if the stem is canonical.
+    /// Returns the second in UTC that the name states, if the stem is canonical.
     pub fn time(&self) -> Option<DateTime<Utc>> {
         canonical_parts(&self.0).map(|(time, _)| time)
     }

@@ -32,7 +32,7 @@ impl Layout {
         }
     }
 
-    /// The path of the memory `stem` below `files/`.
+    /// Returns the path of the memory `stem` below `files/`.
     pub fn name_of(self, stem: &Stem) -> String {
         match (self, stem.time()) {
             (Layout::ByMonth, Some(time)) => format!("{}/{stem}.md", time.format("%Y-%m")),

@@ -135,7 +135,7 @@ impl Memory {
         self.scope.unwrap_or(usual)
     }
 
-    /// The title, else the first line of the content that says something, without `#`.
+    /// Returns the title, else the first line of the content that says something, without `#`.
     pub fn headline(&self) -> &str {
         self.title.as_deref().unwrap_or_else(|| {
             self.content

@@ -13,7 +13,7 @@ const UUID_DASHES: [usize; 4] = [8, 13, 18, 23];
 /// Maximum length of a name, in bytes.
 const LONGEST: usize = 255;
 
-/// The names in `[[name]]`, `[[name|shown]]`, `[[name#part]]` and `memory://name`, in the order of
+/// Returns the names in `[[name]]`, `[[name|shown]]`, `[[name#part]]` and `memory://name`, in the order of
 /// the text, and then the UUIDs that stand anywhere else; each once. `[[name]]` in code is none: there it
 /// is an example, or another language's syntax.
 pub fn mentioned(text: &str) -> Vec<&str> {
@@ -29,12 +29,12 @@ pub fn mentioned(text: &str) -> Vec<&str> {
     names
 }
 
-/// Whether `name`, which the text mentions, stands there as an id alone and not as a link.
+/// Returns whether `name`, which the text mentions, stands there as an id alone and not as a link.
 pub fn is_bare(text: &str, name: &str) -> bool {
     uuids(name).next() == Some(name) && !linked(text).contains(&name)
 }
 
-/// The UUIDs in a text, as words of their own.
+/// Returns the UUIDs in a text, as words of their own.
 fn uuids(text: &str) -> impl Iterator<Item = &str> {
     let bytes = text.as_bytes();
     let is_word = |at: Option<&u8>| at.is_some_and(|byte| byte.is_ascii_alphanumeric());
@@ -124,7 +124,7 @@ fn code_ranges(text: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// The three or more marks with which a line begins or ends a block of code.
+/// Returns the three or more marks with which a line begins or ends a block of code.
 pub fn fence_of(line: &str) -> Option<&str> {
     let start = line.trim_start();
     let mark = start
@@ -161,7 +161,7 @@ fn wikilink(inside: &str) -> &str {
     name.strip_suffix(".md").unwrap_or(name)
 }
 
-/// The id in a text that somebody pasted, with the small letters of stems and handles.
+/// Returns the id in a text that somebody pasted, with the small letters of stems and handles.
 pub fn plain_id(text: &str) -> String {
     let id = stripped_id(text);
     if id.is_ascii() && id.len() <= 24 {
@@ -171,7 +171,7 @@ pub fn plain_id(text: &str) -> String {
     }
 }
 
-/// The id in a text that somebody pasted: a link, a file name, a reference.
+/// Returns the id in a text that somebody pasted: a link, a file name, a reference.
 pub fn stripped_id(text: &str) -> &str {
     let id = unwrapped_id(text);
     let id = id
@@ -181,7 +181,7 @@ pub fn stripped_id(text: &str) -> &str {
     id.strip_suffix(".md").unwrap_or(id)
 }
 
-/// The same with its folders and `.md`: a whole file name is one yet.
+/// Returns the same with its folders and `.md`: a whole file name is one yet.
 pub fn unwrapped_id(text: &str) -> &str {
     let id = text.trim();
     let id = id.strip_prefix("memory://").unwrap_or(id);

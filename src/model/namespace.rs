@@ -32,12 +32,12 @@ fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() && !c.is_control())
 }
 
-/// Whether both mean one namespace.
+/// Returns whether both mean one namespace.
 pub fn is_same_namespace(one: &str, other: &str) -> bool {
     comparable(one) == comparable(other)
 }
 
-/// Whether `text` means the namespace of memories that state none.
+/// Returns whether `text` means the namespace of memories that state none.
 pub fn is_global_namespace(text: &str) -> bool {
     is_same_namespace(text, GLOBAL)
 }

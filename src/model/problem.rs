@@ -58,7 +58,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// A short stable word for scripts.
+    /// Returns a short stable word for scripts.
     pub fn code(&self) -> &'static str {
         match self {
             Problem::Empty => "empty",
@@ -153,7 +153,7 @@ impl Problem {
         }
     }
 
-    /// Whether the file is sound all the same: worth a note, not a repair.
+    /// Returns whether the file is sound all the same: worth a note, not a repair.
     pub fn is_note(&self) -> bool {
         if let Problem::SameStemAs(path) = self {
             return is_of_notes(path);
@@ -169,7 +169,7 @@ impl Problem {
     }
 }
 
-/// Whether a file has a name that people give, and not a memory's, which no two should have.
+/// Returns whether a file has a name that people give, and not a memory's, which no two should have.
 fn is_of_notes(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     Stem::parse(name.strip_suffix(".md").unwrap_or(name)).is_none()

@@ -15,7 +15,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Whether a part of the file is not searched: it is too large.
+    /// Returns whether a part of the file is not searched: it is too large.
     pub fn is_cut(&self) -> bool {
         self.size > MAX_INDEXED_BYTES as u64
     }

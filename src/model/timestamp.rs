@@ -14,7 +14,7 @@ const YEARS: std::ops::RangeInclusive<i32> = 1970..=9999;
 /// The moments that can be given, in words.
 pub const POSSIBLE_TIMES: &str = "of the years 1970 to 9999";
 
-/// Whether a moment can be read and written.
+/// Returns whether a moment can be read and written.
 pub fn is_possible_time(at: DateTime<Utc>) -> bool {
     YEARS.contains(&at.year())
 }
@@ -30,7 +30,7 @@ pub struct Timestamp {
 }
 
 impl Timestamp {
-    /// The moment `at`, written in ISO 8601 with microseconds and offset. One that cannot be written is
+    /// Returns the moment `at`, written in ISO 8601 with microseconds and offset. One that cannot be written is
     /// the nearest that can: to tell the user is the business of who takes a moment from outside.
     pub fn from_utc(at: DateTime<Utc>) -> Timestamp {
         let last =
@@ -132,12 +132,12 @@ pub fn in_zone<Tz: TimeZone>(zone: &Tz, naive: NaiveDateTime) -> Option<DateTime
     first(naive).or_else(skipped)
 }
 
-/// The first moment of a day in a zone; where its clocks skip midnight, the moment at which they do.
+/// Returns the first moment of a day in a zone; where its clocks skip midnight, the moment at which they do.
 pub fn start_of_day<Tz: TimeZone>(zone: &Tz, day: NaiveDate) -> Option<DateTime<Tz>> {
     in_zone(zone, day.and_time(chrono::NaiveTime::MIN))
 }
 
-/// The moment, where a leap second is the last moment of the second before it.
+/// Returns the moment, where a leap second is the last moment of the second before it.
 fn without_leap_second<Tz: TimeZone>(at: DateTime<Tz>) -> DateTime<Tz> {
     const LAST: u32 = 999_999_999;
     match at.nanosecond() > LAST {

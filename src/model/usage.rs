@@ -95,7 +95,7 @@ impl Usage {
             .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// The days with uses, earliest first, and how many.
+    /// Returns the days with uses, earliest first, and how many.
     pub fn days(&self) -> impl Iterator<Item = (NaiveDate, u32)> + '_ {
         self.days.iter().map(|(day, count)| (*day, *count))
     }

@@ -287,7 +287,7 @@ impl Collection {
         }
     }
 
-    /// The episode of this number.
+    /// Returns the episode of this number.
     pub(super) fn episode(&self, number: u32) -> Episode {
         self.episodes().get(number)
     }
@@ -413,7 +413,7 @@ impl Episodes<'_> {
         }
     }
 
-    /// The episode of this number.
+    /// Returns the episode of this number.
     pub fn get(&self, number: u32) -> Episode {
         let at = number as usize;
         let Some(packed) = self.old.get(at) else {

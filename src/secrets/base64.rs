@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// The bytes that `text` stands for, in the common or the URL alphabet, padded or not; nothing if
+/// Returns the bytes that `text` stands for, in the common or the URL alphabet, padded or not; nothing if
 /// it is not base64.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     const LENIENT: GeneralPurpose = GeneralPurpose::new(

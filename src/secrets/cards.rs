@@ -41,7 +41,7 @@ fn is_part(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b' ' | b'-')
 }
 
-/// The numbers in a run of digits, blanks and hyphens that are grouped as those of cards, or not at
+/// Returns the numbers in a run of digits, blanks and hyphens that are grouped as those of cards, or not at
 /// all, and that no further group makes longer.
 fn numbers(text: &str, start: usize, end: usize) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
@@ -131,7 +131,7 @@ fn is_card(text: &str, small: &str, range: &Range<usize>) -> bool {
     }
 }
 
-/// Whether an issuer has numbers of this length that begin so.
+/// Returns whether an issuer has numbers of this length that begin so.
 fn is_issued(digits: &str) -> bool {
     let first = |len: usize| digits[..len].parse::<u32>().unwrap_or_default();
     match digits.len() {

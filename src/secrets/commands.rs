@@ -73,7 +73,7 @@ fn line(text: &str, at: usize) -> Range<usize> {
     at..len.map_or(end, |len| at + len)
 }
 
-/// The words of a command: places, without the quotation marks around a word.
+/// Returns the words of a command: places, without the quotation marks around a word.
 fn words(text: &str, line: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let mut at = line.start;
     std::iter::from_fn(move || {
@@ -105,7 +105,7 @@ fn words(text: &str, line: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// A word without quotation marks around it and without what ends a sentence.
+/// Returns a word without quotation marks around it and without what ends a sentence.
 fn unquoted(text: &str, word: Range<usize>) -> Range<usize> {
     let written = &text[word.clone()];
     for quote in ['\'', '"', '`'] {
@@ -178,7 +178,7 @@ fn program(text: &str, at: usize, take: Take, found: &mut Vec<Secret>) -> usize 
     end
 }
 
-/// Whether a value that a program takes for a password is one, and no reference or example.
+/// Returns whether a value that a program takes for a password is one, and no reference or example.
 fn is_given(value: &str) -> bool {
     let masks = ['*', '•', '.', 'x', 'X', '-', '_', '?'];
     (4..=256).contains(&value.len())
@@ -313,7 +313,7 @@ fn one_time(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
     end
 }
 
-/// The cookies of a header that say who somebody is.
+/// Returns the cookies of a header that say who somebody is.
 fn cookies(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
     let line = {
         let end = text.floor_char_boundary(at + 4 * REACH);
@@ -401,7 +401,7 @@ fn query(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
     start + value.len()
 }
 
-/// The last parts of an address that takes messages from whoever knows it.
+/// Returns the last parts of an address that takes messages from whoever knows it.
 pub(super) fn webhook(text: &str, at: usize, found: &mut Vec<Secret>) -> usize {
     let rest = &text[at..text.floor_char_boundary(at + REACH)];
     let len = rest.find(|c: char| c.is_whitespace() || "\"'`<>)],".contains(c));

@@ -146,7 +146,7 @@ fn named_value(
     }
 }
 
-/// Whether what a sentence says after "is" can be no word of it.
+/// Returns whether what a sentence says after "is" can be no word of it.
 fn is_outspoken(value: &str) -> bool {
     let has = |is: fn(char) -> bool| value.contains(is);
     value.len() >= 7
@@ -162,7 +162,7 @@ fn identifier_start(text: &str, at: usize) -> usize {
     at - before.take_while(is_part).count()
 }
 
-/// Whether the name is a word of its own in its identifier: `db_pass` and `dbPassword`, not
+/// Returns whether the name is a word of its own in its identifier: `db_pass` and `dbPassword`, not
 /// `bypass`, and not `max_token`, which counts something.
 fn is_name(text: &str, identifier: usize, name: &str, at: usize) -> bool {
     let before = &text[identifier..at];
@@ -178,7 +178,7 @@ fn is_name(text: &str, identifier: usize, name: &str, at: usize) -> bool {
     !is_end_of_word && !counts.contains(&last)
 }
 
-/// Whether a line of settings begins with the identifier at `at`.
+/// Returns whether a line of settings begins with the identifier at `at`.
 fn begins_line(text: &str, at: usize) -> bool {
     // Far into a line is no beginning, however long the line is.
     let near = &text[text.ceil_char_boundary(at.saturating_sub(64))..at];
@@ -193,7 +193,7 @@ fn begins_line(text: &str, at: usize) -> bool {
     before.is_empty()
 }
 
-/// The text from `at` to the quotation mark that ends it on the same line.
+/// Returns the text from `at` to the quotation mark that ends it on the same line.
 fn quoted(text: &str, at: usize, open: &str) -> Option<Range<usize>> {
     let near = &text[at..text.floor_char_boundary(at + value::MAX_LEN)];
     let line = near.split('\n').next()?;
@@ -212,7 +212,7 @@ fn quoted(text: &str, at: usize, open: &str) -> Option<Range<usize>> {
     }
 }
 
-/// The word at `at`, without the signs of the sentence or the program around it. One that is too
+/// Returns the word at `at`, without the signs of the sentence or the program around it. One that is too
 /// long for a secret may be cut.
 fn bare(text: &str, at: usize, setting: Delimiting) -> Range<usize> {
     let near = &text[at..text.floor_char_boundary(at + value::MAX_LEN + 4)];
@@ -232,7 +232,7 @@ fn bare(text: &str, at: usize, setting: Delimiting) -> Range<usize> {
     at..at + word.len()
 }
 
-/// Whether the next parameter of a URL follows an `&`, or the next command of a shell.
+/// Returns whether the next parameter of a URL follows an `&`, or the next command of a shell.
 fn begins_parameter(text: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let rest = text.trim_start_matches(is_part);
@@ -291,7 +291,7 @@ fn urls(text: &str, found: &mut Vec<Secret>) {
     }
 }
 
-/// Whether a user and a password are somebody's, not an example or a service's default.
+/// Returns whether a user and a password are somebody's, not an example or a service's default.
 fn is_login(user: &str, password: &str) -> bool {
     let masks = ['*', '•', '.', 'x', 'X', '-', '_', '?'];
     password.len() >= 4
@@ -331,7 +331,7 @@ fn headers(text: &str, found: &mut Vec<Secret>) {
     }
 }
 
-/// Whether base64 holds a user and a password.
+/// Returns whether base64 holds a user and a password.
 fn holds_login(value: &str) -> bool {
     let login = base64::decode(value).and_then(|bytes| String::from_utf8(bytes).ok());
     login.is_some_and(|login| {
@@ -388,7 +388,7 @@ fn logins(text: &str, found: &mut Vec<Secret>) {
     }
 }
 
-/// Whether a program that makes requests is named shortly before `at`, on the line.
+/// Returns whether a program that makes requests is named shortly before `at`, on the line.
 fn calls_the_web(text: &str, at: usize) -> bool {
     let near = &text[text.ceil_char_boundary(at.saturating_sub(400))..at];
     let line = near.rsplit('\n').next().expect("a last part");
@@ -411,7 +411,7 @@ mod tests {
         (text, any::<u64>()).prop_map(|(text, large)| in_letters(&text, large))
     }
 
-    /// The text with those letters large whose bits are set.
+    /// Returns the text with those letters large whose bits are set.
     fn in_letters(text: &str, large: u64) -> String {
         let letters = text.char_indices();
         letters

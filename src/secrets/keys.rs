@@ -40,7 +40,7 @@ const MAX_BLOCK: usize = 64 * 1024;
 /// Lines of base64 below a header, also where line breaks are written as `\n` or lines are quoted.
 const LINES: &str = r#"(?:[ \t>"'+]{0,40}(?:\\r)?(?:\\n|\r?\n|[ \t])[ \t>"'+#/*]{0,40}(?:[A-Za-z0-9+/=]{16,}|(?:Proc-Type|DEK-Info|Version|Comment|Subject)[^\\\n]{0,200})?)*"#;
 
-/// The whole of a private key between its `BEGIN` and `END` lines (RFC 7468, RFC 4880, RFC 4716);
+/// Returns the whole of a private key between its `BEGIN` and `END` lines (RFC 7468, RFC 4880, RFC 4716);
 /// of one whose end is missing, the lines that are there.
 fn block(text: &str, at: usize) -> Option<Range<usize>> {
     static HEADER: LazyLock<Regex> = LazyLock::new(|| {
@@ -68,7 +68,7 @@ fn block(text: &str, at: usize) -> Option<Range<usize>> {
     (end > body && holds_key(&near[body..end])).then_some(at..at + end)
 }
 
-/// Whether there is a line that looks like a part of a key, not dots and words in its place.
+/// Returns whether there is a line that looks like a part of a key, not dots and words in its place.
 fn holds_key(body: &str) -> bool {
     // `\n` between lines would lend its `n` to the next one.
     body.replace("\\n", "\n")
@@ -76,7 +76,7 @@ fn holds_key(body: &str) -> bool {
         .any(|line| line.len() >= 32 && randomness::entropy(line) >= 3.5)
 }
 
-/// The lines of a PuTTY key file that hold the private part.
+/// Returns the lines of a PuTTY key file that hold the private part.
 fn putty_lines(text: &str, at: usize) -> Option<Range<usize>> {
     static HEADER: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^Private-Lines: [0-9]{1,4}\r?\n").expect("it is valid"));
@@ -92,12 +92,12 @@ fn putty_lines(text: &str, at: usize) -> Option<Range<usize>> {
     (end > start && holds_key(&rest[start..end])).then_some(at + start..at + end)
 }
 
-/// Whether the common alphabet of base64 has this byte.
+/// Returns whether the common alphabet of base64 has this byte.
 fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
-/// A JSON web token in its compact form (RFC 7519): three parts, of which the first decodes to a
+/// Returns a JSON web token in its compact form (RFC 7519): three parts, of which the first decodes to a
 /// JSON object that names an algorithm.
 fn web_token(text: &str, at: usize) -> Option<Range<usize>> {
     // A part is looked through once only if none can begin inside of it.

@@ -31,7 +31,7 @@ static TABLE: LazyLock<Dictionary<Sign>> = LazyLock::new(|| {
     Dictionary::new(words.map(|(word, sign)| (Cow::Borrowed(word.as_bytes()), sign)))
 });
 
-/// The words of the table in `text`, in order of their beginnings. `small` is the text in small
+/// Returns the words of the table in `text`, in order of their beginnings. `small` is the text in small
 /// ASCII letters.
 pub(super) fn find(text: &str, small: &str) -> Vec<Mark> {
     let mut marks = Vec::new();

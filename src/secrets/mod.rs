@@ -101,7 +101,7 @@ fn keep_first(found: &mut Vec<Secret>) {
     });
 }
 
-/// The text with each secret replaced by a mark such as `[redacted: a GitHub token]`; every other
+/// Returns the text with each secret replaced by a mark such as `[redacted: a GitHub token]`; every other
 /// byte stays. Nothing is found in the result.
 pub fn redact(text: &str) -> String {
     let mut text = text.to_owned();
@@ -145,7 +145,7 @@ fn redacted(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Whether `range` shares a byte with one of `ranges`, which are in order and do not overlap.
+/// Returns whether `range` shares a byte with one of `ranges`, which are in order and do not overlap.
 fn overlaps(ranges: &[Range<usize>], range: &Range<usize>) -> bool {
     let next = ranges.partition_point(|other| other.end <= range.start);
     ranges

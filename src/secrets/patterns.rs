@@ -28,7 +28,7 @@ pub(super) struct Pattern {
     pub proof: Proof,
 }
 
-/// A token that begins with one of `marks`.
+/// Returns a token that begins with one of `marks`.
 const fn row(
     kind: &'static str,
     marks: &'static [&'static str],
@@ -44,7 +44,7 @@ const fn row(
     }
 }
 
-/// A token with a mark inside, after at most `lead` bytes.
+/// Returns a token with a mark inside, after at most `lead` bytes.
 const fn inner(
     kind: &'static str,
     marks: &'static [&'static str],

@@ -11,7 +11,7 @@ use super::randomness::{entropy, is_word, is_wordy};
 const SAYING_SO: &str = "example xxxx changeme change_me change-me placeholder redacted your_ your- yourapi **** \
     .... dummy insert";
 
-/// Whether it is a documentation's example: it says so, repeats itself, or counts.
+/// Returns whether it is a documentation's example: it says so, repeats itself, or counts.
 pub(super) fn is_example(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     is_example_word(value)
@@ -21,13 +21,13 @@ pub(super) fn is_example(value: &str) -> bool {
         || entropy(&lower) < 1.5
 }
 
-/// Whether a text of any length is a documentation's example.
+/// Returns whether a text of any length is a documentation's example.
 pub(super) fn is_example_word(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     SAYING_SO.split(' ').any(|word| lower.contains(word))
 }
 
-/// The length of the longest run of bytes of which each follows the one before.
+/// Returns the length of the longest run of bytes of which each follows the one before.
 fn longest_run(text: &str, follows: impl Fn(u8, u8) -> bool) -> usize {
     let (mut longest, mut run) = (0, 1);
     for pair in text.as_bytes().windows(2) {
@@ -52,7 +52,7 @@ const WORDS: &str = "password passwd passphrase pass pwd pw secret token key api
 const METHODS: &str = "argon2id argon2i argon2d sha1 sha256 sha384 sha512 base64 base64url oauth2 ed25519 \
     x25519";
 
-/// Whether it stands for a value, or for none.
+/// Returns whether it stands for a value, or for none.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let is_mark = |c: char| !c.is_alphanumeric();
     let word = value.trim_matches(is_mark).to_ascii_lowercase();
@@ -81,7 +81,7 @@ fn lists(words: &str, word: &str) -> bool {
     words.split(' ').any(|listed| listed == word)
 }
 
-/// Whether it says where the secret is kept, not what it is.
+/// Returns whether it says where the secret is kept, not what it is.
 pub(super) fn is_reference(value: &str) -> bool {
     static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
         let starts = [
@@ -116,7 +116,7 @@ pub(super) fn is_reference(value: &str) -> bool {
         || value.contains("$(")
 }
 
-/// Whether it is a path, an address, a date, a version, an id of a memory, a hash of a password.
+/// Returns whether it is a path, an address, a date, a version, an id of a memory, a hash of a password.
 pub(super) fn is_common_shape(value: &str) -> bool {
     static COMMON: LazyLock<Regex> = LazyLock::new(|| {
         let whole = [
@@ -141,7 +141,7 @@ pub(super) fn is_common_shape(value: &str) -> bool {
     COMMON.is_match(value) || is_path(value)
 }
 
-/// Whether it is a path; base64 may begin like one, but goes on without words.
+/// Returns whether it is a path; base64 may begin like one, but goes on without words.
 fn is_path(value: &str) -> bool {
     let is_anchored = ["/", "./", "../", "~/"]
         .iter()
@@ -150,7 +150,7 @@ fn is_path(value: &str) -> bool {
     is_anchored && is_wordy(value)
 }
 
-/// Whether a value without quotation marks is an expression of some program.
+/// Returns whether a value without quotation marks is an expression of some program.
 pub(super) fn is_code(value: &str) -> bool {
     static NAMES: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"^[*&!]{0,2}[A-Za-z_][A-Za-z_]*[0-9]{0,2}(?:(?:\.|::|->|\?\.)[A-Za-z_]+[0-9]{0,2})+[?!;]?$")
@@ -164,7 +164,7 @@ pub(super) fn is_code(value: &str) -> bool {
         || NAMES.is_match(value)
 }
 
-/// Whether it is a name of a program that is words for the most part: `x25519_make_key`.
+/// Returns whether it is a name of a program that is words for the most part: `x25519_make_key`.
 fn is_name(value: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let pieces = value.split('_');

@@ -158,7 +158,7 @@ impl Sentence<'_> {
         }
     }
 
-    /// Whether the noun is a word of its own, or the end of one, that no other word turns into the
+    /// Returns whether the noun is a word of its own, or the end of one, that no other word turns into the
     /// name of something else: *password policy*, *token-bucket*.
     fn is_noun(&self) -> bool {
         let rest = &self.small[self.end..];
@@ -217,7 +217,7 @@ impl Sentence<'_> {
         candidates
     }
 
-    /// The bytes behind the noun on its line.
+    /// Returns the bytes behind the noun on its line.
     fn window(&self) -> Range<usize> {
         let end = self.text.floor_char_boundary(self.end + REACH);
         let line = self.text[self.end..end].find('\n');
@@ -314,7 +314,7 @@ impl Sentence<'_> {
         }
     }
 
-    /// Whether something that a code opens is named behind the noun.
+    /// Returns whether something that a code opens is named behind the noun.
     fn names_a_door(&self) -> bool {
         WORDS.stand_in("doors", &self.small[self.window()])
     }
@@ -372,7 +372,7 @@ impl Sentence<'_> {
         }
     }
 
-    /// Whether another part of the sentence begins between the noun and `at`.
+    /// Returns whether another part of the sentence begins between the noun and `at`.
     fn has_comma_before(&self, at: usize) -> bool {
         self.text[self.end..at].contains(',')
     }
@@ -500,7 +500,7 @@ fn link_of(word: &str) -> Option<Link> {
     }
 }
 
-/// The next word at `at` or behind, up to the next blank or `limit`.
+/// Returns the next word at `at` or behind, up to the next blank or `limit`.
 fn next_word(text: &str, at: usize, limit: usize) -> Option<Range<usize>> {
     let rest = text.get(at..limit)?;
     let start = rest.find(|c: char| !c.is_whitespace())?;
@@ -514,7 +514,7 @@ fn ends_sentence(word: &str) -> bool {
     word.len() > 2 && word.ends_with(['.', '!', '?', ';'])
 }
 
-/// The value that begins at `at`: what quotation marks hold, or a word without the signs of the
+/// Returns the value that begins at `at`: what quotation marks hold, or a word without the signs of the
 /// sentence around it. An exclamation mark may be part of it, and stays.
 fn value_at(text: &str, at: usize) -> (Range<usize>, bool) {
     let near = &text[at..text.floor_char_boundary(at + LONGEST_VALUE + 1)];
@@ -536,7 +536,7 @@ fn value_at(text: &str, at: usize) -> (Range<usize>, bool) {
     (at..at + word.len(), false)
 }
 
-/// Whether somebody could have chosen it for a password and not for a word of the sentence.
+/// Returns whether somebody could have chosen it for a password and not for a word of the sentence.
 fn is_password(value: &str, link: Link) -> bool {
     let count = value.chars().count();
     let has = |is: fn(char) -> bool| value.contains(is);
@@ -588,7 +588,7 @@ fn is_measure(value: &str) -> bool {
     is_version || (digits > 0 && digits <= 5 && rest.chars().all(|c| c.is_lowercase()))
 }
 
-/// Whether a value says how a credential is made or how long it is.
+/// Returns whether a value says how a credential is made or how long it is.
 pub(super) fn describes(value: &str) -> bool {
     is_measure(value) || names_method(value)
 }
@@ -614,7 +614,7 @@ fn is_phrase(value: &str) -> bool {
         && (value.contains(|c: char| c.is_ascii_digit()) || words.len() <= 6)
 }
 
-/// Whether a machine made it.
+/// Returns whether a machine made it.
 fn is_token(value: &str) -> bool {
     let value = value.strip_prefix("0x").unwrap_or(value);
     let has = |is: fn(u8) -> bool| value.bytes().any(is);
@@ -652,7 +652,7 @@ fn is_base32(value: &str) -> bool {
     is_upper || is_lower
 }
 
-/// A seed without groups.
+/// Returns a seed without groups.
 fn is_seed(value: &str) -> bool {
     let value = value.trim_end_matches('=');
     (16..=128).contains(&value.len())

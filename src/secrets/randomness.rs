@@ -1,6 +1,6 @@
 //! Judges how random a value looks: its entropy, and whether words make it up.
 
-/// Whether it is made of words and short numbers, as names of things are: `prod-db-2`, `useToken`.
+/// Returns whether it is made of words and short numbers, as names of things are: `prod-db-2`, `useToken`.
 pub(super) fn is_wordy(value: &str) -> bool {
     value
         .split(|c: char| c.is_ascii_punctuation())

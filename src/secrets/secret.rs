@@ -31,7 +31,7 @@ impl Secret {
         format!("{MARK}{}]", self.kind)
     }
 
-    /// The line of `text` on which the secret begins, from 1.
+    /// Returns the line of `text` on which the secret begins, from 1.
     pub fn line(&self, text: &str) -> usize {
         memchr::memchr_iter(b'\n', &text.as_bytes()[..self.range.start]).count() + 1
     }

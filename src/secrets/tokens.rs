@@ -45,7 +45,7 @@ pub(super) fn find(text: &str, marks: &[Mark]) -> Vec<Secret> {
     found
 }
 
-/// The secret key that stands beside the id of an AWS access key, at `at` or shortly behind.
+/// Returns the secret key that stands beside the id of an AWS access key, at `at` or shortly behind.
 fn secret_beside(text: &str, at: usize) -> Option<Secret> {
     const LEN: usize = 40;
     let near = &text[at..text.floor_char_boundary(at + 160)];
@@ -75,7 +75,7 @@ fn secret_beside(text: &str, at: usize) -> Option<Secret> {
     })
 }
 
-/// The token with a mark at `mark` that begins at `from` or later, if a shape fits.
+/// Returns the token with a mark at `mark` that begins at `from` or later, if a shape fits.
 fn token(text: &str, mark: usize, from: usize) -> Option<Judged> {
     let begins = begins_word(text, mark);
     let fitting = PATTERNS.iter().enumerate().filter(|(_, pattern)| {
@@ -118,7 +118,7 @@ fn stands_proof(secret: &str, proof: Proof) -> bool {
     !placeholder::is_example(secret) && (proof == Proof::Shape || value::is_random(secret))
 }
 
-/// The compiled shape of a row, anchored at its beginning. Compiled when a mark of the row is first
+/// Returns the compiled shape of a row, anchored at its beginning. Compiled when a mark of the row is first
 /// seen: most runs end before that.
 fn shape(number: usize) -> &'static Regex {
     static SHAPES: [OnceLock<Regex>; PATTERNS.len()] = [const { OnceLock::new() }; PATTERNS.len()];

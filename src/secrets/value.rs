@@ -24,7 +24,7 @@ pub(super) enum Delimiting {
     Bare,
 }
 
-/// Whether the value of a named field is a secret.
+/// Returns whether the value of a named field is a secret.
 pub(super) fn is_secret(value: &str, name: NameKind, setting: Delimiting) -> bool {
     let is_one_word = !value.contains(|c: char| c.is_whitespace() || c.is_control());
     let looks_made = is_one_word
@@ -88,7 +88,7 @@ fn is_token(value: &str, setting: Delimiting) -> bool {
     }
 }
 
-/// Whether it is made of more than words and short numbers, with little repetition.
+/// Returns whether it is made of more than words and short numbers, with little repetition.
 pub(super) fn is_random(value: &str) -> bool {
     value.len() >= 16 && entropy(value) >= 3.0 && !is_wordy(value)
 }
@@ -115,7 +115,7 @@ impl Classes {
     }
 }
 
-/// Whether a word can begin at `at`: after a blank, a quotation mark, an escaped line break, …
+/// Returns whether a word can begin at `at`: after a blank, a quotation mark, an escaped line break, …
 pub(super) fn begins_word(text: &str, at: usize) -> bool {
     let before = &text.as_bytes()[..at];
     match before {

@@ -19,7 +19,7 @@ struct Piece {
     is_copied: bool,
 }
 
-/// The visible text, if it differs from the text as written.
+/// Returns the visible text, if it differs from the text as written.
 pub(super) fn of(text: &str) -> Option<Visible> {
     if text.is_ascii() || !text.chars().any(|c| Appearance::of(c) != Appearance::Same) {
         return None;

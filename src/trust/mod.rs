@@ -80,7 +80,7 @@ struct RecordedSetting {
 }
 
 impl Record {
-    /// The settings of the repository that count although they name programs, hosts or files.
+    /// Returns the settings of the repository that count although they name programs, hosts or files.
     pub fn honoured(&self) -> Honoured {
         let settings = self.git_settings.iter();
         let settings = settings.map(|setting| GitSetting {
@@ -99,7 +99,7 @@ impl Record {
         self.git_settings = settings.collect();
     }
 
-    /// Whether the folder `store` is the one that this record was made for.
+    /// Returns whether the folder `store` is the one that this record was made for.
     fn is_of(&self, store: &Path) -> bool {
         let found = Identity::of(store);
         let is_same_folder =
@@ -141,7 +141,7 @@ fn id_in(store: &Path) -> Option<String> {
     Some(text.trim().to_owned()).filter(|id| !id.is_empty())
 }
 
-/// The path of the store's id; `None` where its folder of derived things is a link.
+/// Returns the path of the store's id; `None` where its folder of derived things is a link.
 fn id_path(store: &Path) -> Option<PathBuf> {
     let folder = store.join(files::STATE_FOLDER);
     let is_link = fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_symlink());
@@ -155,7 +155,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// The records below the user's folder for state. Nothing is read or made yet.
+    /// Returns the records below the user's folder for state. Nothing is read or made yet.
     pub fn new(state_folder: &Path) -> Records {
         Records {
             folder: state_folder.join(FOLDER),
@@ -231,7 +231,7 @@ impl Records {
     }
 }
 
-/// A record of the folder at `store` that agrees to nothing but the store itself. Puts a fresh id
+/// Returns a record of the folder at `store` that agrees to nothing but the store itself. Puts a fresh id
 /// into the folder where that can be done: what lies there already may have come with it.
 fn mark(store: &Path) -> Record {
     let id = uuid::Uuid::new_v4().simple().to_string();
@@ -294,13 +294,13 @@ impl Consent {
         }
     }
 
-    /// Whether this user or process names the store itself, so that what the environment says of a
+    /// Returns whether this user or process names the store itself, so that what the environment says of a
     /// remote is meant for it.
     pub fn is_named(&self) -> bool {
         self.naming != Naming::Found
     }
 
-    /// Whether version 0.1 may have set this store up, which kept consent in the repository: the
+    /// Returns whether version 0.1 may have set this store up, which kept consent in the repository: the
     /// user's settings name it, and there is no record of it.
     pub fn may_take_over(&self) -> bool {
         self.naming == Naming::Settings
@@ -310,7 +310,7 @@ impl Consent {
                 .is_some_and(|records| records.at_path(&self.store).is_none())
     }
 
-    /// The record of this store. That of another folder at the same path counts where the user
+    /// Returns the record of this store. That of another folder at the same path counts where the user
     /// names the path.
     pub fn record(&self) -> Option<Record> {
         let records = self.records.as_ref()?;
@@ -320,12 +320,12 @@ impl Consent {
         }
     }
 
-    /// The remote that the store may use.
+    /// Returns the remote that the store may use.
     pub fn remote(&self) -> Option<RemoteConsent> {
         self.record()?.remote
     }
 
-    /// The settings of the store's repository that count.
+    /// Returns the settings of the store's repository that count.
     pub fn honoured(&self) -> Honoured {
         self.record()
             .map(|record| record.honoured())

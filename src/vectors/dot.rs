@@ -42,7 +42,7 @@ impl Wide {
     }
 }
 
-/// The scalar product of two vectors of numbers that have eight bits, the first given as bytes.
+/// Returns the scalar product of two vectors of numbers that have eight bits, the first given as bytes.
 pub(super) fn dot_small(bytes: &[u8], query: &[i16]) -> i32 {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
@@ -78,7 +78,7 @@ fn dot_small_plain(bytes: &[u8], query: &[i16]) -> i32 {
     sums.iter().fold(rest, |sum, lane| sum.wrapping_add(*lane))
 }
 
-/// The scalar product of a vector of sixteen-bit numbers, given as bytes, and another.
+/// Returns the scalar product of a vector of sixteen-bit numbers, given as bytes, and another.
 pub(super) fn dot_exact(bytes: &[u8], query: &[f32]) -> f32 {
     bytes
         .chunks_exact(2)

@@ -43,7 +43,7 @@ const LEVEL: usize = 8;
 const MANY: usize = 20_000;
 
 impl VectorStore {
-    /// The vectors in `folder`, which need not exist. Opens nothing yet.
+    /// Returns the vectors in `folder`, which need not exist. Opens nothing yet.
     pub fn new(folder: &Path) -> VectorStore {
         VectorStore {
             folder: folder.to_owned(),
@@ -87,7 +87,7 @@ impl VectorStore {
         Ok(Arc::clone(&newest))
     }
 
-    /// The folder, if there is one.
+    /// Returns the folder, if there is one.
     fn open(&self) -> io::Result<Option<Folder>> {
         match Folder::of_state(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -196,7 +196,7 @@ impl VectorStore {
     }
 }
 
-/// The names with an extension in a folder, in their order.
+/// Returns the names with an extension in a folder, in their order.
 fn files(folder: &Folder, extension: &str) -> io::Result<Vec<String>> {
     let has_extension = |name: &String| {
         let found = name.rsplit_once('.');
@@ -208,7 +208,7 @@ fn files(folder: &Folder, extension: &str) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The name of a file of vectors, which we gave it.
+/// Returns the name of a file of vectors, which we gave it.
 fn name_of(path: &Path) -> &str {
     let name = path.file_name().and_then(|name| name.to_str());
     name.unwrap_or_default()
@@ -223,7 +223,7 @@ impl View {
         })
     }
 
-    /// Number of keys, those in two files counted twice.
+    /// Returns the number of keys, those in two files counted twice.
     pub fn len(&self) -> usize {
         self.segments.iter().map(|segment| segment.entries).sum()
     }
@@ -257,7 +257,7 @@ impl View {
         Near(self.segments.iter().map(of_segment).collect())
     }
 
-    /// The cosine of the best piece at `place` with the query.
+    /// Returns the cosine of the best piece at `place` with the query.
     pub fn exact(&self, place: VectorLocation, query: &[f32]) -> f32 {
         let segment = &self.segments[place.segment as usize];
         match segment.dimensions == query.len() {
@@ -293,7 +293,7 @@ mod tests {
         tempfile::tempdir().unwrap()
     }
 
-    /// A vector of length 1 that points mostly in one direction.
+    /// Returns a vector of length 1 that points mostly in one direction.
     fn vector(direction: usize) -> Vec<f32> {
         let mut vector = [0.1_f32; 8];
         vector[direction % 8] = 1.0;

@@ -33,7 +33,7 @@ const MAX_REMEMBERED: usize = 50_000;
 const MAX_WORD_BYTES: usize = 200;
 
 impl Analyzer {
-    /// An analyzer for texts in `languages`; with several, a word has a term for each stem.
+    /// Returns an analyzer for texts in `languages`; with several, a word has a term for each stem.
     pub fn new(languages: &[Language]) -> Analyzer {
         Analyzer {
             languages: languages.to_vec(),
@@ -60,7 +60,7 @@ impl Analyzer {
         }
     }
 
-    /// The terms of `text` as a list.
+    /// Returns the terms of `text` as a list.
     pub fn term_list(&mut self, text: &str) -> Vec<String> {
         let mut terms = Vec::new();
         self.terms(text, |term, _, _| terms.push(term.to_owned()));
@@ -93,7 +93,7 @@ impl Analyzer {
         }
     }
 
-    /// A word without joiners; returns of how many parts it is made.
+    /// Passes on the parts of a word without joiners; returns their number.
     fn word(&mut self, word: &str, each: &mut impl FnMut(&str, &str, Part)) -> usize {
         if word.is_ascii() {
             return camel_parts(word).map(|part| self.emit(part, each)).count();
@@ -195,7 +195,7 @@ fn double_joiner(text: &str) -> Option<usize> {
     })
 }
 
-/// A combining mark, which belongs to the letter before it though it is none itself.
+/// Returns a combining mark, which belongs to the letter before it though it is none itself.
 fn is_mark(character: char) -> bool {
     unicode_normalization::char::is_combining_mark(character)
         || matches!(character, '\u{200c}' | '\u{200d}')

@@ -87,7 +87,7 @@ const LANGUAGES: [Language; 18] = [
 ];
 
 impl Language {
-    /// The language's English name in lower case.
+    /// Returns the language's English name in lower case.
     pub fn name(self) -> &'static str {
         self.name
     }

@@ -153,7 +153,7 @@ const STOP_WORDS: &[&str] = &[
     "yourselves",
 ];
 
-/// Whether a lower-case word is a function word.
+/// Returns whether a lower-case word is a function word.
 pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }

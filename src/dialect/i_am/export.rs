@@ -87,7 +87,7 @@ fn markdown(entries: &[Entry], renderer: &EntryRenderer<'_>) -> Result<Reply, To
     }))
 }
 
-/// The fields of an entry beside its value, a line each.
+/// Returns the fields of an entry beside its value, a line each.
 fn facts(entry: &Entry, view: &EntryView) -> Vec<String> {
     let mut lines = Vec::new();
     if !entry.memory.topics.is_empty() {

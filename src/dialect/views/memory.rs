@@ -68,7 +68,7 @@ struct LinkView<'a> {
 }
 
 impl<'a> MemoryView<'a> {
-    /// The view of a memory that is shown as `id`.
+    /// Returns the view of a memory that is shown as `id`.
     pub fn new(memory: &'a Memory, id: String) -> MemoryView<'a> {
         let links = memory.links.iter().map(|link| LinkView {
             to: &link.to,
@@ -109,7 +109,7 @@ mod tests {
     use crate::dialect::json::to_text;
     use crate::model::{Kind, Link, MetaValue, NewMemory, Scope, Stem, Tier, Timestamp};
 
-    /// A memory with its mandatory fields.
+    /// Returns a memory with its mandatory fields.
     fn memory() -> Memory {
         let text = |text: &str| text.to_owned();
         let new = NewMemory {

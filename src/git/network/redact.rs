@@ -99,7 +99,7 @@ fn without_users(text: &str) -> String {
     cleaned
 }
 
-/// Number of bytes of an address, after its `://`, that belong to users and passwords.
+/// Returns the number of bytes of an address, after its `://`, that belong to users and passwords.
 fn users_in(address: &str) -> usize {
     let end = address.find(['/', '?', '#']).unwrap_or(address.len());
     let authority = &address[..end];

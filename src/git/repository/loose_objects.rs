@@ -353,7 +353,7 @@ mod tests {
 
     use super::*;
 
-    /// A repository with one loose object in it, and the file of that.
+    /// Returns a repository with one loose object in it, and the file of that.
     fn with_object(content: &[u8]) -> (tempfile::TempDir, Repository, Oid, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let repository = Repository::init(folder.path()).unwrap();

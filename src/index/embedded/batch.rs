@@ -71,7 +71,7 @@ impl<'a> EmbeddedBatch<'a> {
         })
     }
 
-    /// The error of a step that wrote into the index, or took files for it that others changed.
+    /// Returns the error of a step that wrote into the index, or took files for it that others changed.
     fn failed(&self, action: &'static str, error: TantivyError) -> IndexError {
         let changed = self.index.check_files(self.mark);
         changed.err().unwrap_or_else(|| failed(action, error))

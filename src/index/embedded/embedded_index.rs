@@ -358,7 +358,7 @@ mod tests {
         new.into_memory(Stem::from_file_name(&name[..24]), epoch)
     }
 
-    /// An index of 300 documents in a folder of derived things.
+    /// Returns an index of 300 documents in a folder of derived things.
     fn committed() -> (tempfile::TempDir, EmbeddedIndex) {
         let state = tempfile::tempdir().unwrap();
         let index = EmbeddedIndex::new(state.path(), &[Language::default()]);
@@ -368,7 +368,7 @@ mod tests {
         (state, index)
     }
 
-    /// A file of the index that is mapped, and not read.
+    /// Returns a file of the index that is mapped, and not read.
     fn large_file(index: &EmbeddedIndex) -> PathBuf {
         let files = index.opened().unwrap().files().into_iter();
         let mut paths = files.map(|name| index.folder.as_ref().unwrap().join(name));

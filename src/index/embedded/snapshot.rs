@@ -263,7 +263,7 @@ impl EmbeddedSnapshot {
         self.each_posting(facts, fact, record, |row, _| each(row))
     }
 
-    /// The rows that a live memory supersedes.
+    /// Returns the rows that a live memory supersedes.
     pub(super) fn superseded(&self) -> Result<&[u32], IndexError> {
         if self.superseded.get().is_none() {
             let _ = self.superseded.set(self.find_superseded()?);

@@ -10,7 +10,7 @@ use crate::literals::required;
 /// Maximum number of expressions: each has a bit of [`ExpressionSet`].
 const MOST: usize = 128;
 
-/// The table of `expressions`, at most [`MOST`], which are named by their places.
+/// Returns the table of `expressions`, at most [`MOST`], which are named by their places.
 fn table<'a>(
     expressions: impl Iterator<Item = &'a str>,
 ) -> Result<String, Box<regex_syntax::Error>> {
@@ -34,7 +34,7 @@ fn table<'a>(
     Ok(table)
 }
 
-/// An expression, parsed for its words alone: what Unicode's classes of characters hold says nothing
+/// Returns an expression, parsed for its words alone: what Unicode's classes of characters hold says nothing
 /// about them, and takes most of the time. Blanks stay as they are, as there are so few in ASCII
 /// that each would be taken for a text.
 fn parsed(expression: &str) -> Result<Hir, Box<regex_syntax::Error>> {

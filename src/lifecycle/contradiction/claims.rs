@@ -49,7 +49,7 @@ impl Word {
         self.is_copula() || List::Stative.has(&self.plain)
     }
 
-    /// Whether something may have several of what follows it.
+    /// Returns whether something may have several of what follows it.
     pub fn has_many(&self) -> bool {
         List::Multivalued.has(&self.plain)
     }
@@ -127,7 +127,7 @@ pub(super) fn subject(title: &str) -> Vec<Word> {
     subject
 }
 
-/// The words of a text that is one value: "port 8080", "Two spaces." Else none.
+/// Returns the words of a text that is one value: "port 8080", "Two spaces." Else none.
 pub(super) fn value(text: &str) -> Vec<Word> {
     let words: Vec<&str> = text.split_whitespace().collect();
     if words.len() >= LEAST_WORDS || text.contains('?') {
@@ -141,7 +141,7 @@ pub(super) fn value(text: &str) -> Vec<Word> {
     words.collect()
 }
 
-/// Whether a text says that something is not as it was.
+/// Returns whether a text says that something is not as it was.
 pub(super) fn tells_of_change(text: &str) -> bool {
     let words: Vec<String> = text
         .split(|c: char| !(c.is_alphanumeric() || c == '\'' || c == '’'))
@@ -151,7 +151,7 @@ pub(super) fn tells_of_change(text: &str) -> bool {
     vocabulary::tells_of_change(&words)
 }
 
-/// The sentences that state something.
+/// Returns the sentences that state something.
 fn sentences(text: &str) -> Vec<String> {
     let mut sentences = Vec::new();
     let mut is_code = false;
@@ -188,7 +188,7 @@ fn sentences(text: &str) -> Vec<String> {
     sentences
 }
 
-/// Whether a line begins with a name and a colon, as in "The Chair (Ms. Ann Lee): ".
+/// Returns whether a line begins with a name and a colon, as in "The Chair (Ms. Ann Lee): ".
 fn names_a_speaker(line: &str) -> bool {
     let Some((name, said)) = line.split_once(':') else {
         return false;
@@ -200,7 +200,7 @@ fn names_a_speaker(line: &str) -> bool {
             .all(|word| word.trim_start_matches('(').starts_with(char::is_uppercase))
 }
 
-/// Whether a full stop after it makes it "the third".
+/// Returns whether a full stop after it makes it "the third".
 fn is_ordinal(sentence: &str) -> bool {
     let last = sentence.rsplit(' ').next().unwrap_or("");
     matches!(last.len(), 1 | 2) && last.bytes().all(|byte| byte.is_ascii_digit())
@@ -300,14 +300,14 @@ fn word(text: String, plain: String, place: usize) -> Word {
     }
 }
 
-/// Whether a word is a number, perhaps with a unit: `8080`, `v1.2`, `25MB`; `web-1` is a name.
+/// Returns whether a word is a number, perhaps with a unit: `8080`, `v1.2`, `25MB`; `web-1` is a name.
 fn is_written_number(text: &str) -> bool {
     let digits = text.chars().filter(char::is_ascii_digit).count();
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     digits > 0 && letters <= digits.max(2)
 }
 
-/// Whether a word is no plain word: `atlas-raw-eu`, `/etc/nginx`, `gRPC`, `v1.2`.
+/// Returns whether a word is no plain word: `atlas-raw-eu`, `/etc/nginx`, `gRPC`, `v1.2`.
 fn looks_made(text: &str) -> bool {
     let mut inner = text.chars().skip(1);
     inner.any(|c| c.is_uppercase() || matches!(c, '/' | '_' | '-' | '.' | ':' | '@'))
@@ -315,7 +315,7 @@ fn looks_made(text: &str) -> bool {
         || text.starts_with(['/', '~', '@', ':'])
 }
 
-/// Whether a character around words is no part of them.
+/// Returns whether a character around words is no part of them.
 fn is_edge(c: char) -> bool {
     matches!(
         c,
@@ -341,7 +341,7 @@ fn is_edge(c: char) -> bool {
     ) || (c == ':')
 }
 
-/// The word without an ending that says when or how many.
+/// Returns the word without an ending that says when or how many.
 fn stem(plain: &str) -> String {
     let word = plain.strip_suffix("'s").unwrap_or(plain);
     let count = word.chars().count();
@@ -367,7 +367,7 @@ fn stem(plain: &str) -> String {
     word.to_owned()
 }
 
-/// Whether words tell what happened: a past, or a participle where nothing is said to be so.
+/// Returns whether words tell what happened: a past, or a participle where nothing is said to be so.
 fn is_past(words: &[String]) -> bool {
     let is_so = words.iter().any(|word| vocabulary::makes_a_state(word));
     let is_participle =

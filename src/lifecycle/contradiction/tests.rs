@@ -123,7 +123,7 @@ fn other_namespaces_people_and_events_are_other_things() {
     assert_eq!(contradiction(&older, &newer), None);
 }
 
-/// The pairs of the fixture, as the memories that would be stored.
+/// Returns the pairs of the fixture, as the memories that would be stored.
 fn fixture() -> Vec<(bool, Memory, Memory)> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/contradictions.jsonl");
     let text = std::fs::read_to_string(path).unwrap();
@@ -178,7 +178,7 @@ fn short_statements_contradict_each_other_where_they_say_so() {
     assert!(hinted(false).len() <= 3, "{:?}", hinted(false));
 }
 
-/// The pairs in the fixture of plain statements: which half they are of, whether they contradict each
+/// Returns the pairs in the fixture of plain statements: which half they are of, whether they contradict each
 /// other, and both memories.
 fn plain_pairs() -> Vec<(usize, bool, Memory, Memory)> {
     let path = concat!(

@@ -86,21 +86,21 @@ static WORDS: LazyLock<FxHashMap<&str, u32>> = LazyLock::new(|| {
 });
 
 impl List {
-    /// Whether the list holds `word`, which is in small letters.
+    /// Returns whether the list holds `word`, which is in small letters.
     pub fn has(self, word: &str) -> bool {
         let lists = WORDS.get(word).copied().unwrap_or_default();
         lists & (1 << self as u32) != 0
     }
 }
 
-/// Whether a list of pairs holds these two, in this order.
+/// Returns whether a list of pairs holds these two, in this order.
 fn has_pair(name: &str, one: &str, other: &str) -> bool {
     let rest = |pair: &'static str| pair.strip_prefix(one)?.strip_prefix(' ');
     let mut pairs = LISTS.list(name).iter();
     pairs.any(|pair| rest(pair) == Some(other))
 }
 
-/// Whether a word makes a participle behind it a state: "is limited", "must be approved".
+/// Returns whether a word makes a participle behind it a state: "is limited", "must be approved".
 pub(super) fn makes_a_state(word: &str) -> bool {
     List::Copula.has(word) || List::StateMarker.has(word)
 }
@@ -115,12 +115,12 @@ pub(super) fn without_not(word: &str) -> Option<&str> {
     }
 }
 
-/// Whether words hold for a day only.
+/// Returns whether words hold for a day only.
 pub(super) fn is_of_a_day(words: &[String]) -> bool {
     words.iter().any(|word| List::OfADay.has(word))
 }
 
-/// Whether both are days of the week, and not the same.
+/// Returns whether both are days of the week, and not the same.
 pub(super) fn are_weekdays(one: &str, other: &str) -> bool {
     let day = |word: &str| {
         let mut days = LISTS.list("Weekday").iter();
@@ -129,7 +129,7 @@ pub(super) fn are_weekdays(one: &str, other: &str) -> bool {
     matches!((day(one), day(other)), (Some(one), Some(other)) if one != other)
 }
 
-/// Whether only one of two words can be so.
+/// Returns whether only one of two words can be so.
 pub(super) fn are_opposites(one: &str, other: &str) -> bool {
     let is_turned = |a: &str, b: &str| {
         let prefixes = ["un", "in", "im", "dis", "non", "non-", "a", "ir", "un-"];
@@ -147,7 +147,7 @@ pub(super) fn are_opposites(one: &str, other: &str) -> bool {
         || is_turned(other, one)
 }
 
-/// Whether words say that something is not as it was.
+/// Returns whether words say that something is not as it was.
 pub(super) fn tells_of_change(words: &[String]) -> bool {
     words.iter().enumerate().any(|(place, word)| {
         // "Changes must be approved" and "the key is changed every month" tell of none.

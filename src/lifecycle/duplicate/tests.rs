@@ -17,7 +17,7 @@ fn titled(title: &str) -> NewMemory {
     }
 }
 
-/// The memory that `new` became when it was stored.
+/// Returns the memory that `new` became when it was stored.
 fn stored(name: &str, new: &NewMemory) -> Memory {
     let timestamp = Timestamp::parse("2026-06-01T12:00:00Z").unwrap();
     let new = NewMemory {

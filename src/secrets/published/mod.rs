@@ -114,7 +114,7 @@ fn is_secret(rule: &Rule, secret: &str) -> bool {
         && (rule.allowed.is_empty() || !set(&rule.allowed).is_match(secret.as_bytes()))
 }
 
-/// The expression of a rule, which is compiled at the first call.
+/// Returns the expression of a rule, which is compiled at the first call.
 fn compiled(rule: &Rule) -> &Regex {
     rule.compiled.get_or_init(|| {
         let shape = rule.shape.replace(END, PROSE_END);

@@ -419,7 +419,7 @@ impl Table {
         written.chain(new).map(|row| self.name(row))
     }
 
-    /// The namespaces by number.
+    /// Returns the namespaces by number.
     pub fn namespaces(&self) -> &[String] {
         &self.namespaces
     }
