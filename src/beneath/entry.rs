@@ -13,12 +13,15 @@ pub enum Kind {
 /// Metadata of an entry. A link is not followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
+    /// Kind of the entry.
     pub kind: Kind,
+    /// Size in bytes.
     pub size: u64,
-    /// Nanoseconds since 1970.
+    /// Modification time in nanoseconds since 1970.
     pub modified: i64,
     /// Device and inode; zeros where the system has none.
     pub id: (u64, u64),
+    /// Permissions.
     pub(super) permissions: std::fs::Permissions,
 }
 

@@ -15,7 +15,9 @@ use super::values::SettingValues;
 /// All settings of the language model.
 #[derive(Debug, Clone)]
 pub struct LlmSetting {
+    /// Provider of the language model.
     pub provider: Setting<LlmProvider>,
+    /// Name of the model.
     pub model: Setting<Option<String>>,
     /// Its address, if not the provider's own.
     pub endpoint: Setting<Option<String>>,

@@ -51,7 +51,9 @@ impl fmt::Display for Origin {
 /// A value and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting<T> {
+    /// Value in effect.
     pub value: T,
+    /// Source of the value.
     pub origin: Origin,
 }
 

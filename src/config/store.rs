@@ -12,7 +12,9 @@ use super::table::SettingId;
 
 /// The store to use, and how it was found.
 pub(super) struct FoundStore {
+    /// Root folder of the store.
     pub store: Setting<PathBuf>,
+    /// Way by which the store was found.
     pub origin: StoreOrigin,
     /// As [`Config::untrusted`](super::Config::untrusted).
     pub untrusted: Option<PathBuf>,

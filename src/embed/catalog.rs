@@ -14,13 +14,15 @@ use crate::fetch::{DownloadRequest, FetchClient, FetchError, Progress, Url, sha2
 /// A model that is known by name.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 pub struct Model {
+    /// Name of the model.
     pub name: &'static str,
     /// Its use, in a few words.
     pub about: &'static str,
     /// The licence of its files, by its SPDX name.
     pub licence: &'static str,
+    /// Number of dimensions of a vector.
     pub dimensions: usize,
-    /// Longer texts are cut.
+    /// Maximum number of tokens of a text; longer texts are cut.
     pub max_tokens: usize,
     /// `mean` or `cls`.
     pub pooling: &'static str,
@@ -28,6 +30,7 @@ pub struct Model {
     pub query_prefix: &'static str,
     /// The prefix that its makers put before a text.
     pub passage_prefix: &'static str,
+    /// Files to download.
     pub files: Vec<ModelFile>,
 }
 
@@ -42,7 +45,9 @@ pub struct ModelFile {
     pub path: &'static str,
     /// In the model's folder.
     pub name: &'static str,
+    /// SHA-256 of its content in hexadecimal.
     pub sha256: &'static str,
+    /// Size in bytes.
     pub bytes: u64,
 }
 

@@ -17,9 +17,13 @@ use super::{EmbedError, LocalSettings, Pooling, onnx_file};
 /// A model in a folder, looked at and not loaded.
 #[derive(Debug)]
 pub(super) struct ModelFolder {
+    /// Path of the ONNX file.
     pub model: PathBuf,
+    /// Path of the tokenizer's file.
     pub tokenizer: PathBuf,
+    /// Text before each query.
     pub query_prefix: String,
+    /// Text before each passage.
     pub passage_prefix: String,
     /// Maximum number of tokens of a piece, special tokens and prefix included.
     pub max_tokens: usize,
@@ -29,8 +33,11 @@ pub(super) struct ModelFolder {
     pub width: usize,
     /// The output that is read, and how it becomes one vector.
     pub output: String,
+    /// Way from the output to one vector.
     pub pooling: Pooled,
+    /// Whether the model has an input for token types.
     pub has_token_types: bool,
+    /// Name of the folder, and a hash of everything that a vector depends on.
     pub id: String,
 }
 

@@ -24,17 +24,22 @@ pub enum EmbeddingProtocol {
 /// A model somewhere else.
 #[derive(Debug, Clone)]
 pub struct HostedSettings {
+    /// Protocol of the provider.
     pub protocol: EmbeddingProtocol,
-    /// Up to `/embeddings`; `None` for the provider's own.
+    /// Address up to `/embeddings`; `None` for the provider's own.
     pub endpoint: Option<Url>,
+    /// Name of the model at the provider.
     pub model: String,
     /// Number of dimensions of a vector; `None` for those that the model gives by itself, where
     /// they are known.
     pub dimensions: Option<usize>,
+    /// Text before each query.
     pub query_prefix: String,
+    /// Text before each passage.
     pub passage_prefix: String,
-    /// Longer texts are cut, by an estimate.
+    /// Maximum number of tokens of a text, by an estimate; longer texts are cut.
     pub max_tokens: usize,
+    /// Key of the provider.
     pub key: Option<ApiKey>,
 }
 

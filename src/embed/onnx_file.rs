@@ -20,6 +20,7 @@ pub(super) struct Signature {
 /// One input or output.
 #[derive(Debug, Default, PartialEq, Clone)]
 pub(super) struct Port {
+    /// Name of the input or output.
     pub name: String,
     /// ONNX's number for the type of the elements: [`FLOAT`], [`INT64`].
     pub element: u64,

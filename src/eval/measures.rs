@@ -9,7 +9,7 @@ pub struct Measures {
     pub recall: [f64; 4],
     /// Whether something relevant is among the first 1, 5, 10.
     pub hit: [f64; 3],
-    /// One by the place of the first that is relevant.
+    /// Reciprocal rank of the first relevant answer.
     pub mrr: f64,
     /// Normalised discounted cumulative gain of the first 10, each relevant one counting 1
     /// (Järvelin and Kekäläinen 2002).
@@ -17,8 +17,11 @@ pub struct Measures {
 }
 
 impl Measures {
+    /// Cutoffs of the recall.
     pub const RECALL_AT: [usize; 4] = [1, 5, 10, 25];
+    /// Cutoffs of the hit rate.
     pub const HIT_AT: [usize; 3] = [1, 5, 10];
+    /// Names of all measures, in the order of `values`.
     pub const NAMES: [&'static str; 9] = [
         "R@1", "R@5", "R@10", "R@25", "Hit@1", "Hit@5", "Hit@10", "MRR", "NDCG@10",
     ];
@@ -62,6 +65,7 @@ impl Tally {
     /// The row of all questions together.
     pub const ALL: &'static str = "all";
 
+    /// Adds the measures of one question of a kind.
     pub fn add(&mut self, kind: &str, measures: &Measures) {
         for key in [kind, Tally::ALL] {
             let (count, sums) = self.sums.entry(key.to_owned()).or_default();

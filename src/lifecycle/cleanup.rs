@@ -12,9 +12,9 @@ pub const FLAGGED_BELOW: f64 = 0.1;
 /// Conditions of clean-up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cleanup {
-    /// The confidence below which a memory is hardly believed any more.
+    /// Confidence below which an unused memory is archived.
     pub confidence: f64,
-    /// The time without a use after which nobody misses it.
+    /// Time without a use after which a memory is unused.
     pub unused: TimeDelta,
 }
 
@@ -61,7 +61,7 @@ pub struct Reflection {
     /// Minimum number of uses that raises the confidence of a memory to `proven`.
     pub proven_uses: u32,
     pub proven: f64,
-    /// The least confidence of what the user has stated.
+    /// Minimum confidence of what the user has stated.
     pub stated: f64,
     /// Loss of confidence of a memory that nobody uses, down to `least`.
     pub doubt: f64,

@@ -29,10 +29,13 @@ pub enum LlmProtocol {
 /// The model and its address.
 #[derive(Debug, Clone)]
 pub struct LlmSettings {
+    /// Protocol of the provider.
     pub protocol: LlmProtocol,
     /// `None` for the usual one.
     pub endpoint: Option<Url>,
+    /// Name of the model at the provider.
     pub model: String,
+    /// Key of the provider.
     pub key: Option<ApiKey>,
     /// The most time for one answer.
     pub deadline: Duration,
