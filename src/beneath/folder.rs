@@ -99,7 +99,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// Fails if there is none, and with an error that [`is_link`] knows if a part is a link.
+    /// Fails if there is none, and with an error that [`is_link`](super::is_link) knows if a part is a link.
     pub fn below(&self, relative: &str) -> io::Result<Folder> {
         check(relative)?;
         self.below_checked(relative)
@@ -146,7 +146,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// As the system says; also with an error that [`is_link`] knows if a part is a link. What is
+    /// As the system says; also with an error that [`is_link`](super::is_link) knows if a part is a link. What is
     /// opened need not be a regular file.
     pub fn open_file(&self, relative: &str, access: Access) -> io::Result<File> {
         check(relative)?;

@@ -1,11 +1,11 @@
 //! Lists of words, read from a text that holds nothing else.
 //!
-//! Commands that end in a few milliseconds read such texts: each byte of them counts.
+//! Commands that take milliseconds read such texts, so they are cut with SIMD, unlike by the methods of
+//! `str`.
 
 use std::borrow::Cow;
 
-/// The lines of a text of the program, which end in a line feed. Unlike [`str::lines`] it looks for
-/// the ends of many bytes at once.
+/// Returns the lines of a text of the program, of which each ends in a line feed.
 pub fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
     let mut begin = 0;
     memchr::memchr_iter(b'\n', text.as_bytes()).map(move |end| {
@@ -15,12 +15,23 @@ pub fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
     })
 }
 
+/// Returns the texts between the blanks of a line, and all of a line without one.
+pub fn blank_separated(line: &'static str) -> impl Iterator<Item = &'static str> {
+    let mut begin = 0;
+    let ends = memchr::memchr_iter(b' ', line.as_bytes()).chain([line.len()]);
+    ends.map(move |end| {
+        let text = &line[begin..end];
+        begin = end + 1;
+        text
+    })
+}
+
 /// Named lists of words.
 pub struct WordLists(Vec<(&'static str, Vec<Cow<'static, str>>)>);
 
 impl WordLists {
     /// Reads lists: a line `[name]` begins one, its words stand below, separated by blanks and line
-    /// ends; `_` stands for a blank in a word. A line that begins with `#` is a comment.
+    /// feeds; `_` stands for a blank in a word. A line that begins with `#` is a comment.
     pub fn read(text: &'static str) -> WordLists {
         let mut lists: Vec<(&str, Vec<Cow<'static, str>>)> = Vec::new();
         for line in lines(text).filter(|line| !line.starts_with('#')) {
@@ -29,7 +40,13 @@ impl WordLists {
                 .and_then(|line| line.strip_suffix(']'));
             match (name, lists.last_mut()) {
                 (Some(name), _) => lists.push((name, Vec::new())),
-                (None, Some((_, words))) => words.extend(line.split_ascii_whitespace().map(word)),
+                (None, Some((_, words))) => {
+                    let written = blank_separated(line).filter(|word| !word.is_empty());
+                    match line.contains('_') {
+                        true => words.extend(written.map(word)),
+                        false => words.extend(written.map(Cow::Borrowed)),
+                    }
+                }
                 (None, None) => {}
             }
         }

@@ -10,5 +10,5 @@ mod lists;
 mod required;
 
 pub use dictionary::{Dictionary, DictionaryWord, KEY};
-pub use lists::{WordLists, lines};
+pub use lists::{WordLists, blank_separated, lines};
 pub use required::required;

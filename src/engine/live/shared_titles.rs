@@ -16,7 +16,7 @@ pub(in crate::engine) struct SharedTitles(
 );
 
 /// Returns the key of a memory if titles identify memories: user, namespace and title, compared as in
-/// [`is_same_title`](crate::lifecycle::is_same_title); `None` without a title.
+/// `lifecycle::duplicate::is_same_title`; `None` without a title.
 pub(in crate::engine) fn called(memory: &Memory) -> Option<[String; 3]> {
     let title = memory.title.as_deref()?.trim().to_lowercase();
     let namespace = normalized_namespace(memory.namespace_or_global()).to_lowercase();

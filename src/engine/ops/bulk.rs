@@ -41,7 +41,7 @@ struct Renewed {
     renewal: Renewal,
 }
 
-/// Stores `memories`, in this order, each as [`remember_as`] does with
+/// Stores `memories`, in this order, each as [`remember_as`](super::remember::remember_as) does with
 /// [`DuplicatePolicy::SameTitle`], and returns the results in that order. None of them may supersede
 /// another memory, and none is checked for contradictions. When this returns, the stored
 /// memories are synced to the disk.

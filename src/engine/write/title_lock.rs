@@ -26,7 +26,7 @@ pub(in crate::engine) fn hold_titles<'a>(
 }
 
 /// Keeps others from giving `title` to a memory with
-/// [`DuplicatePolicy::SameTitle`], until the result is dropped: for callers that check first whether it is free.
+/// [`DuplicatePolicy::SameTitle`](crate::lifecycle::DuplicatePolicy::SameTitle), until the result is dropped: for callers that check first whether it is free.
 ///
 /// # Errors
 ///

@@ -4,7 +4,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use regex::bytes::Regex;
 
-use crate::literals::lines;
+use crate::literals::{blank_separated, lines};
 
 /// One published rule: where it runs, and what it takes for a secret.
 #[derive(Default)]
@@ -30,15 +30,17 @@ pub(in crate::secrets) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     for line in lines(include_str!("gitleaks.txt")) {
         if let Some(id) = line.strip_prefix('[') {
             rules.push(Rule {
-                kind: format!("a credential ({})", id.trim_end_matches(']')),
+                kind: ["a credential (", id.trim_end_matches(']'), ")"].concat(),
                 ..Rule::default()
             });
         }
-        let (Some(rule), Some((field, value))) = (rules.last_mut(), line.split_once(' ')) else {
+        let blank = memchr::memchr(b' ', line.as_bytes());
+        let (Some(rule), Some(blank)) = (rules.last_mut(), blank) else {
             continue;
         };
+        let (field, value) = (&line[..blank], &line[blank + 1..]);
         match field {
-            "keywords" => rule.marks = value.split(' ').collect(),
+            "keywords" => rule.marks = blank_separated(value).collect(),
             "entropy" => rule.entropy = value.parse().expect("an entropy is a number"),
             "group" => rule.group = value.parse().expect("a group is a number"),
             "allow" => rule.allowed.push(value),
