@@ -555,6 +555,34 @@ fn first_sentence(module: &str) -> String {
 }
 
 #[test]
+fn the_files_and_functions_that_documents_name_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let code = regex::Regex::new(r"`((?:[\w-]+/)*[\w-]+\.rs)(?:::(\w+))?`").unwrap();
+    let mut files = rust_files(&root.join("src"));
+    files.extend(rust_files(&root.join("tests")));
+    let mut missing = Vec::new();
+    for page in ["docs/ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(root.join(page)).unwrap();
+        for named in code.captures_iter(&text) {
+            let function = named.get(2).map(|name| format!("fn {}", name.as_str()));
+            let is_meant = |file: &&PathBuf| file.ends_with(&named[1]);
+            let exists = files.iter().filter(is_meant).any(|file| {
+                let code = fs::read_to_string(file).unwrap();
+                function.as_ref().is_none_or(|name| {
+                    [format!("{name}("), format!("{name}<")]
+                        .iter()
+                        .any(|name| code.contains(name))
+                })
+            });
+            if !exists {
+                missing.push(format!("{page}: {}", &named[0]));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
 fn no_two_files_import_each_other() {
     let src = source();
     let program = Program::read(&src, rust_files(&src));

@@ -71,7 +71,7 @@ pub fn maintain_if_due(engine: &Engine) -> Result<bool, EngineError> {
 ///
 /// # Errors
 ///
-/// As for [`ops::remove_replaced`].
+/// As for [`kept::remove_replaced`].
 pub(in crate::engine) fn remove_replaced_if_due(engine: &Engine) -> Result<(), EngineError> {
     if let Some(_lock) = due(engine, LAST_KEPT, KEPT_INTERVAL)? {
         let removed = kept::remove_replaced(engine, false)?.len();
