@@ -103,7 +103,7 @@ fn with_values(arg: Arg, is_archive: bool) -> Arg {
     arg.add(completer)
 }
 
-/// Returns the names of values, beside `ID`, that stand for a memory.
+/// Returns whether a value's name stands for a memory, as `ID` does.
 fn is_memory(value: &str) -> bool {
     ["FROM", "TO", "OLD", "NEW", "LOSER", "COMMIT|ID|PLAN"].contains(&value)
 }

@@ -8,6 +8,8 @@
 //! the file ends with a checksum, in the form of Tantivy's footers.
 
 mod file;
+#[cfg(unix)]
+mod guard;
 mod mapped;
 
 use std::fmt;

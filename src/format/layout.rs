@@ -132,7 +132,7 @@ impl FileLayout {
     }
 }
 
-/// Returns a line that belongs to the key above: indented, a list item, or the end of a flow value.
+/// Returns whether a line belongs to the key above: indented, a list item, or the end of a flow value.
 fn continues(line: &[u8]) -> bool {
     matches!(line[0], b' ' | b'\t' | b']' | b'}') || line == b"-" || line.starts_with(b"- ")
 }

@@ -307,7 +307,7 @@ impl Frame<'_> {
         self.before.last().is_some_and(is_object) && is_of_a_thing(older) && is_of_a_thing(newer)
     }
 
-    /// Returns the same but for a number, of something that is so and did not just happen.
+    /// Returns whether both say the same but for a number, of something that is so and did not just happen.
     fn is_other_number(&self, older: &[Word], newer: &[Word]) -> bool {
         let is_number = |value: &[Word]| {
             value.len() <= MOST_VALUE_WORDS && value.iter().any(|word| word.is_number)

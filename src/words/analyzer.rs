@@ -195,7 +195,7 @@ fn double_joiner(text: &str) -> Option<usize> {
     })
 }
 
-/// Returns a combining mark, which belongs to the letter before it though it is none itself.
+/// Returns whether it is a combining mark, which belongs to the letter before it though it is none itself.
 fn is_mark(character: char) -> bool {
     unicode_normalization::char::is_combining_mark(character)
         || matches!(character, '\u{200c}' | '\u{200d}')

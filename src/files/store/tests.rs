@@ -1,6 +1,7 @@
 //! A store whose folders are links, and files that are written many at once.
 
 use super::*;
+use crate::files::{Storage, WritableStorage};
 
 const NAME: &str = "20260101_000000_aaaaaaaa.md";
 const OTHER: &str = "20260101_000000_bbbbbbbb.md";
