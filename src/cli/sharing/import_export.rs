@@ -7,12 +7,13 @@ use crate::cli::args::sharing::{Export, Import, Source, Target};
 use crate::cli::sharing::export_folder;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output;
+use crate::cli::terminal::output::Output;
 use crate::cli::terminal::progress::counting_bar;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::dialect::views::MemoryView;
-use crate::engine::{Imported, ops};
-use crate::import::Defaults;
+use crate::engine::{Engine, Imported, ops};
+use crate::import::{Defaults, ForeignItems, ImportError};
 use crate::model::Memory;
 use crate::{engine, import};
 
@@ -37,28 +38,59 @@ pub fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failur
             .unwrap_or_else(|| config.user.value.clone()),
         namespace: command.namespace.clone(),
     };
-    let path = &command.path;
-    let items = match command.from {
-        Source::Aiaml => import::items(import::aiaml(path, &defaults)?),
-        Source::Jsonl => import::items(import::jsonl(path, &defaults)?),
-        Source::Markdown => import::items(import::markdown(path, &defaults)?),
-        Source::Obsidian => import::items(import::obsidian(path, &defaults)?),
-        Source::BasicMemory => import::items(import::basic_memory(path, &defaults)?),
-        Source::Loci => import::loci(path, &defaults)?,
-        Source::AiMemory => import::ai_memory(path, &defaults)?,
-        Source::IAm => import::i_am(path, &defaults)?,
-        Source::ServerMemory => import::server_memory(path, &defaults)?,
-        Source::Mem0 => import::mem0(path, &defaults)?,
-    };
+    let items = foreign_items(command, &defaults)?;
     let bar = counting_bar("importing");
     let options = engine::Import {
         dry_run: command.dry_run,
     };
-    let output = &mut context.output;
-    let (mut pairs, mut failures, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut added, mut known, mut twice) = (0_usize, 0_usize, 0_usize);
+    let mut all = AllImported::default();
     let report = ops::import(&engine, items, options, &mut |imported| {
         bar.inc(1);
+        all.add(&engine, imported);
+    })?;
+    bar.finish_and_clear();
+    let (added, is_whole) = (all.added, all.failures.is_empty());
+    all.show(&mut context.output, &report, command.dry_run)?;
+    if !command.dry_run && added > 0 {
+        // Searches find what is imported without it; it only makes them fast.
+        afterwards::after_writing(context, &engine)?;
+    }
+    Ok(Outcome::found(is_whole))
+}
+
+/// Returns the items of the source that a command names.
+fn foreign_items(command: &Import, defaults: &Defaults) -> Result<ForeignItems, ImportError> {
+    let path = &command.path;
+    Ok(match command.from {
+        Source::Aiaml => import::items(import::aiaml(path, defaults)?),
+        Source::Jsonl => import::items(import::jsonl(path, defaults)?),
+        Source::Markdown => import::items(import::markdown(path, defaults)?),
+        Source::Obsidian => import::items(import::obsidian(path, defaults)?),
+        Source::BasicMemory => import::items(import::basic_memory(path, defaults)?),
+        Source::Loci => import::loci(path, defaults)?,
+        Source::AiMemory => import::ai_memory(path, defaults)?,
+        Source::IAm => import::i_am(path, defaults)?,
+        Source::ServerMemory => import::server_memory(path, defaults)?,
+        Source::Mem0 => import::mem0(path, defaults)?,
+    })
+}
+
+/// The results of an import, as they are shown at its end.
+#[derive(Default)]
+struct AllImported {
+    /// An object for each memory of the source, for `--json`.
+    pairs: Vec<Value>,
+    /// Items that could not be imported, each with the reason.
+    failures: Vec<(String, String)>,
+    warnings: Vec<String>,
+    added: usize,
+    known: usize,
+    /// Number of memories with the text of another one of the same import.
+    twice: usize,
+}
+
+impl AllImported {
+    fn add(&mut self, engine: &Engine, imported: Imported) {
         match imported {
             Imported::Added {
                 source_id,
@@ -67,86 +99,86 @@ pub fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failur
                 not_carried,
                 same_text,
             } => {
-                added += 1;
+                self.added += 1;
                 let id = stem.map(|stem| engine.live.shown_id(&stem));
                 let mut pair = json!({"source_id": source_id, "id": id});
                 if !not_carried.is_empty() {
                     pair["not_carried"] = json!(not_carried);
                 }
                 if let Some(same) = same_text {
-                    twice += 1;
+                    self.twice += 1;
                     pair["same_text_as"] = json!(engine.live.shown_id(&same));
                 }
                 let found = screened.warnings();
                 if !found.is_empty() {
                     pair["warnings"] = json!(found);
                 }
-                pairs.push(pair);
+                self.pairs.push(pair);
                 let id = id.unwrap_or_default();
-                warnings.extend(found.into_iter().map(|found| format!("{id}: {found}")));
+                let warnings = found.into_iter().map(|found| format!("{id}: {found}"));
+                self.warnings.extend(warnings);
             }
             Imported::Known { source_id, stem } => {
-                known += 1;
-                pairs.push(
-                    json!({"source_id": source_id, "id": stem.map(|stem| engine.live.shown_id(&stem))}),
-                );
+                self.known += 1;
+                let id = stem.map(|stem| engine.live.shown_id(&stem));
+                self.pairs.push(json!({"source_id": source_id, "id": id}));
             }
             Imported::LeftOut { source_id, what } => {
                 if source_id.is_some() {
-                    pairs.push(json!({"source_id": source_id, "id": null, "left_out": what}));
+                    let pair = json!({"source_id": source_id, "id": null, "left_out": what});
+                    self.pairs.push(pair);
                 }
             }
-            Imported::Failed { source, reason, .. } => failures.push((source, reason)),
+            Imported::Failed { source, reason, .. } => self.failures.push((source, reason)),
         }
-    })?;
-    bar.finish_and_clear();
-    for warning in warnings {
-        output.note(format!("warning: {warning}"));
     }
-    for (source, reason) in &failures {
-        let said = if reason.contains(source.as_str()) {
-            reason.clone()
-        } else {
-            format!("{source}: {reason}")
-        };
-        output.note(format!("not imported: {}", output::visible(&said)));
-    }
-    if output.json {
-        output.json(&Value::Array(pairs))?;
-        // What concerns no single memory has no place in the list.
-        if let Some(said) = expired(&report) {
-            output.note(said);
+
+    fn show(
+        self,
+        output: &mut Output,
+        report: &engine::Report,
+        dry_run: bool,
+    ) -> Result<(), Failure> {
+        for warning in self.warnings {
+            output.note(format!("warning: {warning}"));
         }
-        if let Some(said) = not_carried(&report) {
-            output.note(said);
+        for (source, reason) in &self.failures {
+            let said = if reason.contains(source.as_str()) {
+                reason.clone()
+            } else {
+                format!("{source}: {reason}")
+            };
+            output.note(format!("not imported: {}", output::visible(&said)));
         }
-    } else {
-        let (verb, links) = match command.dry_run {
+        // What concerns no single memory has no place in the list of `--json`.
+        let totals = [expired(report), not_carried(report)];
+        let totals = totals.into_iter().flatten();
+        if output.json {
+            output.json(&Value::Array(self.pairs))?;
+            totals.for_each(|said| output.note(said));
+            return Ok(());
+        }
+        let (verb, links) = match dry_run {
             true => ("would import", "links it would set"),
             false => ("imported", "links set"),
         };
         output.line(format!(
-            "{verb} {added}, known already {known}, failed {}",
-            failures.len()
+            "{verb} {}, known already {}, failed {}",
+            self.added,
+            self.known,
+            self.failures.len()
         ))?;
-        if twice > 0 {
-            output.line(format!("with the text of another one: {twice}"))?;
+        if self.twice > 0 {
+            output.line(format!("with the text of another one: {}", self.twice))?;
         }
         if report.linked > 0 {
             output.line(format!("{links}: {}", report.linked))?;
         }
-        if let Some(said) = expired(&report) {
+        for said in totals {
             output.line(said)?;
         }
-        if let Some(said) = not_carried(&report) {
-            output.line(said)?;
-        }
+        Ok(())
     }
-    if !command.dry_run && added > 0 {
-        // Searches find what is imported without it; it only makes them fast.
-        afterwards::after_writing(context, &engine)?;
-    }
-    Ok(Outcome::found(failures.is_empty()))
 }
 
 /// The number of imported memories whose life is over, which no search shows.

@@ -1,7 +1,7 @@
 //! Commands about the store's state: reindex, status, verify.
 
 use chrono::{DateTime, Utc};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 use crate::cli::args::change::Reindex;
@@ -14,7 +14,8 @@ use crate::cli::wiring::{afterwards, embedding};
 use crate::dialect::views::{VerificationView, findings};
 use crate::engine;
 use crate::engine::{
-    Coverage, Finding, Leader, MeaningStatus, Outage, history, live, meaning, ops,
+    Coverage, EngineError, Finding, GitStatus, Leader, MeaningStatus, Outage, Status, history,
+    live, meaning, ops,
 };
 use crate::lifecycle::FLAGGED_BELOW;
 
@@ -91,14 +92,44 @@ fn outage_line(outage: &Outage, now: DateTime<Utc>) -> String {
 /// Runs `memdir status`.
 pub fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    let status = ops::status(&engine)?;
-    let git = history::git_status(&engine.history);
-    let embedding = meaning::meaning_status(&engine.meaning)?;
-    let now = context.now();
-    let (meaning, meaning_json) = embedding::summary(&context.config, &context.environment);
+    let seen = SeenStatus {
+        status: ops::status(&engine)?,
+        git: history::git_status(&engine.history),
+        embedding: meaning::meaning_status(&engine.meaning)?,
+        meaning: embedding::summary(&context.config, &context.environment),
+        notes: engine.live.notes().map(|notes| notes.display().to_string()),
+        now: context.now(),
+    };
     let output = &mut context.output;
     if output.json {
-        output.json(&json!({
+        output.json(&seen.as_json())?;
+    } else {
+        output.rows(&seen.rows())?;
+        show_findings(output, &seen.status.findings, verbose)?;
+    }
+    output.flush()?;
+    afterwards::settle(&engine);
+    Ok(Outcome::Done)
+}
+
+/// The state of a store and of all that belongs to it, as it was looked at once.
+struct SeenStatus {
+    status: Status,
+    git: Result<GitStatus, EngineError>,
+    embedding: Option<MeaningStatus>,
+    /// The settings of meaning, as a line and as JSON.
+    meaning: (String, Value),
+    /// The folder of notes around a store in place.
+    notes: Option<String>,
+    now: DateTime<Utc>,
+}
+
+impl SeenStatus {
+    fn as_json(&self) -> Value {
+        let SeenStatus {
+            status, embedding, ..
+        } = self;
+        json!({
             "store": status.root.display().to_string(),
             "index": status.state.display().to_string(),
             "read_only": status.read_only,
@@ -119,8 +150,8 @@ pub fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> 
             "conflicts": status.conflicts,
             "flagged": status.flagged,
             "layout": status.layout.as_str(),
-            "meaning": meaning_json,
-            "git": git_state::git_json(&git),
+            "meaning": self.meaning.1,
+            "git": git_state::git_json(&self.git),
             "embedded": embedding.as_ref().map(|embedding| json!({
                 "model": embedding.model,
                 "complete": embedding.coverage.complete,
@@ -135,82 +166,81 @@ pub fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> 
                 })),
             })),
             "problems": findings(&status.findings),
-        }))?;
-        output.flush()?;
-        afterwards::settle(&engine);
-        return Ok(Outcome::Done);
+        })
     }
-    let size = |bytes: u64| match bytes {
-        0..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1_024.0),
-        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
-    };
-    let read_only = if status.read_only { " (read-only)" } else { "" };
-    let notes = engine.live.notes().map(|notes| notes.display().to_string());
-    let mut rows = vec![
-        ("store", format!("{}{read_only}", status.root.display())),
-        ("notes", notes.unwrap_or_default()),
-        (
-            "files",
-            format!("{} ({})", status.files, size(status.bytes)),
-        ),
-        (
-            "indexed",
-            format!("{} ({})", status.indexed, size(status.index_bytes)),
-        ),
-        (
-            "waiting",
-            format!("{} (searched all the same)", status.waiting),
-        ),
-        ("archived", status.archived.to_string()),
-        ("index", status.state.display().to_string()),
-        ("languages", status.languages.join(", ")),
-        ("meaning", meaning),
-        ("embedded", embedded_line(embedding.as_ref())),
-    ];
-    let outage = embedding.as_ref();
-    let outage = outage.and_then(|embedding| embedding.outage.as_ref());
-    rows.extend(outage.map(|outage| ("model", outage_line(outage, now))));
-    rows.retain(|(name, value)| {
-        let is_optional = ["embedded", "notes"].contains(name);
-        (*name != "waiting" || status.waiting > 0) && (!is_optional || !value.is_empty())
-    });
-    if let Some(leader) = &status.leader {
-        let silent = if leader.is_alive {
-            ""
-        } else {
-            ", silent for a second"
+
+    /// Returns the rows for people, each a name and a value.
+    fn rows(&self) -> Vec<(&'static str, String)> {
+        let SeenStatus {
+            status, embedding, ..
+        } = self;
+        let size = |bytes: u64| match bytes {
+            0..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1_024.0),
+            _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
         };
-        let Leader {
-            process, watching, ..
-        } = leader;
-        rows.push((
-            "watched",
-            format!("by process {process}: {watching}{silent}"),
-        ));
+        let read_only = if status.read_only { " (read-only)" } else { "" };
+        let mut rows = vec![
+            ("store", format!("{}{read_only}", status.root.display())),
+            ("notes", self.notes.clone().unwrap_or_default()),
+            (
+                "files",
+                format!("{} ({})", status.files, size(status.bytes)),
+            ),
+            (
+                "indexed",
+                format!("{} ({})", status.indexed, size(status.index_bytes)),
+            ),
+            (
+                "waiting",
+                format!("{} (searched all the same)", status.waiting),
+            ),
+            ("archived", status.archived.to_string()),
+            ("index", status.state.display().to_string()),
+            ("languages", status.languages.join(", ")),
+            ("meaning", self.meaning.0.clone()),
+            ("embedded", embedded_line(embedding.as_ref())),
+        ];
+        let outage = embedding.as_ref();
+        let outage = outage.and_then(|embedding| embedding.outage.as_ref());
+        rows.extend(outage.map(|outage| ("model", outage_line(outage, self.now))));
+        rows.retain(|(name, value)| {
+            let is_optional = ["embedded", "notes"].contains(name);
+            (*name != "waiting" || status.waiting > 0) && (!is_optional || !value.is_empty())
+        });
+        if let Some(leader) = &status.leader {
+            let silent = if leader.is_alive {
+                ""
+            } else {
+                ", silent for a second"
+            };
+            let Leader {
+                process, watching, ..
+            } = leader;
+            rows.push((
+                "watched",
+                format!("by process {process}: {watching}{silent}"),
+            ));
+        }
+        if let Some(writer) = &status.writer {
+            rows.push(("indexing", format!("process {writer}")));
+        }
+        if status.conflicts > 0 {
+            let plural = if status.conflicts == 1 { "" } else { "s" };
+            let what = format!("{} conflict{plural}: memdir resolve", status.conflicts);
+            rows.push(("to decide", what));
+        }
+        if status.flagged > 0 {
+            let plural = if status.flagged == 1 { "y" } else { "ies" };
+            let what = format!(
+                "{} memor{plural} below confidence {FLAGGED_BELOW}: memdir cleanup --dry-run",
+                status.flagged
+            );
+            rows.push(("doubtful", what));
+        }
+        rows.extend(crowded(status.in_no_folder).map(|advice| ("layout", advice)));
+        rows.extend(git_state::git_rows(&self.git, self.now));
+        rows
     }
-    if let Some(writer) = &status.writer {
-        rows.push(("indexing", format!("process {writer}")));
-    }
-    if status.conflicts > 0 {
-        let plural = if status.conflicts == 1 { "" } else { "s" };
-        let what = format!("{} conflict{plural}: memdir resolve", status.conflicts);
-        rows.push(("to decide", what));
-    }
-    if status.flagged > 0 {
-        let plural = if status.flagged == 1 { "y" } else { "ies" };
-        let what = format!(
-            "{} memor{plural} below confidence {FLAGGED_BELOW}: memdir cleanup --dry-run",
-            status.flagged
-        );
-        rows.push(("doubtful", what));
-    }
-    rows.extend(crowded(status.in_no_folder).map(|advice| ("layout", advice)));
-    rows.extend(git_state::git_rows(&git, now));
-    output.rows(&rows)?;
-    show_findings(output, &status.findings, verbose)?;
-    output.flush()?;
-    afterwards::settle(&engine);
-    Ok(Outcome::Done)
 }
 
 /// Runs `memdir verify`.

@@ -301,24 +301,16 @@ fn known(engine: &Engine) -> Result<ImportIndex, EngineError> {
     Ok(known)
 }
 
+/// Imports one memory: looks whether it was imported before, writes it, and notes what waits for
+/// the rest of the source.
 fn import_one(
     engine: &Engine,
-    foreign: Foreign,
+    mut foreign: Foreign,
     options: Import,
     progress: &mut Progress,
 ) -> Imported {
-    let Foreign {
-        mut memory,
-        source_id,
-        source,
-        names,
-        relations,
-        last_used,
-        earlier_uses,
-        updated,
-        ended,
-        not_carried,
-    } = foreign;
+    let memory = &mut foreign.memory;
+    let source_id = foreign.source_id.clone();
     // The name of an entity is content by itself.
     let is_named = memory.kind == Some(Kind::Entity) && memory.title.is_some();
     if memory.content.trim().is_empty() && !is_named {
@@ -328,107 +320,140 @@ fn import_one(
             what: NO_TEXT,
         };
     }
-    if let Some(id) = &source_id {
-        for relation in relations {
-            progress.relating.wants(ForeignRelation {
-                from: id.clone(),
-                relation: relation.relation,
-                to: relation.to,
-                is_dated: false,
-            });
-        }
-    }
-    // A handle, or an id and a time, identify it, else its text.
-    let has_own_name = source_id.is_some() && memory.timestamp.is_some();
-    let hash = (!has_own_name && memory.handle.is_none()).then(|| source_hash(&memory));
-    let key = source_id.clone().or_else(|| hash.clone());
-    if let Some((stem, name)) = progress.known.find(&memory, key.as_deref()) {
+    want_relations(progress, &mut foreign);
+    let key = mark_source(&mut foreign);
+    if let Some((stem, name)) = progress.known.find(&foreign.memory, key.as_deref()) {
         let end = End {
             stem: Some(stem.clone()),
             name,
             is_new: false,
         };
+        let names = foreign.names;
         progress.relating.became(source_id.as_deref(), names, end);
         return Imported::Known {
             source_id,
             stem: Some(stem),
         };
     }
-    if let Some(id) = &source_id {
-        memory.metadata.retain(|(key, _)| key != SOURCE_ID);
-        memory
-            .metadata
-            .insert(0, (SOURCE_ID.to_owned(), MetaValue::Text(id.clone())));
-    }
-    if let Some(hash) = hash {
-        memory.metadata.retain(|(key, _)| key != SOURCE_HASH);
-        memory
-            .metadata
-            .push((SOURCE_HASH.to_owned(), MetaValue::Text(hash)));
-    }
-    let has_ended = self::has_ended(engine, &memory, last_used.as_ref());
+    let has_ended = has_ended(engine, &foreign.memory, foreign.last_used.as_ref());
     let mut end = End {
         stem: None,
         name: None,
         is_new: true,
     };
-    let mut found = Screened::default();
+    let mut screened = Screened::default();
+    let mut same_text = None;
     if !options.dry_run {
         // The memories that it supersedes may come later, or not at all: the names are kept as written.
-        match new::write_new_by(&engine.writer, &memory, "import", Writer::add_unsynced) {
-            Ok((stem, screened)) => {
-                found = screened;
-                let name = engine.live.new_name(&stem);
-                let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
-                progress.folders.insert(folder.to_owned());
-                end.name = Some(name);
+        let add = Writer::add_unsynced;
+        match new::write_new_by(&engine.writer, &foreign.memory, "import", add) {
+            Ok((stem, found)) => {
+                screened = found;
+                same_text = note_written(engine, progress, &mut foreign, &stem, key.as_deref());
+                end.name = Some(engine.live.new_name(&stem));
                 end.stem = Some(stem);
             }
-            Err(error) => {
-                let is_of_memory = matches!(
-                    error,
-                    EngineError::Format(_) | EngineError::Invalid(_) | EngineError::Secrets(_)
-                );
-                return Imported::Failed {
-                    source,
-                    reason: error.to_string(),
-                    fault: (!is_of_memory).then_some(error),
-                };
-            }
+            Err(error) => return failed(foreign.source, error),
         }
-    }
-    let mut same_text = None;
-    if let Some(stem) = &end.stem {
-        let text = (memory.namespace.clone(), digest(memory.content.trim()));
-        same_text = progress.texts.get(&text).cloned();
-        progress.texts.entry(text).or_insert_with(|| stem.clone());
-        progress.known.took(stem, key.as_deref(), &memory);
-        if let Some(at) = last_used {
-            // Equal lines are united: each use needs a time of its own.
-            let each = (0..=earlier_uses).rev().map(|number| {
-                let before = TimeDelta::seconds(i64::try_from(number).unwrap_or(0));
-                (at.utc() - before, stem.clone())
-            });
-            progress.uses.extend(each);
-        }
-        let name = engine.live.new_name(stem);
-        if let Some(updated) = updated {
-            progress.updated.push((name.clone(), updated.utc()));
-        }
-        progress.ended.extend(ended.map(|ended| (name, ended)));
     }
     let stem = end.stem.clone();
+    let names = foreign.names;
     progress.relating.became(source_id.as_deref(), names, end);
     progress.report.expired += usize::from(has_ended);
-    for what in &not_carried {
+    for what in &foreign.not_carried {
         progress.report.lacks(what, 1);
     }
     Imported::Added {
         source_id,
         stem,
-        screened: found,
-        not_carried,
+        screened,
+        not_carried: foreign.not_carried,
         same_text,
+    }
+}
+
+/// Notes the relations that a memory states in its source; they become links when all memories
+/// are there.
+fn want_relations(progress: &mut Progress, foreign: &mut Foreign) {
+    let Some(id) = &foreign.source_id else {
+        return;
+    };
+    for relation in foreign.relations.drain(..) {
+        progress.relating.wants(ForeignRelation {
+            from: id.clone(),
+            relation: relation.relation,
+            to: relation.to,
+            is_dated: false,
+        });
+    }
+}
+
+/// Writes into a memory's metadata what identifies it in its source, and returns the key by which
+/// a second import finds it: its id there, or a hash of its text where it has no id and no time.
+fn mark_source(foreign: &mut Foreign) -> Option<String> {
+    let memory = &mut foreign.memory;
+    let source_id = foreign.source_id.clone();
+    let has_own_name = source_id.is_some() && memory.timestamp.is_some();
+    let hash = (!has_own_name && memory.handle.is_none()).then(|| source_hash(memory));
+    let key = source_id.clone().or_else(|| hash.clone());
+    if let Some(id) = source_id {
+        memory.metadata.retain(|(key, _)| key != SOURCE_ID);
+        let id = (SOURCE_ID.to_owned(), MetaValue::Text(id));
+        memory.metadata.insert(0, id);
+    }
+    if let Some(hash) = hash {
+        memory.metadata.retain(|(key, _)| key != SOURCE_HASH);
+        let hash = (SOURCE_HASH.to_owned(), MetaValue::Text(hash));
+        memory.metadata.push(hash);
+    }
+    key
+}
+
+/// Notes what is to be done for a memory that was written as `stem` once all are there; returns the
+/// first memory of this import with the same text, if there is one.
+fn note_written(
+    engine: &Engine,
+    progress: &mut Progress,
+    foreign: &mut Foreign,
+    stem: &Stem,
+    key: Option<&str>,
+) -> Option<Stem> {
+    let memory = &foreign.memory;
+    let name = engine.live.new_name(stem);
+    let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+    progress.folders.insert(folder.to_owned());
+    let text = (memory.namespace.clone(), digest(memory.content.trim()));
+    let same_text = progress.texts.get(&text).cloned();
+    progress.texts.entry(text).or_insert_with(|| stem.clone());
+    progress.known.took(stem, key, memory);
+    if let Some(at) = &foreign.last_used {
+        // Equal lines are united: each use needs a time of its own.
+        let each = (0..=foreign.earlier_uses).rev().map(|number| {
+            let before = TimeDelta::seconds(i64::try_from(number).unwrap_or(0));
+            (at.utc() - before, stem.clone())
+        });
+        progress.uses.extend(each);
+    }
+    if let Some(updated) = &foreign.updated {
+        progress.updated.push((name.clone(), updated.utc()));
+    }
+    let ended = foreign.ended.take().into_iter();
+    progress
+        .ended
+        .extend(ended.map(|ended| (name.clone(), ended)));
+    same_text
+}
+
+/// Returns the result for an item of `source` that could not be written.
+fn failed(source: String, error: EngineError) -> Imported {
+    let is_of_memory = matches!(
+        error,
+        EngineError::Format(_) | EngineError::Invalid(_) | EngineError::Secrets(_)
+    );
+    Imported::Failed {
+        source,
+        reason: error.to_string(),
+        fault: (!is_of_memory).then_some(error),
     }
 }
 
