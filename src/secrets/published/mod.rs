@@ -55,7 +55,7 @@ static STOP_WORDS: &[&str] = &[
 
 /// Every kind that [`find`] gives.
 pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
-    RULES.iter().map(|rule| rule.kind.as_str())
+    RULES.iter().map(Rule::kind)
 }
 
 /// Adds what the rules find at `marks`, which are in order.
@@ -98,7 +98,7 @@ fn apply(rule: &'static Rule, text: &str, part: Range<usize>, found: &mut Vec<Se
             continue;
         };
         if is_secret(rule, secret) {
-            let kind = rule.kind.as_str();
+            let kind = rule.kind();
             found.push(Secret { kind, range });
         }
     }
@@ -135,12 +135,16 @@ mod tests {
     #[test]
     fn every_rule_is_an_expression_with_keywords_that_the_table_can_hold() {
         for rule in RULES.iter() {
-            assert!(compiled(rule).captures_len() > rule.group, "{}", rule.kind);
+            assert!(
+                compiled(rule).captures_len() > rule.group,
+                "{}",
+                rule.kind()
+            );
             assert!(set(&rule.allowed).len() == rule.allowed.len());
             assert!(
                 rule.marks.iter().all(|mark| mark.len() >= 3),
                 "{}",
-                rule.kind
+                rule.kind()
             );
         }
         assert_eq!(set(ALLOWED).len(), ALLOWED.len());

@@ -9,8 +9,9 @@ use crate::literals::{blank_separated, lines};
 /// One published rule: where it runs, and what it takes for a secret.
 #[derive(Default)]
 pub(in crate::secrets) struct Rule {
-    /// The name of what it finds, with the rule's id: `a credential (adafruit-api-key)`.
-    pub(super) kind: String,
+    id: &'static str,
+    /// Written when something is found for the first time.
+    kind: OnceLock<String>,
     /// The rule runs where one of these stands, in letters of either case.
     pub marks: Vec<&'static str>,
     /// The secret's entropy is higher, in bits a byte; 0: any will do.
@@ -24,13 +25,21 @@ pub(in crate::secrets) struct Rule {
     pub(super) compiled: OnceLock<Regex>,
 }
 
+impl Rule {
+    /// Returns the name of what it finds, with the rule's id: `a credential (adafruit-api-key)`.
+    pub fn kind(&'static self) -> &'static str {
+        self.kind
+            .get_or_init(|| format!("a credential ({})", self.id))
+    }
+}
+
 /// All rules, in the order of the file.
 pub(in crate::secrets) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let mut rules: Vec<Rule> = Vec::new();
     for line in lines(include_str!("gitleaks.txt")) {
         if let Some(id) = line.strip_prefix('[') {
             rules.push(Rule {
-                kind: ["a credential (", id.trim_end_matches(']'), ")"].concat(),
+                id: id.trim_end_matches(']'),
                 ..Rule::default()
             });
         }
