@@ -14,6 +14,15 @@ pub struct Lock {
     file: File,
 }
 
+impl Drop for Lock {
+    /// Unlocks the file. Closing it would not do at once: a child process that another thread is just
+    /// making holds the open file, and so the lock, until it runs its program.
+    fn drop(&mut self) {
+        // Closing does it, if only later.
+        let _ = self.file.unlock();
+    }
+}
+
 /// Maximum wait for a lock: longer than an edit takes.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(2);
@@ -168,4 +177,31 @@ fn open(path: &Path) -> Result<File, FilesError> {
 fn open_to_read(path: &Path) -> std::io::Result<File> {
     let (folder, name) = Folder::parent_of(path)?;
     folder.open_derived(name, Access::Read)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_dropped_lock_is_free_while_children_are_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..300 {
+                    Command::new("true").status().unwrap();
+                }
+                is_over.store(true, Ordering::Relaxed);
+            });
+            while !is_over.load(Ordering::Relaxed) {
+                assert!(Lock::try_take(&path).unwrap().is_some());
+            }
+        });
+    }
 }

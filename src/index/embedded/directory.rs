@@ -163,6 +163,17 @@ impl OpenFolder {
     }
 }
 
+/// A locked file. It is unlocked before it is closed: a child process that another thread is just
+/// making holds the open file until it runs its program.
+struct Held(File);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Closing does it, if only later.
+        let _ = self.0.unlock();
+    }
+}
+
 impl Directory for OpenFolder {
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
         let take = || -> io::Result<Option<File>> {
@@ -178,7 +189,7 @@ impl Directory for OpenFolder {
         };
         let file = take().map_err(LockError::wrap_io_error)?;
         let file = file.ok_or(LockError::LockBusy)?;
-        Ok(DirectoryLock::from(Box::new(file)))
+        Ok(DirectoryLock::from(Box::new(Held(file))))
     }
 
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
