@@ -351,7 +351,7 @@ impl Ranked {
                 user: 0,
                 timestamp: at.timestamp_micros(),
                 length,
-                traits: traits.finish(&note.content),
+                traits: traits.finish(&note.content, &note.user),
             });
         }
         let collection = collected(&members);

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use crate::model::Memory;
-use crate::ranking::{LONG_WORDS, Names, PIECE_WORDS};
+use crate::ranking::{LONG_WORDS, Names, PIECE_WORDS, condition};
 use crate::vectors::VectorKey;
 
 const MAX_PIECES: usize = 500;
@@ -29,11 +29,12 @@ pub fn own(memory: &Memory) -> String {
 
 /// Cuts a passage into the pieces that are embedded one by one. A short passage is one piece; a long
 /// one is cut into whole lines, or sentences of long lines, of about forty words: mostly one of them
-/// answers a question, and its vector would be lost in the mean of all.
+/// answers a question, and its vector would be lost in the mean of all. A standing instruction has a
+/// second piece, its condition: it is as near to a question as what it is about.
 pub fn pieces(passage: &str) -> Vec<&str> {
     let count = |text: &str| text.split_whitespace().count();
-    if count(passage) <= usize::from(LONG_WORDS) {
-        return vec![passage];
+    if is_short(passage) {
+        return [passage].into_iter().chain(condition(passage)).collect();
     }
     let mut pieces = Vec::new();
     let (mut start, mut words, mut end) = (0, 0, 0);
@@ -51,6 +52,11 @@ pub fn pieces(passage: &str) -> Vec<&str> {
     // Of a book the beginning is searched by meaning, all of it by words.
     pieces.truncate(MAX_PIECES);
     pieces
+}
+
+fn is_short(passage: &str) -> bool {
+    let mut words = passage.split_whitespace();
+    words.nth(usize::from(LONG_WORDS)).is_none()
 }
 
 /// Returns the text of a memory in pieces, for the search of words in them.
@@ -87,7 +93,11 @@ pub fn window(previous: &Memory, memory: &Memory) -> String {
 
 /// Returns the vector key of the own passage `passage`.
 pub fn own_key(passage: &str) -> VectorKey {
-    key(b"own", &[passage.as_bytes()])
+    let kind: &[u8] = match is_short(passage) && condition(passage).is_some() {
+        true => b"own, condition",
+        false => b"own",
+    };
+    key(kind, &[passage.as_bytes()])
 }
 
 /// Returns the vector key of a window, from the keys of its two memories.
@@ -114,6 +124,8 @@ mod tests {
     fn a_long_passage_is_cut_at_lines_and_loses_nothing() {
         let short = "word ".repeat(200);
         assert_eq!(pieces(&short), [short.as_str()]);
+        let instruction = "Always use euros when I talk about money.";
+        assert_eq!(pieces(instruction), [instruction, "money"]);
         let lines = "one line of seven words or so\n".repeat(60);
         let cut = pieces(&lines);
         assert_eq!(cut.concat(), lines);

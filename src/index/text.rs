@@ -40,7 +40,7 @@ pub(super) fn look(
     take(TextPart::Content, &memory.content);
     Looked {
         length,
-        traits: traits.finish(&memory.content),
+        traits: traits.finish(&memory.content, &memory.user),
     }
 }
 

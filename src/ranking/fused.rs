@@ -9,9 +9,10 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use super::best::first;
+use super::chats::Chats;
 use super::collection::Collection;
 use super::lexical::{Postings, QueryTerms, Scorer, Words, idf, query_terms};
-use super::parsed_query::{Names, ParsedQuery};
+use super::parsed_query::{Names, ParsedQuery, Wanted};
 use super::parts::{FoundBy, Parts};
 use super::signals::{LEAST_COSINE, RankingSignals, WeightedQuery, share_of_meaning};
 use super::weights::{Method, Ranking, Weights};
@@ -37,6 +38,11 @@ const EXACT: usize = 200;
 const BEHIND: f32 = 0.001;
 /// Number of best candidates whose passages are scored singly, if they are very long.
 const LOOKED_AT: usize = 50;
+
+/// Number of best hits by which a namespace is scored.
+const NAMESPACE_BEST: usize = 10;
+/// Number of words up to which a message of a chat is short.
+const SHORT_MESSAGE: f32 = 50.0;
 
 /// One memory, scored.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,10 +112,15 @@ pub fn score<'a, P: Postings>(
     };
     let QueryTerms { terms, unranked } =
         query_terms(text, &query.text, analyzer, postings, &weights)?;
+    let chats = match is_plain {
+        true => Chats::default(),
+        false => Chats::of(collection),
+    };
     let scorer = Scorer {
         collection,
         weights: &weights,
         query: &query,
+        chats: &chats,
     };
     let words = scorer.words(&terms);
     let titles = scorer.titles(&terms, postings)?;
@@ -132,12 +143,15 @@ pub fn score<'a, P: Postings>(
         cosines,
         with_named: with_named(collection, &query),
         query,
+        chats,
+        namespaces: HashMap::new(),
         best_words: 0.0,
         best_date: 0.0,
         behind: 0.0,
     };
     scoring.add_dates(postings)?;
     scoring.add_nearest(&passes);
+    scoring.add_standing(&passes);
     let candidates = scoring.words.candidates.iter();
     let candidates: Vec<u32> = candidates.filter(|&row| passes(row)).collect();
     scoring.find_best(&candidates);
@@ -170,6 +184,9 @@ struct Scoring<'a> {
     collection: &'a Collection,
     weights: Weights,
     query: ParsedQuery,
+    chats: Chats,
+    /// Mean score of the best hits of each namespace, less that of the best namespace.
+    namespaces: HashMap<u32, f32>,
     words: Words,
     /// Title scores by row; empty if no title holds a word.
     titles: Vec<f32>,
@@ -230,6 +247,23 @@ impl Scoring<'_> {
         }
     }
 
+    /// Adds the standing instructions of the chats to the candidates of a question, whatever they name.
+    fn add_standing(&mut self, passes: &impl Fn(u32) -> bool) {
+        if self.weights.instruction == 0.0 {
+            return;
+        }
+        for row in self.chats.rows() {
+            if self.is_standing(row) && passes(row) {
+                self.words.candidates.put_in(row);
+            }
+        }
+    }
+
+    /// Returns whether a row is a standing instruction that this query asks for.
+    fn is_standing(&self, row: u32) -> bool {
+        self.query.asks && self.chats.contains(row) && self.collection.traits(row).instructs
+    }
+
     fn find_best(&mut self, candidates: &[u32]) {
         let best = |scores: &[f32]| {
             candidates
@@ -259,15 +293,45 @@ impl Scoring<'_> {
         }
         if self.weights.passage != 0.0 && !self.content.is_empty() {
             let mut looked_at = best(&scored, LOOKED_AT);
-            looked_at.retain(|&place| self.is_very_long(scored[place].row));
+            looked_at.retain(|&place| self.has_passage(scored[place].row));
             let rows: Vec<u32> = looked_at.iter().map(|&place| scored[place].row).collect();
             self.look_at_pieces(&rows, pieces, analyzer);
             for place in looked_at {
                 scored[place] = self.scored(scored[place].row);
             }
         }
+        self.add_namespaces(&mut scored);
         self.put_behind(&mut scored);
         scored
+    }
+
+    /// Adds to each hit what its namespace is worth, for questions: an answer mostly lies where most
+    /// speaks of what is asked.
+    fn add_namespaces(&mut self, scored: &mut [Scored]) {
+        if !self.query.asks {
+            return;
+        }
+        let mut best_of: HashMap<u32, Vec<f32>> = HashMap::new();
+        for hit in scored.iter() {
+            let namespace = self.collection.namespace(hit.row);
+            best_of.entry(namespace).or_default().push(hit.score);
+        }
+        if best_of.len() < 2 {
+            return;
+        }
+        let mean = |mut scores: Vec<f32>| {
+            scores.sort_unstable_by(|a, b| b.total_cmp(a));
+            scores.truncate(NAMESPACE_BEST);
+            scores.iter().sum::<f32>() / NAMESPACE_BEST as f32
+        };
+        let best_of = best_of.into_iter();
+        self.namespaces = best_of.map(|(number, all)| (number, mean(all))).collect();
+        let best = self.namespaces.values().copied();
+        let best = best.fold(f32::NEG_INFINITY, f32::max);
+        self.namespaces.values_mut().for_each(|mean| *mean -= best);
+        for hit in scored.iter_mut() {
+            *hit = self.scored(hit.row);
+        }
     }
 
     /// Ranks hits that only vectors found after all others, and removes those that are not near, if the
@@ -315,6 +379,8 @@ impl Scoring<'_> {
             FoundBy::Date
         } else if self.words.scores[at] > 0.0 {
             FoundBy::Context
+        } else if self.is_standing(row) {
+            FoundBy::Instruction
         } else {
             FoundBy::Meaning
         }
@@ -396,8 +462,47 @@ impl Scoring<'_> {
         };
         self.meaning(row, &mut parts);
         self.people(row, &mut parts);
-        self.priors(row, &mut parts);
+        let namespace = || self.namespaces.get(&self.collection.namespace(row));
+        let namespace = match self.namespaces.is_empty() {
+            true => 0.0,
+            false => namespace().copied().unwrap_or(0.0),
+        };
+        match self.chats.contains(row) {
+            true => {
+                parts.chat = namespace;
+                self.message(row, &mut parts);
+            }
+            false => {
+                parts.namespace = namespace;
+                self.priors(row, &mut parts);
+            }
+        }
         parts
+    }
+
+    /// Sets the parts of a message of a chat.
+    fn message(&self, row: u32, parts: &mut Parts) {
+        (parts.message, parts.own, parts.window) = (parts.own, 0.0, 0.0);
+        parts.length = (self.collection.words(row).max(SHORT_MESSAGE) / SHORT_MESSAGE).ln();
+        if !self.query.asks {
+            return;
+        }
+        if !self.chats.is_by_person(self.collection.users().get(row)) {
+            return;
+        }
+        parts.role = match (self.query.asks_what_you_said, self.query.asks_summary) {
+            (true, _) => -0.5,
+            (_, true) => 0.0,
+            _ => 1.0,
+        };
+        let episodes = self.collection.episodes();
+        let reply = row + 1;
+        if reply < episodes.get(episodes.of(row)).end && self.best_words > 0.0 {
+            parts.replied = self.words.scores[reply as usize] / self.best_words;
+        }
+        let traits = self.collection.traits(row);
+        parts.instruction = flag(traits.instructs);
+        parts.preference = flag(traits.prefers);
     }
 
     fn coverage(&self, row: u32) -> f32 {
@@ -408,8 +513,9 @@ impl Scoring<'_> {
         ((self.words.coverage[row as usize] - from) / (1.0 - from)).clamp(0.0, 1.0)
     }
 
-    fn is_very_long(&self, row: u32) -> bool {
-        self.collection.words(row) > self.weights.passage_words
+    /// Returns whether the passages of a memory are scored: of very long ones, but not in chats.
+    fn has_passage(&self, row: u32) -> bool {
+        self.collection.words(row) > self.weights.passage_words && !self.chats.contains(row)
     }
 
     fn meaning(&self, row: u32, parts: &mut Parts) {
@@ -448,15 +554,38 @@ impl Scoring<'_> {
             return;
         }
         let traits = self.collection.traits(row);
-        let episodes = self.collection.episodes();
-        let episode = episodes.get(episodes.of(row));
-        if !episode.is_context || f32::from(traits.words) > self.weights.prior_words {
+        if f32::from(traits.words) > self.weights.prior_words {
             return;
         }
+        parts.wanted = match self.query.wanted {
+            Some(Wanted::Name) => 0.5 * flag(traits.names),
+            Some(Wanted::Place) => flag(traits.has_place),
+            Some(Wanted::Reason) => flag(traits.has_reason),
+            None => 0.0,
+        };
+        parts.number = flag(self.query.asks_number && traits.has_number);
+        let episodes = self.collection.episodes();
+        let episode = episodes.get(episodes.of(row));
+        if !episode.is_context {
+            return;
+        }
+        parts.response = self.response(row, episode.start);
         parts.asks = flag(traits.asks);
         parts.answers = flag(row > episode.start && self.collection.traits(row - 1).asks);
         parts.names = flag(traits.names);
         parts.tells_time = flag(self.query.asks_when && traits.tells_time);
+    }
+
+    /// Returns the share of the query that the row before holds, if it asks and is of another author.
+    fn response(&self, row: u32, first: u32) -> f32 {
+        if row == first || self.query.asks_when {
+            return 0.0;
+        }
+        let users = self.collection.users();
+        let asked = row - 1;
+        let is_asked =
+            self.collection.traits(asked).has_question && users.get(asked) != users.get(row);
+        flag(is_asked) * self.words.coverage[asked as usize]
     }
 
     /// Scores by words alone.

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use super::chats::{Chats, is_about_talking};
 use super::collection::Collection;
 use super::episode::Episode;
 use super::parsed_query::ParsedQuery;
@@ -57,6 +58,8 @@ pub(super) struct Term {
     weight: f32,
     /// Whether it counts as a content word, not as a function word.
     pub is_content: bool,
+    /// Whether it comes from a word about talking, which says little in a chat.
+    is_about_talking: bool,
     /// Postings: rows with term frequencies.
     rows: Vec<(u32, u32)>,
 }
@@ -128,6 +131,7 @@ fn read_terms<P: Postings>(
                 text: term.to_owned(),
                 weight: 1.0,
                 is_content,
+                is_about_talking: is_about_talking(word),
                 rows: Vec::new(),
             });
         }
@@ -190,6 +194,8 @@ pub(super) struct Scorer<'a> {
     pub weights: &'a Weights,
     /// The query.
     pub query: &'a ParsedQuery,
+    /// Chats of the store.
+    pub chats: &'a Chats,
 }
 
 /// Lexical scores by row.
@@ -222,18 +228,29 @@ impl Scorer<'_> {
         for term in terms.iter().filter(|term| !term.rows.is_empty()) {
             let idf = idf(count, term.rows.len());
             let covers = if term.is_content { idf / all } else { 0.0 };
-            let (mut number, mut episode) = (0, Episode::default());
+            let (mut number, mut episode, mut in_chat) = (0, Episode::default(), false);
+            let in_chats = match term.is_about_talking {
+                true => term.weight.min(self.weights.talk_word),
+                false => term.weight,
+            };
             for &(row, frequency) in &term.rows {
                 // The rows of an episode mostly follow each other.
                 if !(episode.start..episode.end).contains(&row) {
                     number = episodes.of(row);
                     episode = episodes.get(number);
+                    in_chat = self.chats.contains(row);
                 }
                 words.holders.put_in(row);
-                by_episode.count(number, frequency);
                 words.coverage[row as usize] += covers;
                 let length = lengths.get(row) / self.collection.mean_length;
-                let own = term.weight * idf * bm25(self.weights, frequency as f32, length);
+                let value = idf * bm25(self.weights, frequency as f32, length);
+                if in_chat {
+                    words.scores[row as usize] += in_chats * value;
+                    words.candidates.put_in(row);
+                    continue;
+                }
+                by_episode.count(number, frequency);
+                let own = term.weight * value;
                 if !episode.is_context {
                     words.scores[row as usize] += own;
                     words.candidates.put_in(row);

@@ -5,28 +5,27 @@
 //! formulas, the contribution of each part, and the measurements.
 
 mod best;
+mod chats;
 mod collection;
-mod coming_times;
-mod dates;
 mod episode;
 pub mod fused;
 pub mod keyword;
 mod lexical;
 mod parsed_query;
 mod parts;
+mod role;
 mod row_set;
 mod rows;
 mod shingles;
 mod signals;
+mod standing;
 mod table_delta;
 mod text_features;
-mod time_expressions;
+mod times;
 mod weights;
 
 pub use best::first;
 pub use collection::Collection;
-pub use coming_times::coming_time;
-pub use dates::date_terms;
 pub use lexical::{MOST_TERMS, Postings, bm25, idf};
 pub use parsed_query::{Names, ParsedQuery};
 pub use parts::{FoundBy, Parts};
@@ -34,9 +33,10 @@ pub use row_set::RowSet;
 pub use rows::{Member, Members, Rows};
 pub use shingles::{ShingleFilter, ShingleSet, resemblance};
 pub use signals::RankingSignals;
+pub use standing::condition;
 pub use table_delta::{Origin, Piece, Spliced, TableDelta};
 pub use text_features::{
     LONG_WORDS, PIECE_WORDS, SKETCH_PARTS, Sketch, TextFeatures, TextPart, TraitsBuilder,
 };
-pub use time_expressions::{AskedTime, asked_time, number};
+pub use times::{AskedTime, asked_time, coming_time, date_terms, number};
 pub use weights::{Method, Ranking, Weights};

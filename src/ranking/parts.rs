@@ -12,6 +12,8 @@ pub enum FoundBy {
     Date,
     /// A memory of its context holds a word of the query.
     Context,
+    /// It is a standing instruction of the chat, and holds no word.
+    Instruction,
     /// Its vector is near; it holds no word.
     Meaning,
 }
@@ -23,6 +25,7 @@ impl FoundBy {
             FoundBy::Words => None,
             FoundBy::Date => Some("date"),
             FoundBy::Context => Some("context"),
+            FoundBy::Instruction => Some("instruction"),
             FoundBy::Meaning => Some("meaning"),
         }
     }
@@ -47,6 +50,23 @@ pub struct Parts {
     pub own: f32,
     /// The same of the memory together with the one before.
     pub window: f32,
+    /// In a chat: cosine of the message and the query, adjusted as `own`, which is 0 then.
+    pub message: f32,
+    /// In a chat: ln(max(words, 50) / 50).
+    pub length: f32,
+    /// In a chat: 1 if the person wrote it; 0 if the query asks for a summary, −½ if it asks for what the
+    /// assistant said.
+    pub role: f32,
+    /// In a chat: lexical score of the reply to a message of the person, as a share of the greatest one.
+    pub replied: f32,
+    /// In a chat: 1 if it is a standing instruction of the person.
+    pub instruction: f32,
+    /// In a chat: 1 if the person states a preference.
+    pub preference: f32,
+    /// In a chat: mean score of the ten best messages of the chat, less that of the best namespace.
+    pub chat: f32,
+    /// Elsewhere: the same of the memory's namespace.
+    pub namespace: f32,
     /// 1 if a named person takes part in its context.
     pub participant: f32,
     /// Number of the named persons who wrote it.
@@ -59,13 +79,19 @@ pub struct Parts {
     pub names: f32,
     /// 1 if the query asks when, and the memory has a time.
     pub tells_time: f32,
+    /// 1 if it has the place or the reason that the query asks for, ½ for a name.
+    pub wanted: f32,
+    /// 1 if the query asks how many, and the memory has a number.
+    pub number: f32,
+    /// Share of the query that the memory before holds, which asks and is of another author.
+    pub response: f32,
     /// Number at most 0 that ranks memories found by vectors alone below the others.
     pub behind: f32,
 }
 
 impl Parts {
     /// Returns each part's name and its contribution to the score, in the order of the documentation.
-    pub fn weighed(&self, weights: &Weights) -> [(&'static str, f32); 14] {
+    pub fn weighed(&self, weights: &Weights) -> [(&'static str, f32); 25] {
         [
             ("words", self.words),
             ("coverage", weights.coverage * self.coverage),
@@ -74,12 +100,23 @@ impl Parts {
             ("date", weights.date * self.date),
             ("own", weights.own * self.own),
             ("window", weights.window * self.window),
+            ("message", weights.message * self.message),
+            ("length", weights.length * self.length),
+            ("role", weights.role * self.role),
+            ("replied", weights.replied * self.replied),
+            ("instruction", weights.instruction * self.instruction),
+            ("preference", weights.preference * self.preference),
+            ("chat", weights.chat * self.chat),
+            ("namespace", weights.namespace * self.namespace),
             ("participant", weights.participant * self.participant),
             ("author", weights.author * self.author),
             ("asks", weights.asks * self.asks),
             ("answers", weights.answers * self.answers),
             ("names", weights.names * self.names),
             ("tells_time", weights.tells_time * self.tells_time),
+            ("wanted", weights.wanted * self.wanted),
+            ("number", weights.number * self.number),
+            ("response", weights.response * self.response),
             ("behind", self.behind),
         ]
     }

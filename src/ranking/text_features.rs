@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::role::Role;
+use super::standing::{instructs, prefers};
 use crate::words::{Part, is_stop_word};
 
 /// Sketch of a text's words, for the estimate of the similarity of two texts (bottom-k sketch of hashed
@@ -70,14 +72,26 @@ impl Sketch {
 pub struct TextFeatures {
     /// Number of words of the content, at most 65,535.
     pub words: u16,
-    /// Number of distinct content words of the title, 1–255.
+    /// Number of distinct content words of the title, 1–63.
     pub title_words: u8,
     /// Whether it ends with a question mark.
     pub asks: bool,
+    /// Whether it has a question mark anywhere.
+    pub has_question: bool,
     /// Whether a short text has a capitalised word inside a sentence: it names something.
     pub names: bool,
     /// Whether a short text has a time: a weekday, a month, a year, "yesterday".
     pub tells_time: bool,
+    /// Whether it has a number, in digits or words.
+    pub has_number: bool,
+    /// Whether a short text has a capitalised word after "in", "at", "from" and the like.
+    pub has_place: bool,
+    /// Whether it gives a reason: "because", "so that", "helped".
+    pub has_reason: bool,
+    /// Whether a short message of a person asks for something for good.
+    pub instructs: bool,
+    /// Whether a short message of a person says what is preferred.
+    pub prefers: bool,
     /// Sketch of the content's words.
     pub sketch: Sketch,
 }
@@ -101,6 +115,97 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&pattern).expect("it is valid")
 });
 
+/// Returns whether a lower-case word is a number.
+fn is_number(word: &str) -> bool {
+    word.starts_with(|first: char| first.is_ascii_digit())
+        || matches!(
+            word,
+            "two"
+                | "three"
+                | "four"
+                | "five"
+                | "six"
+                | "seven"
+                | "eight"
+                | "nine"
+                | "ten"
+                | "twelve"
+                | "dozen"
+                | "couple"
+                | "once"
+                | "twice"
+                | "few"
+                | "several"
+                | "hundred"
+                | "thousand"
+                | "half"
+                | "million"
+        )
+}
+
+/// Returns whether a lower-case word gives a reason.
+fn is_reason(word: &str) -> bool {
+    matches!(
+        word,
+        "because"
+            | "cause"
+            | "since"
+            | "help"
+            | "helps"
+            | "helped"
+            | "reason"
+            | "reasons"
+            | "therefore"
+    ) || word.starts_with("inspir")
+        || word.starts_with("motivat")
+}
+
+/// Returns whether a capitalised word stands after one that leads to a place: "in Bern", "at the Louvre".
+fn has_place(text: &str) -> bool {
+    let (mut before, mut last) = ("", "");
+    for word in text.split_ascii_whitespace() {
+        let mut letters = word.chars();
+        let is_capital = letters.next().is_some_and(char::is_uppercase);
+        if is_capital && letters.next().is_some_and(char::is_lowercase) {
+            let leading = match last {
+                "the" => before,
+                _ => last,
+            };
+            if is_before_places(leading) {
+                return true;
+            }
+        }
+        (before, last) = (last, word);
+    }
+    false
+}
+
+/// Returns whether a place may follow a word.
+fn is_before_places(word: &str) -> bool {
+    matches!(
+        word,
+        "in" | "In"
+            | "at"
+            | "At"
+            | "to"
+            | "To"
+            | "from"
+            | "From"
+            | "near"
+            | "Near"
+            | "around"
+            | "Around"
+            | "visit"
+            | "visited"
+            | "visiting"
+            | "through"
+            | "Through"
+    )
+}
+
+/// Place of the first flag in a packed number.
+const FIRST_FLAG: u32 = 22;
+
 /// Part of a memory that holds a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextPart {
@@ -113,6 +218,10 @@ pub enum TextPart {
 #[derive(Debug, Default)]
 pub struct TraitsBuilder {
     words: u16,
+    has_number: bool,
+    has_reason: bool,
+    /// The last word of the content, if it begins a reason in two words: "so that".
+    begins_reason: bool,
     title: Vec<String>,
     hashes: Vec<u16>,
 }
@@ -123,6 +232,10 @@ impl TraitsBuilder {
         match text {
             TextPart::Content => {
                 self.words = self.words.saturating_add(u16::from(part == Part::Word));
+                self.has_number |= is_number(word);
+                self.has_reason |=
+                    is_reason(word) || self.begins_reason && matches!(word, "that" | "i" | "to");
+                self.begins_reason = matches!(word, "so" | "want" | "wanted");
                 if !is_stop_word(word) {
                     self.hashes.push(hash(term));
                 }
@@ -139,8 +252,8 @@ impl TraitsBuilder {
         }
     }
 
-    /// Returns the features of the memory with this content.
-    pub fn finish(self, content: &str) -> TextFeatures {
+    /// Returns the features of the memory with this content and user.
+    pub fn finish(self, content: &str, user: &str) -> TextFeatures {
         let text = content.trim_end();
         let mut end = text.len().min(LOOK_BYTES);
         while !text.is_char_boundary(end) {
@@ -152,19 +265,29 @@ impl TraitsBuilder {
         } else {
             ""
         };
+        // Of other texts nothing asks for it.
+        let is_message = Role::of(user) == Some(Role::Person);
         TextFeatures {
             words: self.words,
             title_words: self.title.len().clamp(1, MOST_TITLE_WORDS) as u8,
             asks: text.ends_with(['?', '？']),
+            has_question: memchr::memchr(b'?', text.as_bytes()).is_some() || text.contains('？'),
             names: CAPITAL.is_match(judged),
             tells_time: TIME.is_match(judged),
+            has_number: self.has_number,
+            has_place: has_place(judged),
+            has_reason: self.has_reason,
+            instructs: is_message && self.words <= MAX_INSTRUCTION_WORDS && instructs(judged),
+            prefers: is_message && prefers(judged),
             sketch: Sketch::of(self.hashes),
         }
     }
 }
 
 /// Maximum number of distinct words of a title that are counted.
-const MOST_TITLE_WORDS: usize = 255;
+const MOST_TITLE_WORDS: usize = 63;
+/// Maximum number of words of a standing instruction: longer messages are tasks.
+const MAX_INSTRUCTION_WORDS: u16 = 60;
 
 /// Maximum number of words of a memory that is embedded in one piece: few models take more.
 pub const LONG_WORDS: u16 = 200;
@@ -187,11 +310,24 @@ impl TextFeatures {
 
     /// Returns everything but the sketch, as one number.
     pub fn pack(&self) -> u32 {
-        u32::from(self.words)
-            | u32::from(self.title_words) << 16
-            | u32::from(self.asks) << 24
-            | u32::from(self.names) << 25
-            | u32::from(self.tells_time) << 26
+        u32::from(self.words) | u32::from(self.title_words) << 16 | self.flags()
+    }
+
+    /// Returns the flags at their places in the packed number.
+    fn flags(&self) -> u32 {
+        let flags = [
+            self.asks,
+            self.has_question,
+            self.names,
+            self.tells_time,
+            self.has_number,
+            self.has_place,
+            self.has_reason,
+            self.instructs,
+            self.prefers,
+        ];
+        let places = flags.into_iter().zip(FIRST_FLAG..);
+        places.fold(0, |all, (flag, place)| all | u32::from(flag) << place)
     }
 
     /// Returns the number of words in a packed number.
@@ -201,12 +337,19 @@ impl TextFeatures {
 
     /// Reads a packed number.
     pub fn unpack(packed: u32, sketch: Sketch) -> TextFeatures {
+        let has = |flag: u32| packed >> (FIRST_FLAG + flag) & 1 == 1;
         TextFeatures {
             words: TextFeatures::words_of(packed),
-            title_words: (packed >> 16) as u8,
-            asks: packed >> 24 & 1 == 1,
-            names: packed >> 25 & 1 == 1,
-            tells_time: packed >> 26 & 1 == 1,
+            title_words: (packed >> 16) as u8 & MOST_TITLE_WORDS as u8,
+            asks: has(0),
+            has_question: has(1),
+            names: has(2),
+            tells_time: has(3),
+            has_number: has(4),
+            has_place: has(5),
+            has_reason: has(6),
+            instructs: has(7),
+            prefers: has(8),
             sketch,
         }
     }
@@ -231,8 +374,14 @@ mod tests {
             words: 300,
             title_words: 9,
             asks: true,
+            has_question: true,
             names: false,
             tells_time: true,
+            has_number: true,
+            has_place: false,
+            has_reason: true,
+            instructs: false,
+            prefers: true,
             sketch,
         };
         assert_eq!(

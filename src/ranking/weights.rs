@@ -152,6 +152,24 @@ weights! {
     passage = 0.4,
     /// Number of words above which a memory is very long.
     passage_words = 400.0,
+    /// Weight of a word about talking in a chat.
+    talk_word = 0.2,
+    /// Weight, in a chat, of the cosine of the message.
+    message = 1.5,
+    /// Weight, in a chat, of the logarithm of the message's words above fifty, as a multiple of fifty.
+    length = -0.15,
+    /// Weight, in a chat, of a message of the person, for questions only.
+    role = 0.2,
+    /// Weight, in a chat, of the words of the reply to a message of the person, for questions only.
+    replied = 0.2,
+    /// Weight, in a chat, of a standing instruction of the person, for questions only.
+    instruction = 0.3,
+    /// Weight, in a chat, of a preference of the person, for questions only.
+    preference = 0.2,
+    /// Weight of the mean score of the ten best messages of a chat, for questions only.
+    chat = 1.0,
+    /// Weight of the mean score of the ten best memories of another namespace, for questions only.
+    namespace = 1.0,
     /// Weight of the cosine of the memory itself.
     own = 0.7,
     /// Weight of the cosine of the memory together with the one before.
@@ -164,7 +182,14 @@ weights! {
     names = 0.1,
     /// Weight of a memory with a time, for questions that ask when.
     tells_time = 0.3,
-    /// Maximum number of words of a memory for the last four.
+    /// Weight of what the question wants: a name, a place, a reason.
+    wanted = 0.2,
+    /// Weight of a number, for questions that ask how many.
+    number = 0.2,
+    /// Weight of the share of the question that the memory before holds, if it asks and is of another
+    /// author; for questions only, but not for those that ask when.
+    response = 0.2,
+    /// Maximum number of words of a memory for the last seven.
     prior_words = 100.0,
     /// The k of reciprocal rank fusion.
     rrf_k = 60.0,

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use chrono::{DateTime, Datelike, Days, Months, NaiveDate, TimeZone, Utc, Weekday};
 use regex::{Captures, Regex};
 
-use super::time_expressions::asked_time;
+use super::expressions::asked_time;
 use crate::model::in_zone;
 
 /// Pattern of a day, perhaps with a part of the day or a time of the clock.

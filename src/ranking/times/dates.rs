@@ -53,7 +53,7 @@ static ISO: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Returns the distinct calendar terms of the dates in a query. English month names.
-pub(super) fn query_terms(query: &str) -> Vec<String> {
+pub(in crate::ranking) fn query_terms(query: &str) -> Vec<String> {
     let mut terms: Vec<String> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();
     let mut add = |term: String| {
