@@ -306,7 +306,8 @@ impl Scoring<'_> {
     }
 
     /// Adds to each hit what its namespace is worth, for questions: an answer mostly lies where most
-    /// speaks of what is asked.
+    /// speaks of what is asked. A namespace with few candidates is not judged, and loses nothing: one
+    /// memory by itself may be the answer.
     fn add_namespaces(&mut self, scored: &mut [Scored]) {
         if !self.query.asks {
             return;
@@ -316,6 +317,7 @@ impl Scoring<'_> {
             let namespace = self.collection.namespace(hit.row);
             best_of.entry(namespace).or_default().push(hit.score);
         }
+        best_of.retain(|_, scores| scores.len() >= NAMESPACE_BEST);
         if best_of.len() < 2 {
             return;
         }

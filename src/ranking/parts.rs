@@ -63,7 +63,8 @@ pub struct Parts {
     pub instruction: f32,
     /// In a chat: 1 if the person states a preference.
     pub preference: f32,
-    /// In a chat: mean score of the ten best messages of the chat, less that of the best namespace.
+    /// In a chat: mean score of the ten best messages of the chat, less that of the best namespace; 0 with
+    /// fewer than ten candidates.
     pub chat: f32,
     /// Elsewhere: the same of the memory's namespace.
     pub namespace: f32,

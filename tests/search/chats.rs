@@ -118,14 +118,32 @@ fn a_question_for_what_the_assistant_said_does_not_prefer_the_person() {
 
 #[test]
 fn a_question_about_one_chat_is_answered_from_it_first() {
-    let (_store, engine) = chats();
-    let hits = ask(&engine, "What about the tax return and its receipts?");
-    assert_eq!(hits[0].memory.namespace.as_deref(), Some("taxes"));
+    let store = TestStore::new();
+    let engine = engine(&store);
+    for minute in 0..12 {
+        let user = ["user", "assistant"][minute as usize % 2];
+        let text = format!("Receipt {minute} belongs to the tax return.");
+        say(&engine, "taxes", user, minute, &text);
+        let text = format!("Bed {minute} of the garden, with a receipt for seeds.");
+        say(&engine, "garden", user, minute, &text);
+    }
+    say(
+        &engine,
+        "notes",
+        "mira",
+        0,
+        "The receipt of the bike is in the drawer.",
+    );
+    let hits = ask(&engine, "Which receipt is for the tax return?");
     let worth = |namespace: &str| {
         let is_of = |hit: &&Hit| hit.memory.namespace.as_deref() == Some(namespace);
-        hits.iter().find(is_of).unwrap().parts.unwrap().chat
+        let parts = hits.iter().find(is_of).unwrap().parts.unwrap();
+        parts.chat + parts.namespace
     };
+    assert_eq!(hits[0].memory.namespace.as_deref(), Some("taxes"));
     assert!(worth("taxes") == 0.0 && worth("garden") < 0.0);
+    // One memory is no measure of its namespace.
+    assert!(worth("notes") == 0.0);
 }
 
 #[test]
