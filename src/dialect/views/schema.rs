@@ -29,7 +29,7 @@ pub fn object_schema<T: JsonSchema>() -> JsonObject {
 
 /// Returns the schema of the reply of a further tool: `T`, or an object with an `error`.
 ///
-/// Nothing is required, since a reply with an error has no other member. The minimum of counts is left
+/// No member is required, since a reply with an error has no other member. The minimum of counts is left
 /// out: each word takes tokens of every conversation of an agent.
 pub fn reply_schema<T: JsonSchema>() -> JsonObject {
     let mut schema = Schema::try_from(schema_of::<T>()).unwrap_or_default();

@@ -13,14 +13,13 @@ use crate::engine::live::{current_snapshot, index_recovery, names, rows};
 use crate::engine::ops::forget;
 use crate::engine::ops::relations::contender::{Conflict, Contender, contender};
 use crate::engine::ops::relations::{links, titles};
-use crate::engine::ops::update;
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
 use crate::engine::write::put;
 use crate::files::Place;
 use crate::format;
 use crate::format::{MergeSide, Merged};
-use crate::model::{Change, Filter, Link, Memory, Patch, Stem, Visibility};
+use crate::model::{Filter, Link, Memory, Stem, Visibility};
 
 /// Result of resolving one pair, or all pairs of one memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -274,18 +273,8 @@ pub fn take_out_markers(engine: &Engine, id: &str) -> Result<Option<Unmarked>, E
 /// Removes the links of a conflict from the memory in the file `from` to that of `other`.
 fn unmark_pair(engine: &Engine, from: &str, other: &str) -> Result<(), EngineError> {
     let to_other = links::links_to(engine, &stem_of(other), Place::Files, other);
-    update::update_with(engine, "resolve", from, |memory| {
-        let mut links = memory.links.clone();
+    links::change_links(engine, from, "resolve", |links| {
         links.retain(|link| !(is_conflict(link) && to_other(&link.to)));
-        let links = match links.is_empty() {
-            _ if links.len() == memory.links.len() => Patch::Keep,
-            true => Patch::Clear,
-            false => Patch::Set(links),
-        };
-        Ok(Change {
-            links,
-            ..Change::default()
-        })
     })?;
     Ok(())
 }

@@ -23,7 +23,7 @@ use crate::model::{
 pub enum Stored {
     /// The memory was written, or is there already.
     Written(Box<Remembered>),
-    /// Nothing was written; the memory may be one of these.
+    /// Existing memories that the new one may equal; it was not written.
     Suggested(Vec<Suggestion>),
 }
 
@@ -121,7 +121,7 @@ pub fn remember_as(
 enum Claim {
     /// The memory that has it already.
     Known(Stem),
-    /// Nobody has it, nor gets it while the lock is held. `None`: there is no key or name.
+    /// The key or name is free, and stays so while the lock is held. `None`: there is no key or name.
     New(Option<Lock>),
 }
 

@@ -21,7 +21,7 @@ use crate::git::{GitError, Id, Repository, To};
 /// The outcome of a repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repaired {
-    /// Nothing was damaged: commits can be made.
+    /// The repository is sound: commits can be made.
     NothingWrong,
     /// The branch now points to this commit, all of whose files exist.
     GoesOnFrom(Id),

@@ -12,13 +12,13 @@ use crate::http::tokens::TokenError;
 /// Reason why a request got no answer, or no success.
 #[derive(Debug, Clone)]
 pub enum RequestFailure {
-    /// Nothing was sent.
+    /// The server at `place` was not reached; the message was not sent.
     Unreachable { place: String, why: String },
-    /// Nothing was sent, because no address of a server is noted.
+    /// No address of a server is noted; the message was not sent.
     Nowhere,
-    /// Nothing was sent, because no token can be read.
+    /// No token can be read; the message was not sent.
     Token(String),
-    /// Nothing was requested: the server at this place did not prove that it has the token.
+    /// The server at this place did not prove that it has the token; it got no request.
     Unproven(String),
     /// The connection broke off: the request may be done.
     Gone(String),
@@ -28,9 +28,9 @@ pub enum RequestFailure {
     Refused(Box<Refused>),
     /// The response is invalid.
     Odd(String),
-    /// Nothing was sent: the maximum number of subscriptions, this one, is reached.
+    /// The maximum number of subscriptions, this one, is reached; the message was not sent.
     Full(usize),
-    /// Nothing was sent: the message is too long, with this number of bytes.
+    /// The message is too long, with this number of bytes, and was not sent.
     TooLong(usize),
 }
 

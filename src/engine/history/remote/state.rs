@@ -26,7 +26,7 @@ pub struct SyncState {
 /// State of a store's commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitStatus {
-    /// Nothing is committed, with the reason.
+    /// Commits are off, for this reason.
     Off(String),
     /// Changes are committed.
     On {

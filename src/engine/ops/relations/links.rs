@@ -275,7 +275,7 @@ pub fn decide_between(engine: &Engine, winner: &str, loser: &str) -> Result<Deci
 }
 
 /// Changes the links of the memory in the file `from`; false if they are unchanged.
-fn change_links(
+pub(in crate::engine) fn change_links(
     engine: &Engine,
     from: &str,
     tool: &str,
