@@ -158,6 +158,8 @@ pub fn score<'a, P: Postings>(
     let scored = match ranking.method {
         Method::Fused | Method::Words => scoring.all(candidates, input.pieces, analyzer),
         Method::Bm25 => scoring.by_words(&candidates),
+        Method::Cosine => scoring.by_cosine(&candidates, |cosines| &cosines.own),
+        Method::WindowCosine => scoring.by_cosine(&candidates, |cosines| &cosines.window),
         Method::ReciprocalRank => scoring.by_ranks(&candidates),
         Method::SixFactor | Method::SixFactorWords => {
             scoring.by_worth(&candidates, input.signals, true)
@@ -592,15 +594,16 @@ impl Scoring<'_> {
 
     /// Scores by words alone.
     fn by_words(&self, candidates: &[u32]) -> Vec<Scored> {
-        let with_words = |row: &&u32| self.words.scores[**row as usize] > 0.0;
-        candidates
-            .iter()
-            .filter(with_words)
-            .map(|&row| Scored {
-                row,
-                score: self.words.scores[row as usize],
-            })
-            .collect()
+        positive(candidates, &self.words.scores)
+    }
+
+    /// Scores by one of the exact cosines; by words alone where there are no vectors.
+    fn by_cosine(&mut self, candidates: &[u32], of: fn(&Cosines) -> &Vec<f32>) -> Vec<Scored> {
+        for &row in candidates {
+            self.compare_exactly(row);
+        }
+        let cosines = self.cosines.as_ref().map(of);
+        positive(candidates, cosines.unwrap_or(&self.words.scores))
     }
 
     /// Scores by reciprocal rank fusion of words and cosines.
@@ -701,6 +704,15 @@ fn with_named(collection: &Collection, query: &ParsedQuery) -> Vec<bool> {
         }
     }
     with_named
+}
+
+/// Returns the candidates whose score is above 0, in their order.
+fn positive(candidates: &[u32], scores: &[f32]) -> Vec<Scored> {
+    let scored = candidates.iter().map(|&row| Scored {
+        row,
+        score: scores[row as usize],
+    });
+    scored.filter(|one| one.score > 0.0).collect()
 }
 
 fn flag(condition: bool) -> f32 {

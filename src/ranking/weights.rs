@@ -22,6 +22,10 @@ pub enum Method {
     ReciprocalRank,
     /// Plain BM25 over all words of the query.
     Bm25,
+    /// Cosine of each memory; plain BM25 without a model.
+    Cosine,
+    /// Cosine of each memory together with the one before; plain BM25 without a model.
+    WindowCosine,
     /// Plain BM25 plus importance, uses, confidence, tier and recency; with the cosine where there is a
     /// model.
     SixFactor,
@@ -35,11 +39,13 @@ pub enum Method {
 
 impl Method {
     /// All methods with their names.
-    pub const ALL: [(&'static str, Method); 8] = [
+    pub const ALL: [(&'static str, Method); 10] = [
         ("fused", Method::Fused),
         ("words", Method::Words),
         ("rrf", Method::ReciprocalRank),
         ("bm25", Method::Bm25),
+        ("cosine", Method::Cosine),
+        ("window-cosine", Method::WindowCosine),
         ("six-factor", Method::SixFactor),
         ("six-factor-words", Method::SixFactorWords),
         ("five-factor", Method::FiveFactor),
@@ -70,7 +76,11 @@ impl Method {
     pub fn uses_meaning(self) -> bool {
         matches!(
             self,
-            Method::Fused | Method::ReciprocalRank | Method::SixFactor
+            Method::Fused
+                | Method::ReciprocalRank
+                | Method::Cosine
+                | Method::WindowCosine
+                | Method::SixFactor
         )
     }
 }

@@ -15,7 +15,8 @@ pub struct Eval {
     /// The form of the data sets
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     pub from: Form,
-    /// The ranking that is measured: fused, words, rrf, bm25, six-factor, six-factor-words, five-factor or weighted
+    /// The ranking that is measured: fused, words, rrf, bm25, cosine, window-cosine, six-factor,
+    /// six-factor-words, five-factor or weighted
     #[arg(long, value_name = "RANKING", default_value = "fused", value_parser = method)]
     pub ranking: Method,
     /// Give a constant of the ranking another value; 0 switches a part off

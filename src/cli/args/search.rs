@@ -20,8 +20,8 @@ pub struct Think {
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<usize>,
     /// How words are ranked: fused (by words, people, times and meaning), words (without meaning),
-    /// rrf (reciprocal rank fusion of BM25 and meaning), bm25, or as other memory servers do it:
-    /// six-factor, six-factor-words, five-factor, weighted
+    /// rrf (reciprocal rank fusion of BM25 and meaning), bm25, cosine, window-cosine, or as other
+    /// memory servers do it: six-factor, six-factor-words, five-factor, weighted
     #[arg(long, value_name = "RANKING", default_value = "fused", value_parser = method)]
     #[arg(conflicts_with = "keywords", hide_default_value = true)]
     pub ranking: Method,
