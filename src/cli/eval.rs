@@ -17,8 +17,8 @@ use crate::model::Filter;
 use crate::{engine, eval, import};
 
 /// A store made of one data set.
-struct Corpus {
-    engine: Engine,
+pub(super) struct Corpus {
+    pub engine: Engine,
     /// The ids of memories in the data set, by stem.
     ids: HashMap<String, String>,
 }
@@ -33,11 +33,7 @@ pub fn eval(context: &mut Context, command: &Eval) -> Result<Outcome, Failure> {
         let dataset = dataset(path, command.from, folder.path())?;
         let root = command.keep.as_deref().unwrap_or(folder.path());
         let corpus = corpus(context, &dataset, &root.join(&dataset.name))?;
-        let modes = [("pooled", command.scoped), ("scoped", command.pooled)];
-        for (mode, is_left_out) in modes {
-            if is_left_out {
-                continue;
-            }
+        for mode in modes(command) {
             let tally = ask(&corpus, &dataset, mode, &ranking, command)?;
             all.push(report(context, &dataset, mode, &tally, command)?);
         }
@@ -48,8 +44,16 @@ pub fn eval(context: &mut Context, command: &Eval) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
+/// Returns how questions are asked: of the whole store, and in the namespace of each.
+pub(super) fn modes(command: &Eval) -> impl Iterator<Item = &'static str> {
+    let modes = [("pooled", !command.scoped), ("scoped", !command.pooled)];
+    modes
+        .into_iter()
+        .filter_map(|(mode, is_asked)| is_asked.then_some(mode))
+}
+
 /// Reads a data set; one in a published form is brought into ours below `scratch`.
-fn dataset(path: &Path, form: Form, scratch: &Path) -> Result<Dataset, Failure> {
+pub(super) fn dataset(path: &Path, form: Form, scratch: &Path) -> Result<Dataset, Failure> {
     let load = match form {
         Form::Folder => return Ok(Dataset::read(path)?),
         Form::Locomo => eval::locomo,
@@ -74,7 +78,8 @@ fn dataset(path: &Path, form: Form, scratch: &Path) -> Result<Dataset, Failure> 
     })
 }
 
-fn ranking(command: &Eval) -> Result<Ranking, Failure> {
+/// Returns the ranking with the constants that the command sets.
+pub(super) fn ranking(command: &Eval) -> Result<Ranking, Failure> {
     let mut ranking = Ranking {
         method: command.ranking,
         ..Ranking::default()
@@ -98,7 +103,7 @@ fn ranking(command: &Eval) -> Result<Ranking, Failure> {
 }
 
 /// Makes the store of a data set, or completes the one that was kept.
-fn corpus(context: &Context, dataset: &Dataset, root: &Path) -> Result<Corpus, Failure> {
+pub(super) fn corpus(context: &Context, dataset: &Dataset, root: &Path) -> Result<Corpus, Failure> {
     crate::files::create_private_folder(&root.join("files")).map_err(|error| {
         Failure::new(format!("cannot make the store {}", root.display())).because(error)
     })?;
@@ -166,28 +171,11 @@ fn ask(
     let bar = progress_bar("asking");
     bar.set_length(dataset.questions.len() as u64);
     for question in &dataset.questions {
-        let query = Query {
-            kind: QueryKind::Text(question.query.clone()),
-            filter: Filter {
-                namespaces: match (mode, &question.scope) {
-                    ("scoped", Some(scope)) => vec![scope.clone()],
-                    _ => Vec::new(),
-                },
-                ..Filter::default()
-            },
-            ranking: *ranking,
-            limit: command.limit.max(25),
-            offset: 0,
-        };
-        let hits = ops::search(&corpus.engine, &query)?.hits;
-        let found: Vec<&str> = hits.iter().map(|hit| corpus.id(hit)).collect();
-        let relevant: Vec<bool> = found
-            .iter()
-            .map(|id| question.relevant_ids.iter().any(|known| known == id))
-            .collect();
-        let measures = Measures::of(&relevant, question.relevant_ids.len());
-        tally.add(&question.kind, &measures);
+        let kind = QueryKind::Text(question.query.clone());
+        let hits = corpus.search(question, kind, mode, ranking, command.limit)?;
+        tally.add(&question.kind, &corpus.measures(question, &hits));
         if command.run_dir.is_some() {
+            let found: Vec<&str> = hits.iter().map(|hit| corpus.id(hit)).collect();
             let _ = writeln!(lines, "{}", line(question, &found, &hits, ranking, command));
         }
         bar.inc(1);
@@ -208,6 +196,39 @@ impl Corpus {
     fn id<'a>(&'a self, hit: &'a Hit) -> &'a str {
         let stem = hit.memory.stem.as_str();
         self.ids.get(stem).map_or(stem, String::as_str)
+    }
+
+    /// Searches for `kind`, in the namespace of the question if the mode is `scoped`.
+    pub fn search(
+        &self,
+        question: &EvalQuestion,
+        kind: QueryKind,
+        mode: &str,
+        ranking: &Ranking,
+        limit: usize,
+    ) -> Result<Vec<Hit>, Failure> {
+        let query = Query {
+            kind,
+            filter: Filter {
+                namespaces: match (mode, &question.scope) {
+                    ("scoped", Some(scope)) => vec![scope.clone()],
+                    _ => Vec::new(),
+                },
+                ..Filter::default()
+            },
+            ranking: *ranking,
+            limit: limit.max(25),
+            offset: 0,
+        };
+        Ok(ops::search(&self.engine, &query)?.hits)
+    }
+
+    /// Returns the quality of the hits of a question.
+    pub fn measures(&self, question: &EvalQuestion, hits: &[Hit]) -> Measures {
+        let known = &question.relevant_ids;
+        let is_relevant = |hit| known.iter().any(|id| id == self.id(hit));
+        let relevant: Vec<bool> = hits.iter().map(is_relevant).collect();
+        Measures::of(&relevant, known.len())
     }
 }
 

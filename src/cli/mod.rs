@@ -5,6 +5,7 @@
 //! standard error or is plain text; colours appear on terminals only.
 
 mod args;
+mod arms;
 mod complete;
 mod eval;
 mod memories;
@@ -146,6 +147,7 @@ fn dispatch(
         Command::Purge(command) => purge::purge(&mut context, &command),
         Command::Reset(command) => reset::reset(&mut context, &command),
         Command::Resolve(command) => resolve::resolve(&mut context, &command),
+        Command::Eval(command) if command.arms => arms::compare(&mut context, &command),
         Command::Eval(command) => eval::eval(&mut context, &command),
         Command::Reindex(command) => status::reindex(&mut context, &command),
         Command::Status(command) => status::status(&mut context, command.verbose),

@@ -5,11 +5,13 @@
 //! measures are the field's (each is defined in [`Measures`]); a question that finds nothing
 //! counts as one. How a store is made and asked is left to the caller.
 
+mod bootstrap;
 mod dataset;
 mod locomo;
 mod longmemeval;
 mod measures;
 
+pub use bootstrap::Difference;
 pub use dataset::{Dataset, DatasetError, EvalQuestion};
 pub use locomo::locomo;
 pub use longmemeval::longmemeval;

@@ -1,5 +1,6 @@
 //! What searches find and in which order, with and without a model.
 
+mod arms;
 mod chats;
 #[cfg(feature = "tract")]
 mod embedding;

@@ -304,9 +304,12 @@ Everything after `git` goes to git as it is. Exit code: git's")]
   memdir eval --ranking bm25 SET                the same with plain BM25
   memdir eval --set window=0 SET                without one part of the ranking
   memdir eval --run-dir out --explain SET       keep the answers, with what each score is made of
+  memdir eval --arms fixtures/eval/*            beside BM25, keyword counts and each cosine
   memdir eval --from longmemeval --scoped longmemeval_s.json
 
-A store is made of each set in a temporary folder; your own store is left alone.")]
+A store is made of each set in a temporary folder; your own store is left alone.
+
+Exit code: 0 done, 1 with `--arms` a search of one part is ahead of the ranking, 2 error")]
     Eval(eval::Eval),
     /// Show what state the store is in
     Status(shared::Findings),

@@ -19,6 +19,10 @@ pub struct Eval {
     /// six-factor-words, five-factor or weighted
     #[arg(long, value_name = "RANKING", default_value = "fused", value_parser = method)]
     pub ranking: Method,
+    /// Compare the ranking with each of its parts as a search of its own; fails where one is ahead by
+    /// more than 0.3 points in R@10 or NDCG@10
+    #[arg(long, conflicts_with = "run_dir")]
+    pub arms: bool,
     /// Give a constant of the ranking another value; 0 switches a part off
     #[arg(long, value_name = "NAME=NUMBER")]
     pub set: Vec<String>,
