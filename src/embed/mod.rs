@@ -6,6 +6,7 @@
 //! Keeping vectors and comparing them is left to others.
 
 mod answer;
+#[cfg(feature = "tract")]
 mod built_in;
 pub mod catalog;
 mod cut;
@@ -14,7 +15,6 @@ mod guard;
 mod hosted;
 mod libraries;
 mod local;
-#[cfg(feature = "tract")]
 mod local_settings;
 mod memory;
 mod native;
