@@ -9,14 +9,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tract_onnx::prelude::{
-    Framework, InferenceModelExt, IntoTValue, TValue, Tensor, TractError, TractResult,
-    TypedRunnableModel,
+    DatumExt, Framework, InferenceModelExt, IntoTValue, TValue, Tensor, ToDim, TractError,
+    TractResult, TypedRunnableModel,
 };
 use tract_onnx::tract_core::model::IntoRunnable;
 
 use super::answer::ModelOutput;
 use super::guard::guarded;
 use super::pieces::Piece;
+use super::quantize;
+use super::quantize::DynamicQuantize;
 
 /// A model, loaded. Computes on the caller's thread; several may call at once.
 pub(super) struct BuiltInModel {
@@ -36,10 +38,13 @@ impl BuiltInModel {
     /// Loads the model in `file` for one of its outputs.
     pub fn load(file: &Path, output: &str) -> Result<BuiltInModel, String> {
         let load = || -> TractResult<BuiltInModel> {
-            let mut model = tract_onnx::onnx().model_for_path(file)?;
+            // Shapes that the file notes name dimensions of their own; the inputs' are set here.
+            let onnx = tract_onnx::onnx().with_ignore_value_info(true);
+            let onnx = onnx.with_ignore_output_shapes(true);
+            let mut model = onnx.model_for_path(file)?;
             // What leads only to other outputs is not computed.
             model.select_outputs_by_name([output])?;
-            let outlets = model.input_outlets()?;
+            let outlets = model.input_outlets()?.to_vec();
             let names = outlets.iter().map(|outlet| &*model.node(outlet.node).name);
             let inputs = names
                 .map(|name| match name {
@@ -48,6 +53,20 @@ impl BuiltInModel {
                     _ => Input::Types,
                 })
                 .collect();
+            // One text a run, of at least one token: only what is proven of the shapes lets tract
+            // choose its faster operators.
+            let tokens = model.symbols.sym("tokens");
+            model.symbols.add_assertion("tokens >= 1")?;
+            for input in 0..outlets.len() {
+                let shape = [1.to_dim(), tokens.to_dim()];
+                model.set_input_fact(input, i64::fact(shape).into())?;
+            }
+            let mut model = model.into_typed()?;
+            for node in &mut model.nodes {
+                if node.op.name() == quantize::OF_TRACT {
+                    node.op = Box::new(DynamicQuantize);
+                }
+            }
             let plan = model.into_optimized()?.into_runnable()?;
             Ok(BuiltInModel { plan, inputs })
         };

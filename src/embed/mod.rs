@@ -21,6 +21,8 @@ mod native;
 mod onnx;
 mod onnx_file;
 mod pieces;
+#[cfg(feature = "tract")]
+mod quantize;
 mod turns;
 
 pub use hosted::{EmbeddingProtocol, HOSTED_MAX_TOKENS, Hosted, HostedSettings};
