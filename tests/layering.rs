@@ -343,7 +343,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("SystemTime::now", &["clock"]),
     // One call of git2, which registers a transport, and a source of objects for libgit2; mapping
     // files into memory, and the handler for maps whose file was cut; comparing vectors with wider
-    // instructions; what the C library does with freed memory.
+    // instructions; what the C library does with freed memory; the priority of a thread.
     ("unsafe", &["git", "columns", "vectors", "embed"]),
     ("super::super::", &[]),
     // Whatever changes a disk by a path. `git` does so inside `.git`; `fetch` has the file that it

@@ -129,7 +129,7 @@ settings! {
     EmbeddingPooling, "embedding.pooling", SettingType::Text, "", User, [],
         "`mean`, `cls`, or the name of an output that is a vector already; as the model says otherwise.";
     EmbeddingThreads, "embedding.threads", whole(1, 1_024), "", User, [],
-        "Maximum number of threads that compute vectors; half of the machine's otherwise, at most 4.";
+        "Maximum number of threads that embed texts; one for each core otherwise, on Windows one for two.";
     EmbeddingApiKeyEnv, "embedding.api_key_env", SettingType::Text, "", User, [],
         "The variable that holds the key: `VOYAGE_API_KEY` or `OPENAI_API_KEY`, none with an `endpoint`.";
     OrtLibrary, "ort_dylib_path", SettingType::Path, "", Variable, ["ORT_DYLIB_PATH"],

@@ -39,6 +39,8 @@ pub(super) struct ModelFolder {
     pub has_token_types: bool,
     /// Name of the folder, and a hash of everything that a vector depends on.
     pub id: String,
+    /// Size of the files that it is loaded from.
+    pub bytes: u64,
 }
 
 /// The way from the numbers of an output to one vector.
@@ -111,15 +113,17 @@ impl ModelFolder {
             pooling,
             has_token_types,
             id: String::new(),
+            bytes: 0,
             model,
             tokenizer,
         };
-        found.id = found.name(folder)?;
+        (found.id, found.bytes) = found.name(folder)?;
         Ok(found)
     }
 
-    /// Returns the folder's name, and a hash of everything that a vector depends on.
-    fn name(&self, folder: &Path) -> Result<String, EmbedError> {
+    /// Returns the folder's name with a hash of everything that a vector depends on, and the
+    /// size of its files.
+    fn name(&self, folder: &Path) -> Result<(String, u64), EmbedError> {
         let mut hasher = blake3::Hasher::new();
         let settings = format!("{:?} {} {}", self.pooling, self.dimensions, self.max_tokens);
         for text in [
@@ -139,6 +143,7 @@ impl ModelFolder {
         };
         // Large models keep their weights in a second file.
         let weights = [beside("_data"), beside(".data")];
+        let mut bytes = 0;
         let files = [&self.tokenizer, &self.model].into_iter();
         for file in files.chain(weights.iter().filter(|file| file.is_file())) {
             let mut one = blake3::Hasher::new();
@@ -146,6 +151,7 @@ impl ModelFolder {
             one.update_reader(opened)
                 .or_else(|why| unusable(file, why))?;
             hasher.update(one.finalize().as_bytes());
+            bytes += one.count();
         }
         let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_.".contains(*c);
         let name: String = folder.file_name().map_or_else(String::new, |name| {
@@ -154,10 +160,8 @@ impl ModelFolder {
         });
         let name = name.trim_start_matches('.');
         let hash = &hasher.finalize().to_hex()[..12];
-        Ok(match name {
-            "" => format!("model-{hash}"),
-            name => format!("{name}-{hash}"),
-        })
+        let name = if name.is_empty() { "model" } else { name };
+        Ok((format!("{name}-{hash}"), bytes))
     }
 }
 

@@ -1,18 +1,17 @@
 //! A model on this machine.
 //!
 //! Loaded when the first text comes, and let go when it was idle. Promises: at most the given
-//! number of threads compute; a question waits for one piece of a text at most, not for a batch;
-//! a backend that panics costs the call.
+//! number of threads embed the texts of a call; what is asked at the usual priority, such as a
+//! question, waits for nothing that is embedded at the low one; a backend that panics costs the call.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::folder::ModelFolder;
 use super::local_settings::LocalSettings;
 use super::onnx::Onnx;
+use super::parallel::in_parallel;
 use super::pieces::{Cutter, MAX_PIECES, Piece};
-use super::turns::{For, Turns};
 use super::{EmbedError, Embedder, Vector};
 
 /// A BERT-like model in ONNX with its tokenizer.
@@ -26,7 +25,6 @@ pub struct Local {
 struct Loaded {
     cutter: Cutter,
     onnx: Onnx,
-    turns: Turns,
     used: Mutex<Instant>,
 }
 
@@ -66,7 +64,6 @@ impl Local {
         let onnx = Onnx::load(folder, threads, &self.settings.libraries)?;
         let loaded = Arc::new(Loaded {
             cutter,
-            turns: Turns::new(onnx.at_once),
             onnx,
             used: Mutex::new(Instant::now()),
         });
@@ -76,45 +73,21 @@ impl Local {
 }
 
 impl Loaded {
-    /// Returns the vectors of `pieces`, in their order.
-    fn vectors(&self, pieces: &[Piece]) -> Result<Vec<Vector>, EmbedError> {
-        let threads = self.onnx.at_once.min(pieces.len());
+    /// Returns the vectors of the pieces of each of `texts`.
+    fn vectors(&self, prefix: &str, texts: &[&str]) -> Result<Vec<Vec<Vector>>, EmbedError> {
+        let order: Vec<usize> = (0..texts.len()).collect();
+        let cut = |at: usize| self.cutter.cut(prefix, texts[at], MAX_PIECES);
+        let pieces = in_parallel(self.onnx.at_once(texts.len()), &order, cut)?;
+        let counts: Vec<usize> = pieces.iter().map(Vec::len).collect();
+        let pieces: Vec<Piece> = pieces.into_iter().flatten().collect();
         // Long pieces first: whoever ends last then has little left to do.
         let mut order: Vec<usize> = (0..pieces.len()).collect();
         order.sort_by_key(|&at| std::cmp::Reverse(pieces[at].len()));
-        let next = AtomicUsize::new(0);
-        let failed = AtomicBool::new(false);
-        let work = || -> Result<Vec<(usize, Vector)>, EmbedError> {
-            let mut done = Vec::new();
-            while !failed.load(Ordering::Relaxed) {
-                let Some(&at) = order.get(next.fetch_add(1, Ordering::Relaxed)) else {
-                    break;
-                };
-                let _turn = self.turns.take(For::Text);
-                let vector = self.onnx.vector(&pieces[at]).inspect_err(|_| {
-                    failed.store(true, Ordering::Relaxed);
-                })?;
-                done.push((at, vector));
-            }
-            Ok(done)
-        };
-        let parts: Vec<_> = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let own = work();
-            let joined = others
-                .into_iter()
-                .map(|thread| thread.join().expect("what may panic is guarded"));
-            std::iter::once(own)
-                .chain(joined.collect::<Vec<_>>())
-                .collect()
-        });
-        let mut vectors = vec![Vector::new(); pieces.len()];
-        for part in parts {
-            for (at, vector) in part? {
-                vectors[at] = vector;
-            }
-        }
-        Ok(vectors)
+        let threads = self.onnx.at_once(pieces.len());
+        let vectors = in_parallel(threads, &order, |at| self.onnx.vector(&pieces[at]))?;
+        let mut vectors = vectors.into_iter();
+        let of_text = |count: usize| vectors.by_ref().take(count).collect();
+        Ok(counts.into_iter().map(of_text).collect())
     }
 
     fn touch(&self) {
@@ -140,30 +113,16 @@ impl Embedder for Local {
         let loaded = self.loaded()?;
         let pieces = loaded.cutter.cut(&self.folder.query_prefix, text, 1)?;
         let piece = pieces.first().ok_or(EmbedError::NoWords)?;
-        let vector = {
-            let _turn = loaded.turns.take(For::Question);
-            loaded.onnx.vector(piece)
-        };
+        let vector = loaded.onnx.vector(piece);
         loaded.touch();
         vector
     }
 
     fn passages(&self, texts: &[&str]) -> Result<Vec<Vec<Vector>>, EmbedError> {
         let loaded = self.loaded()?;
-        let prefix = &self.folder.passage_prefix;
-        let mut pieces = Vec::new();
-        let mut counts = Vec::new();
-        for text in texts {
-            let of_text = loaded.cutter.cut(prefix, text, MAX_PIECES)?;
-            counts.push(of_text.len());
-            pieces.extend(of_text);
-        }
-        let mut vectors = loaded.vectors(&pieces)?.into_iter();
+        let vectors = loaded.vectors(&self.folder.passage_prefix, texts);
         loaded.touch();
-        let per_text = counts
-            .iter()
-            .map(|&count| vectors.by_ref().take(count).collect());
-        Ok(per_text.collect())
+        vectors
     }
 
     fn rest(&self, idle: Duration) {

@@ -20,16 +20,18 @@ mod memory;
 mod native;
 mod onnx;
 mod onnx_file;
+mod parallel;
 mod pieces;
+mod priority;
 #[cfg(feature = "tract")]
 mod quantize;
-mod turns;
 
 pub use hosted::{EmbeddingProtocol, HOSTED_MAX_TOKENS, Hosted, HostedSettings};
 pub use libraries::runtime_libraries;
 pub use local::Local;
 pub use local_settings::{LocalSettings, Pooling};
 pub use memory::{give_back_memory, limit_kept_memory};
+pub use priority::Priority;
 
 /// Error of embedding a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,7 +62,7 @@ pub trait Embedder: Send + Sync {
     fn dimensions(&self) -> usize;
 
     /// The vector of what is asked. Of a text that is too long for the model, the beginning
-    /// counts. Goes before texts that are being embedded.
+    /// counts. Does not wait for texts that are being embedded at [`Priority::Low`].
     ///
     /// # Errors
     ///

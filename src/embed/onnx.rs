@@ -8,7 +8,8 @@
 //! Promises that a piece gives the same vector whatever else is embedded. A quantised model
 //! measures the range of its activations over everything that goes through it at once, so in a
 //! batch the vector of a text would depend on its neighbours, and on their padding. Nothing is
-//! lost by it: batches bring nothing on a processor (the figures are in `docs/MODELS.md`).
+//! lost by it: batches bring nothing on a processor (the figures are in `docs/MODELS.md`). So the
+//! order of texts is of no consequence either, and none waits for others of its length.
 
 use std::path::{Path, PathBuf};
 
@@ -29,8 +30,8 @@ pub(super) struct Onnx {
     dimensions: usize,
     /// The runtime's description, for people.
     pub runtime: String,
-    /// Number of calls of [`Onnx::vector`] that can compute at once within the given threads.
-    pub at_once: usize,
+    #[cfg(feature = "tract")]
+    threads: usize,
 }
 
 enum Running {
@@ -51,15 +52,15 @@ impl Onnx {
         libraries: &[PathBuf],
     ) -> Result<Onnx, EmbedError> {
         let native = Native::start(libraries).and_then(|native| {
-            let output = &folder.output;
-            let model = native.load(&folder.model, threads, output, folder.has_token_types)?;
-            Ok((Running::Native(model), native.library().to_owned()))
+            let library = native.library().to_owned();
+            let model = native.load(folder, threads)?;
+            Ok((Running::Native(model), library))
         });
-        let (running, runtime, at_once) = match native {
-            Ok((running, library)) => (running, library, 1),
+        let (running, runtime) = match native {
+            Ok(loaded) => loaded,
             Err(why) => {
                 let running = built_in(&folder.model, &folder.output, &why)?;
-                (running, "built in".to_owned(), threads)
+                (running, "built in".to_owned())
             }
         };
         Ok(Onnx {
@@ -69,8 +70,19 @@ impl Onnx {
             width: folder.width,
             dimensions: folder.dimensions,
             runtime,
-            at_once,
+            #[cfg(feature = "tract")]
+            threads,
         })
+    }
+
+    /// Returns the number of threads of this one's priority that call [`Onnx::vector`] for `pieces`
+    /// pieces.
+    pub fn at_once(&self, pieces: usize) -> usize {
+        match &self.running {
+            Running::Native(model) => model.at_once(pieces),
+            #[cfg(feature = "tract")]
+            Running::BuiltIn(_) => self.threads,
+        }
     }
 
     /// Returns the vector of a piece.

@@ -148,11 +148,12 @@ const OPENS_REPOSITORIES: [&str; 6] = [
 
 /// One call of git2 that registers a transport, a source of objects for libgit2, files that are
 /// mapped with the handler of their faults, wider instructions, and calls of the C library about
-/// memory that was freed.
-const UNSAFE: [&str; 7] = [
+/// memory that was freed and about the priority of a thread.
+const UNSAFE: [&str; 8] = [
     "src/columns/guard.rs",
     "src/columns/mapped.rs",
     "src/embed/memory.rs",
+    "src/embed/priority.rs",
     "src/git/network/transport.rs",
     "src/git/repository/loose_file.rs",
     "src/git/repository/loose_objects.rs",

@@ -12,7 +12,7 @@ use crate::cli::wiring::model_notes::models_folder;
 use crate::config::{Config, Environment, ModelName, Provider};
 use crate::embed::{
     Embedder, EmbeddingProtocol, HOSTED_MAX_TOKENS, Hosted, HostedSettings, Local, LocalSettings,
-    Pooling, catalog, runtime_libraries,
+    Pooling, Priority, catalog, runtime_libraries,
 };
 use crate::engine::Models;
 use crate::fetch::{ApiKey, FetchClient, RequestLimits, Url};
@@ -153,10 +153,14 @@ pub fn open(config: &Config, folder: &Path) -> Result<Local, Failure> {
     })
 }
 
-/// Half of the machine's cores, at most four, so that people who work on it notice nothing.
+/// Returns the number of threads that people who work on the machine do not notice: one for each
+/// core at low priority, else half of them, at most four.
 fn usual_threads() -> usize {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    threads.div_ceil(2).min(4)
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    match Priority::HAS_LOW {
+        true => cores,
+        false => cores.div_ceil(2).min(4),
+    }
 }
 
 /// Returns the folder of a model.

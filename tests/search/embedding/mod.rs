@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use memdir::embed::{EmbedError, Embedder, Local, LocalSettings, Pooling};
+use memdir::embed::{EmbedError, Embedder, Local, LocalSettings, Pooling, Priority};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -168,6 +168,12 @@ fn a_text_has_the_same_vector_whatever_stands_beside_it() {
         assert_eq!(together[1], alone);
         assert_eq!(together[4], alone);
         assert_eq!(model.query(text).unwrap(), alone[0]);
+        let many: Vec<&str> = [text, "short", &long].repeat(20);
+        let behind = Priority::Low.run(|| model.passages(&many)).unwrap();
+        for three in behind.chunks(3) {
+            let expected = [&together[1], &together[0], &together[2]];
+            assert_eq!(three.iter().collect::<Vec<_>>(), expected);
+        }
     }
 }
 
