@@ -9,6 +9,8 @@ mod keyword_properties;
 mod meaning;
 mod models;
 mod moments;
+#[cfg(feature = "tract")]
+mod questions_first;
 mod rankings;
 mod scan;
 #[path = "../support/mod.rs"]

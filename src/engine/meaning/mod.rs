@@ -3,6 +3,8 @@
 pub(in crate::engine) mod embedding;
 pub(in crate::engine) mod models;
 pub(in crate::engine) mod outage;
+pub(in crate::engine) mod passages;
+mod progress_log;
 pub(in crate::engine) mod status;
 
 pub use embedding::{embed_all, embed_few};

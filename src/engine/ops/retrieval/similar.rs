@@ -2,7 +2,7 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::live::{current_snapshot, rows, usage};
-use crate::engine::meaning::{embedding, models, outage};
+use crate::engine::meaning::{embedding, models, outage, passages};
 use crate::engine::ops::retrieval::search;
 use crate::engine::ops::retrieval::search::Hit;
 use crate::engine::parts::Engine;
@@ -70,7 +70,7 @@ fn embed_memory(engine: &Engine, memory: &Memory) -> Option<Vec<Embedded>> {
     if outage::is_out(&engine.meaning, embedder.as_ref()) {
         return None;
     }
-    let passage = embedding::sent(embedder.as_ref(), passage::own(memory));
+    let passage = passages::sent(embedder.as_ref(), passage::own(memory));
     let vectors = embedder.passages(&passage::pieces(&passage));
     outage::heard_of(&engine.meaning, embedder.as_ref(), vectors.as_ref().err());
     let vectors = vectors
