@@ -7,7 +7,8 @@ FOLDER holds a model in ONNX and its tokenizer. PROGRAM is what `cargo build --r
 embed` makes. Each backend that there is (the ONNX Runtime of --library, and the one built in) is
 compared with the ONNX Runtime for Python on the same file, over paragraphs of docs/*.md, and timed.
 A quantised model gives other last digits wherever a number is rounded, so there only most texts agree.
-CPU is user + system time of all threads, which a busy machine disturbs less than the clock does.
+CPU is user + system time of all threads, which a busy machine disturbs less than the clock does:
+where nothing else runs, `threads / CPU` texts a second are embedded.
 Needs numpy, onnxruntime and tokenizers; Linux only. Mean pooling and pieces of 256 tokens, so not
 for models with notes that say otherwise.
 """
@@ -136,6 +137,14 @@ def measure(rows, label, arguments, library, reference, texts, expected):
             clock = statistics.median(answer["ms"] for answer in answers) / together
             cpu = sum(answer["cpu_ms"] for answer in answers) / (len(groups) * together)
             rows.append((f"{label}: {tokens} tokens, {together} in a call, a text", f"{clock:.1f} ms, CPU {cpu:.1f}"))
+    for tokens in (32, 128, 512):
+        some = [reference.of_tokens(dice, tokens) for _ in range(256)]
+        embed.ask(passages=some[:64], low=True)
+        answer = embed.ask(passages=some, low=True)
+        a_second, cpu = 1000 * len(some) / answer["ms"], answer["cpu_ms"] / len(some)
+        pieces = len(answer["vectors"][0])
+        rows.append((f"{label}: rebuild, {len(some)} texts of {tokens} tokens ({pieces} pieces), texts a second",
+                     f"{a_second:.1f}, CPU {cpu:.1f} ms a text"))
     asked = [" ".join(text.split()[:10]) for text in texts[:100]]
     answers = [embed.ask(query=text) for text in asked]
     clock = sorted(answer["ms"] for answer in answers)

@@ -3,8 +3,8 @@
 //! usage: `embed FOLDER THREADS [LIBRARY]`
 //!
 //! One JSON object a line on standard input, one answer a line. `{"passages": [TEXT, …]}` gives the
-//! vectors of each text's pieces, `{"query": TEXT}` one vector, `{"rest": true}` lets go of the
-//! model; each says how long it took on the clock and, on Linux, on all cores.
+//! vectors of each text's pieces, with `"low": true` at low priority and on all threads, as a
+//! rebuild does; `{"query": TEXT}` gives one vector, `{"rest": true}` lets go of the model; each says how long it took on the clock and, on Linux, on all cores.
 
 #![expect(clippy::print_stdout, reason = "its answers go there")]
 
@@ -13,7 +13,7 @@ use std::io::BufRead;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use memdir::embed::{Embedder, Local, LocalSettings};
+use memdir::embed::{Embedder, Local, LocalSettings, Priority};
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -37,7 +37,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (begun, computed) = (Instant::now(), processor_time());
         let vectors = if let Some(texts) = line["passages"].as_array() {
             let texts: Vec<&str> = texts.iter().filter_map(Value::as_str).collect();
-            json!(model.passages(&texts)?)
+            let priority = match line["low"] == true {
+                true => Priority::Low,
+                false => Priority::Usual,
+            };
+            json!(priority.run(|| model.passages(&texts))?)
         } else if let Some(text) = line["query"].as_str() {
             json!(model.query(text)?)
         } else {

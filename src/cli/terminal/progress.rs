@@ -2,10 +2,10 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Returns a bar on standard error, hidden where that is no terminal.
+/// Returns a bar with the time left on standard error, hidden where that is no terminal.
 pub fn progress_bar(what: &'static str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}");
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}, {eta} left");
     bar.set_style(style.expect("the template is valid"));
     bar.set_message(what);
     bar
