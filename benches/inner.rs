@@ -351,6 +351,7 @@ impl Ranked {
                 user: 0,
                 timestamp: at.timestamp_micros(),
                 length,
+                vector: traits.vector(),
                 traits: traits.finish(&note.content, &note.user),
             });
         }

@@ -18,10 +18,13 @@ const MARGIN: f64 = 0.003;
 /// Names of the compared measures.
 const COMPARED: [&str; 2] = ["R@10", "NDCG@10"];
 /// Searches without vectors that are compared with every ranking.
-const PLAIN: [Arm; 2] = [Arm::Ranked(Method::Bm25), Arm::Keywords];
-/// Searches that are compared where there is a model.
-const WITH_MEANING: [Arm; 4] = [
+const PLAIN: [Arm; 3] = [
     Arm::Ranked(Method::Words),
+    Arm::Ranked(Method::Bm25),
+    Arm::Keywords,
+];
+/// Searches that are compared where there is a model.
+const WITH_MEANING: [Arm; 3] = [
     Arm::Ranked(Method::Cosine),
     Arm::Ranked(Method::WindowCosine),
     Arm::Ranked(Method::ReciprocalRank),

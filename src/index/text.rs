@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::model::Memory;
 use crate::ranking::keyword::{Count, Keyword, KeywordSet};
 use crate::ranking::{TextFeatures, TextPart, TraitsBuilder, keyword};
-use crate::words::{Analyzer, Part};
+use crate::words::{Analyzer, Part, TextVector};
 
 /// Length and features of a memory's text.
 pub(super) struct Looked {
@@ -13,6 +13,8 @@ pub(super) struct Looked {
     pub length: u32,
     /// Features for ranking.
     pub traits: TextFeatures,
+    /// Vector of the words of title and content.
+    pub vector: TextVector,
 }
 
 /// Cuts the ranked texts of a memory (title, user, topics, content) into terms, and calls `each` with
@@ -40,6 +42,7 @@ pub(super) fn look(
     take(TextPart::Content, &memory.content);
     Looked {
         length,
+        vector: traits.vector(),
         traits: traits.finish(&memory.content, &memory.user),
     }
 }

@@ -6,8 +6,8 @@
 //! of a chat: talks of people and folders of documents have them, too.
 
 use super::collection::Collection;
-use super::role::Role;
 use super::row_set::RowSet;
+use super::text::Role;
 
 /// Chats of a collection.
 #[derive(Debug, Default)]

@@ -14,8 +14,9 @@ use std::sync::Arc;
 use super::episode::{Episode, PackedEpisode};
 use super::rows::{MemberColumns, Members, Rows, present, sum};
 use super::table_delta::{Origin, Piece, Spliced, TableDelta};
-use super::text_features::{Sketch, TextFeatures};
+use super::text::{Sketch, TextFeatures};
 use crate::columns::{Column, ColumnWriter, Plain};
+use crate::words::TextVector;
 
 /// Time between two neighbours from which on they are of different episodes: an hour.
 const EPISODE_GAP_MICROS: i64 = 3_600_000_000;
@@ -189,6 +190,7 @@ impl Collection {
         file.add_slices(self.lengths().slices())?;
         file.add_slices(self.column(|rows| &rows.traits).slices())?;
         file.add_slices(self.column(|rows| &rows.sketches).slices())?;
+        file.add_slices(self.vectors().slices())?;
         let mut numbers: Vec<u32> = self.episode_numbers().collect();
         numbers.sort_unstable_by_key(|number| self.episode(*number).start);
         let episodes: Vec<Episode> = numbers.iter().map(|&number| self.episode(number)).collect();
@@ -214,6 +216,11 @@ impl Collection {
             old: of(&self.rows.columns),
             new: of(&self.new),
         }
+    }
+
+    /// Returns the vector of each row's words.
+    pub(super) fn vectors(&self) -> Spliced<'_, [u8; TextVector::BYTES]> {
+        self.column(|rows| &rows.vectors)
     }
 
     /// Returns the number of terms of each row.
@@ -445,7 +452,7 @@ mod tests {
     use super::super::rows::Member;
     use super::*;
     use crate::columns::Columns;
-    use crate::ranking::text_features::Sketch;
+    use crate::ranking::text::Sketch;
     use proptest::prelude::*;
 
     /// Rows in order, some of them close to their neighbours.
@@ -461,6 +468,7 @@ mod tests {
                 timestamp: time * EPISODE_GAP_MICROS / 3,
                 length,
                 traits: TextFeatures::unpack(0, Sketch::unpack([0; 4])),
+                vector: TextVector::ZERO,
             };
             rows.map(member).collect::<Vec<_>>()
         })

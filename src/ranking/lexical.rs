@@ -64,6 +64,13 @@ pub(super) struct Term {
     rows: Vec<(u32, u32)>,
 }
 
+impl Term {
+    /// Returns the number of rows that hold it.
+    pub fn frequency(&self) -> usize {
+        self.rows.len()
+    }
+}
+
 /// Returns the inverse document frequency ln(1 + (n − df + ½)/(df + ½)): Robertson's, kept positive.
 pub fn idf(count: usize, frequency: usize) -> f32 {
     let (n, df) = (count as f32, frequency as f32);

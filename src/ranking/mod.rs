@@ -11,16 +11,16 @@ mod episode;
 pub mod fused;
 pub mod keyword;
 mod lexical;
+mod nearness;
+mod other_rankings;
 mod parsed_query;
 mod parts;
-mod role;
 mod row_set;
 mod rows;
-mod shingles;
+mod scoring;
 mod signals;
-mod standing;
 mod table_delta;
-mod text_features;
+mod text;
 mod times;
 mod weights;
 
@@ -31,12 +31,11 @@ pub use parsed_query::{Names, ParsedQuery};
 pub use parts::{FoundBy, Parts};
 pub use row_set::RowSet;
 pub use rows::{Member, Members, Rows};
-pub use shingles::{ShingleFilter, ShingleSet, resemblance};
 pub use signals::RankingSignals;
-pub use standing::condition;
 pub use table_delta::{Origin, Piece, Spliced, TableDelta};
-pub use text_features::{
-    LONG_WORDS, PIECE_WORDS, SKETCH_PARTS, Sketch, TextFeatures, TextPart, TraitsBuilder,
+pub use text::{
+    LONG_WORDS, PIECE_WORDS, SKETCH_PARTS, ShingleFilter, ShingleSet, Sketch, TextFeatures,
+    TextPart, TraitsBuilder, condition, resemblance,
 };
 pub use times::{AskedTime, asked_time, coming_time, date_terms, number};
 pub use weights::{Method, Ranking, Weights};

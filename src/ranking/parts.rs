@@ -50,6 +50,8 @@ pub struct Parts {
     pub own: f32,
     /// The same of the memory together with the one before.
     pub window: f32,
+    /// Nearness by the vectors of words, without a model, weighted.
+    pub nearness: f32,
     /// In a chat: cosine of the message and the query, adjusted as `own`, which is 0 then.
     pub message: f32,
     /// In a chat: ln(max(words, 50) / 50).
@@ -92,7 +94,7 @@ pub struct Parts {
 
 impl Parts {
     /// Returns each part's name and its contribution to the score, in the order of the documentation.
-    pub fn weighed(&self, weights: &Weights) -> [(&'static str, f32); 25] {
+    pub fn weighed(&self, weights: &Weights) -> [(&'static str, f32); 26] {
         [
             ("words", self.words),
             ("coverage", weights.coverage * self.coverage),
@@ -101,6 +103,7 @@ impl Parts {
             ("date", weights.date * self.date),
             ("own", weights.own * self.own),
             ("window", weights.window * self.window),
+            ("nearness", self.nearness),
             ("message", weights.message * self.message),
             ("length", weights.length * self.length),
             ("role", weights.role * self.role),

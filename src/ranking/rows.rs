@@ -1,8 +1,9 @@
 //! The stored rows of a store, by columns.
 
 use super::episode::{Episode, PackedEpisode};
-use super::text_features::{Sketch, TextFeatures};
+use super::text::{Sketch, TextFeatures};
 use crate::columns::{Column, Columns};
+use crate::words::TextVector;
 
 /// Ranking data of one row.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +18,8 @@ pub struct Member {
     pub length: u32,
     /// Features of the text.
     pub traits: TextFeatures,
+    /// Vector of its words.
+    pub vector: TextVector,
 }
 
 /// The stored rows of a store, in memory or in a mapped file.
@@ -51,10 +54,12 @@ pub(super) struct MemberColumns {
     pub(super) traits: Column<u32>,
     /// Sketches of the texts.
     pub(super) sketches: Column<[u16; 16]>,
+    /// Vectors of the words of the texts.
+    pub(super) vectors: Column<[u8; TextVector::BYTES]>,
 }
 
 /// Number of columns of the rows in a file.
-const FILE_COLUMNS: usize = 10;
+const FILE_COLUMNS: usize = 11;
 
 /// Columns that rows are appended to.
 #[derive(Debug, Default)]
@@ -65,6 +70,7 @@ pub struct Members {
     pub(super) lengths: Vec<f32>,
     traits: Vec<u32>,
     sketches: Vec<[u16; 16]>,
+    vectors: Vec<[u8; TextVector::BYTES]>,
 }
 
 impl Members {
@@ -77,6 +83,7 @@ impl Members {
             lengths: Vec::with_capacity(count),
             traits: Vec::with_capacity(count),
             sketches: Vec::with_capacity(count),
+            vectors: Vec::with_capacity(count),
         }
     }
 
@@ -88,6 +95,7 @@ impl Members {
         self.lengths.push(member.length as f32);
         self.traits.push(member.traits.pack());
         self.sketches.push(member.traits.sketch.0);
+        self.vectors.push(member.vector.0);
     }
 }
 
@@ -109,6 +117,7 @@ impl From<Members> for MemberColumns {
             lengths: members.lengths.into(),
             traits: members.traits.into(),
             sketches: members.sketches.into(),
+            vectors: members.vectors.into(),
         }
     }
 }
@@ -136,8 +145,9 @@ impl Rows {
             lengths: file.column(first + 3)?,
             traits: file.column(first + 4)?,
             sketches: file.column(first + 5)?,
+            vectors: file.column(first + 6)?,
         };
-        let (episode_of, episodes) = (file.column(first + 6)?, file.column(first + 7)?);
+        let (episode_of, episodes) = (file.column(first + 7)?, file.column(first + 8)?);
         let lengths = [
             columns.namespaces.len(),
             columns.users.len(),
@@ -145,9 +155,10 @@ impl Rows {
             columns.lengths.len(),
             columns.traits.len(),
             columns.sketches.len(),
+            columns.vectors.len(),
             episode_of.len(),
         ];
-        let rows_of_users: Column<u32> = file.column(first + 9)?;
+        let rows_of_users: Column<u32> = file.column(first + 10)?;
         let is_of_one_length = lengths.iter().all(|length| *length == count);
         if !is_of_one_length || rows_of_users.len() != users.len() {
             return None;
@@ -156,7 +167,7 @@ impl Rows {
             columns,
             episode_of,
             episodes,
-            terms: *file.column::<u64>(first + 8)?.first()?,
+            terms: *file.column::<u64>(first + 9)?.first()?,
             users,
             rows_of_users: rows_of_users.to_vec(),
         };

@@ -184,6 +184,17 @@ weights! {
     own = 0.7,
     /// Weight of the cosine of the memory together with the one before.
     window = 0.9,
+    /// Weight of the nearness by vectors of words, without a model: of a standard deviation of the cosine
+    /// of the memory, and of it together with the one before.
+    nearness = 0.04,
+    /// Number of words above which a memory's nearness counts less: its cube.
+    near_words = 50.0,
+    /// Number of words of a memory of which half of its nearness counts.
+    near_short = 10.0,
+    /// Weight added to it for a memory without context if no memory holds a word of the query.
+    uncovered = 2.0,
+    /// Share of the query's words in one memory from which on nothing is added.
+    covered_from = 0.9,
     /// Weight of a memory that asks, for questions only.
     asks = -0.2,
     /// Weight of a memory after one that asks, for questions only.

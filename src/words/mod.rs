@@ -2,13 +2,16 @@
 //!
 //! Words are cut as Unicode says, lower-cased and stemmed; scripts without spaces become
 //! bigrams; identifiers (`std::path`, `well-known`, `HTTPServer`, `foo_bar`, `v1.2.3`) become
-//! terms whole and in parts. No character makes an error and none is syntax. This module knows
+//! terms whole and in parts. Vectors of words, compiled into the program, tell what a text is about
+//! where there is no model. No character makes an error and none is syntax. This module knows
 //! nothing of memories or of any index.
 
 mod analyzer;
 mod language;
 mod stop;
+mod vectors;
 
 pub use analyzer::{Analyzer, Part};
 pub use language::Language;
 pub use stop::is_stop_word;
+pub use vectors::{QueryVector, TextVector, WordVectors};

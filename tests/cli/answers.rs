@@ -41,7 +41,8 @@ fn every_command_prints_one_json_document_wherever_the_flag_stands() {
             );
         }
     };
-    check(&["think", "needle"], 0, "/1/relevance_score", json!(1.0));
+    let by_words = ["think", "--ranking", "words", "needle"];
+    check(&by_words, 0, "/1/relevance_score", json!(1.0));
     check(&["think", "-k", "second"], 0, "/0/id", json!(newer));
     check(&["think", "absent"], 1, "", json!([]));
     check(&["recall", &older], 0, "/0/content", json!("first needle"));

@@ -11,6 +11,7 @@ use crate::support::{TestStore, at, clock, new_memory, noon, query, regular_file
 use memdir::clock::SystemClock;
 use memdir::engine::{Background, Engine, Query, QueryKind, live, ops};
 use memdir::model::{Filter, NewMemory, Stem, Tier, Visibility};
+use memdir::ranking::Method;
 
 fn after(hours: i64) -> DateTime<Utc> {
     noon() + TimeDelta::hours(hours)
@@ -28,7 +29,9 @@ fn remember(engine: &Engine, memory: NewMemory) -> Stem {
 }
 
 fn found(engine: &Engine, text: &str) -> usize {
-    ops::search(engine, &query(text)).unwrap().hits.len()
+    let mut by_words = query(text);
+    by_words.ranking.method = Method::Words;
+    ops::search(engine, &by_words).unwrap().hits.len()
 }
 
 fn use_at(store: &TestStore, stem: &Stem, at: DateTime<Utc>) {

@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use crate::support::program::Home;
 
-const CORPUS: &str = r#"{"id":"1","timestamp":"2026-01-01T00:00:00Z","user":"ana","text":"Bergsteiger meet at the hut.","scope":"a"}
+const CORPUS: &str = r#"{"id":"1","timestamp":"2026-01-01T00:00:00Z","user":"ana","text":"Party 84711902 meets at the hut.","scope":"a"}
 {"id":"2","timestamp":"2026-01-02T00:00:00Z","user":"ana","text":"Bread and a book.","scope":"a"}"#;
 /// Words find both memories.
 const EASY: &str = r#"{"qid":"q1","query":"who meets at the hut?","relevant_ids":["1"],"type":"easy"}
 {"qid":"q2","query":"bread book","relevant_ids":["2"],"type":"easy"}"#;
-/// The second question has a part of a word alone, which only keyword counts find.
+/// The second question has a part of a number alone, which only keyword counts find.
 const PART: &str = r#"{"qid":"q1","query":"who meets at the hut?","relevant_ids":["1"],"type":"easy"}
-{"qid":"q2","query":"berg","relevant_ids":["1"],"type":"part"}"#;
+{"qid":"q2","query":"4711","relevant_ids":["1"],"type":"part"}"#;
 
 fn set(folder: &Path, questions: &str) {
     fs::create_dir(folder).unwrap();
@@ -41,10 +41,10 @@ fn a_comparison_passes_where_no_part_is_ahead() {
     assert_eq!(lines[0], "easy · pooled · 2 questions");
     assert_eq!(lines[2], "fused             100.0    100.0");
     assert_eq!(
-        lines[3],
+        lines[4],
         "bm25              100.0    100.0   +0.0 (+0.0 to +0.0)      +0.0 (+0.0 to +0.0)"
     );
-    assert!(lines[4].starts_with("keywords "), "{said}");
+    assert!(lines[5].starts_with("keywords "), "{said}");
     assert!(!said.contains("ahead"), "{said}");
 }
 
@@ -71,8 +71,8 @@ fn a_comparison_fails_where_a_part_is_ahead_and_says_which() {
     let all: Value = serde_json::from_slice(&output.stdout).unwrap();
     let arms = all[0]["arms"].as_array().unwrap();
     let names: Vec<&str> = arms.iter().filter_map(|arm| arm["arm"].as_str()).collect();
-    assert_eq!(names, ["fused", "bm25", "keywords"]);
-    let keywords = &arms[2];
+    assert_eq!(names, ["fused", "words", "bm25", "keywords"]);
+    let keywords = &arms[3];
     assert_eq!(keywords["types"]["part"]["R@10"], 1.0);
     assert_eq!(arms[0]["types"]["part"]["R@10"], 0.0);
     assert_eq!(keywords["difference"]["R@10"]["mean"], 0.5);
@@ -112,10 +112,10 @@ fn with_a_model_the_words_and_each_cosine_are_compared_too() {
         compared("fused"),
         [
             found("fused", 1.0),
-            found("words", 0.0),
             found("cosine", 1.0),
             found("window-cosine", 1.0),
             found("rrf", 1.0),
+            found("words", 0.0),
             found("bm25", 0.0),
             found("keywords", 0.0),
         ]

@@ -18,7 +18,7 @@ use crate::ranking::{SKETCH_PARTS, TextPart};
 use crate::words::{Analyzer, Language};
 
 /// Version of the index, raised whenever the same file would be indexed differently.
-pub(super) const VERSION: u32 = 8;
+pub(super) const VERSION: u32 = 9;
 
 /// Fields of every document.
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +59,8 @@ pub(super) struct Fields {
     pub traits: Field,
     /// Parts of the text's sketch.
     pub sketch: [Field; SKETCH_PARTS],
+    /// Vector of the words of the text.
+    pub vector: Field,
     /// Bits of [`flag`].
     pub flags: Field,
     /// Size of the file, in bytes.
@@ -79,6 +81,9 @@ pub(super) struct Fields {
 
 /// The columns of a [`Sketch`](crate::ranking::Sketch).
 pub(super) const SKETCH_NAMES: [&str; SKETCH_PARTS] = ["sketch0", "sketch1", "sketch2", "sketch3"];
+
+/// The column of a [`TextVector`](crate::words::TextVector).
+pub(super) const VECTOR_NAME: &str = "vector";
 
 /// The columns of a [`VectorKey`](crate::vectors::VectorKey).
 pub(super) const KEY_NAMES: [&str; 2] = ["key_high", "key_low"];
@@ -153,6 +158,7 @@ fn schema() -> (Schema, Fields) {
         length: builder.add_u64_field("length", FAST),
         traits: builder.add_u64_field("traits", FAST),
         sketch: SKETCH_NAMES.map(|name| builder.add_u64_field(name, FAST)),
+        vector: builder.add_bytes_field(VECTOR_NAME, FAST),
         flags: builder.add_u64_field("flags", FAST),
         size: builder.add_u64_field("size", FAST),
         modified: builder.add_i64_field("modified", FAST),
@@ -271,6 +277,7 @@ fn fill(fields: &Fields, analyzer: &mut Analyzer, document: &Document) -> Tantiv
     for (field, part) in fields.sketch.into_iter().zip(looked.traits.sketch.pack()) {
         filled.add_u64(field, part);
     }
+    filled.add_bytes(fields.vector, &looked.vector.0);
     filled.add_u64(fields.flags, flags(document, content));
     let stamp = document.indexed.stamp;
     filled.add_u64(fields.size, stamp.size);

@@ -14,7 +14,7 @@ use crate::ranking::fused::{RankingInput, Scored};
 use crate::ranking::{
     Collection, Member, Names, ParsedQuery, Ranking, TextFeatures, TextPart, date_terms, fused,
 };
-use crate::words::Analyzer;
+use crate::words::{Analyzer, TextVector};
 
 /// Ranking data of one file.
 struct Line {
@@ -27,6 +27,7 @@ struct Line {
     indexed: Indexed,
     length: u32,
     traits: TextFeatures,
+    vector: TextVector,
     passes: bool,
     claims: Option<Claims>,
     /// Numbers of the query's terms that the text holds, with their frequencies.
@@ -191,6 +192,7 @@ impl QueryWords {
             indexed,
             length: looked.length,
             traits: looked.traits,
+            vector: looked.vector,
             passes: false,
             claims: None,
             terms: terms.into_iter().collect(),
@@ -225,6 +227,7 @@ fn collection(lines: &[Line]) -> Collection {
         timestamp: line.timestamp,
         length: line.length,
         traits: line.traits,
+        vector: line.vector,
     };
     Collection::of(numbered.map(member).collect(), user_names)
 }

@@ -1,14 +1,15 @@
 //! Column values of a segment's documents.
 
 use tantivy::SegmentReader;
-use tantivy::columnar::{Column as Fast, StrColumn};
+use tantivy::columnar::{BytesColumn, Column as Fast, StrColumn};
 
 use crate::index::embedded::failure::unusable;
 use crate::index::embedded::opened::Part;
-use crate::index::embedded::schema::{SKETCH_NAMES, flag};
+use crate::index::embedded::schema::{SKETCH_NAMES, VECTOR_NAME, flag};
 use crate::index::{IndexError, Indexed};
 use crate::model::Stamp;
 use crate::ranking::{Sketch, TextFeatures};
+use crate::words::TextVector;
 
 /// An [`Indexed`] as it is kept: size, modification time, inode, and the two halves of the hash.
 /// Whether the file was racy is among the flags.
@@ -31,6 +32,9 @@ pub(in crate::index::embedded) struct Columns {
     length: Fast<u64>,
     traits: Fast<u64>,
     sketch: Vec<Fast<u64>>,
+    vector: Fast<u64>,
+    /// Distinct vectors of the segment, by the ordinals in `vector`.
+    vectors: Vec<[u8; TextVector::BYTES]>,
     flags: Fast<u64>,
     size: Fast<u64>,
     modified: Fast<i64>,
@@ -48,6 +52,8 @@ impl Columns {
         else {
             return Ok(None); // A segment without documents has no text columns.
         };
+        let vectors = fast.bytes(VECTOR_NAME)?;
+        let vectors = vectors.unwrap_or_else(|| BytesColumn::empty(reader.max_doc()));
         Ok(Some(Columns {
             name,
             namespace,
@@ -63,6 +69,8 @@ impl Columns {
                 .iter()
                 .map(|name| fast.u64(name))
                 .collect::<Result<_, _>>()?,
+            vector: vectors.ords().clone(),
+            vectors: vectors_of(&vectors)?,
             flags: fast.u64("flags")?,
             size: fast.u64("size")?,
             modified: fast.i64("modified")?,
@@ -71,6 +79,16 @@ impl Columns {
             hash_low: fast.u64("hash_low")?,
         }))
     }
+}
+
+/// Reads the dictionary of the vectors of a segment. One of another size counts as none.
+fn vectors_of(column: &BytesColumn) -> tantivy::Result<Vec<[u8; TextVector::BYTES]>> {
+    let mut vectors = Vec::with_capacity(column.num_terms());
+    let mut stream = column.dictionary().stream()?;
+    while stream.advance() {
+        vectors.push(stream.key().try_into().unwrap_or(TextVector::ZERO.0));
+    }
+    Ok(vectors)
 }
 
 /// Column values of one document.
@@ -90,6 +108,8 @@ pub(in crate::index::embedded) struct Values {
     /// Number of terms.
     pub length: u32,
     pub traits: TextFeatures,
+    /// Vector of the words of the text.
+    pub vector: TextVector,
 }
 
 /// A document that was not there when the rows of a table were written down.
@@ -127,7 +147,17 @@ impl Columns {
                 number(&self.traits) as u32,
                 Sketch::unpack(std::array::from_fn(|at| number(&self.sketch[at]))),
             ),
+            vector: self.vector(doc),
         }
+    }
+}
+
+impl Columns {
+    /// Returns the vector of a document's words.
+    fn vector(&self, doc: u32) -> TextVector {
+        let ord = self.vector.first(doc);
+        let vector = ord.and_then(|ord| self.vectors.get(ord as usize));
+        vector.map_or(TextVector::ZERO, |vector| TextVector(*vector))
     }
 }
 

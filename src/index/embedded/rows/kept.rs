@@ -20,7 +20,7 @@ pub(in crate::index::embedded) const NAME: &str = "table";
 const PART: usize = 64;
 
 /// Prefix of the state's name in the file: the version of the format.
-const FORMAT: &str = "4 ";
+const FORMAT: &str = "5 ";
 
 /// Columns of the table, in their order; behind them are those of the rows of each segment's
 /// documents.

@@ -180,6 +180,7 @@ impl MappedTable {
                 timestamp: from.timestamp,
                 length: values.length,
                 traits: values.traits,
+                vector: values.vector,
             });
         }
         let name_ranges: Vec<[u32; 2]> = unplaced.iter().map(|row| row.name).collect();

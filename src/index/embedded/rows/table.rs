@@ -191,6 +191,7 @@ impl Table {
                 timestamp: one.timestamp,
                 length: one.values.length,
                 traits: one.values.traits,
+                vector: one.values.vector,
             });
         }
         let more = |known: usize, all: Vec<&str>| -> Vec<String> {

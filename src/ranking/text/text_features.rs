@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::role::Role;
 use super::standing::{instructs, prefers};
-use crate::words::{Part, is_stop_word};
+use crate::words::{Part, TextVector, WordVectors, is_stop_word};
 
 /// Sketch of a text's words, for the estimate of the similarity of two texts (bottom-k sketch of hashed
 /// terms; Broder 1997). Ascending, padded with `u16::MAX`.
@@ -224,6 +224,7 @@ pub struct TraitsBuilder {
     begins_reason: bool,
     title: Vec<String>,
     hashes: Vec<u16>,
+    vectors: WordVectors,
 }
 
 impl TraitsBuilder {
@@ -238,11 +239,19 @@ impl TraitsBuilder {
                 self.begins_reason = matches!(word, "so" | "want" | "wanted");
                 if !is_stop_word(word) {
                     self.hashes.push(hash(term));
+                    if part == Part::Word {
+                        self.vectors.add(word, 1.0);
+                    }
                 }
             }
             TextPart::Title => {
-                if !is_stop_word(word)
-                    && self.title.len() < MOST_TITLE_WORDS
+                if is_stop_word(word) {
+                    return;
+                }
+                if part == Part::Word {
+                    self.vectors.add(word, 1.0);
+                }
+                if self.title.len() < MOST_TITLE_WORDS
                     && !self.title.iter().any(|known| known == term)
                 {
                     self.title.push(term.to_owned());
@@ -250,6 +259,11 @@ impl TraitsBuilder {
             }
             TextPart::Other => {}
         }
+    }
+
+    /// Returns the vector of the words of title and content, without function words.
+    pub fn vector(&self) -> TextVector {
+        self.vectors.pack()
     }
 
     /// Returns the features of the memory with this content and user.

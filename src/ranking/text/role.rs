@@ -2,7 +2,7 @@
 
 /// Role of an author in a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub enum Role {
     /// The person who asks.
     Person,
     /// The assistant who replies.

@@ -1,0 +1,521 @@
+//! The parts of a query's score, for each row.
+
+use std::collections::HashMap;
+
+use super::best::first;
+use super::chats::Chats;
+use super::collection::Collection;
+use super::lexical::{Postings, Words, idf};
+use super::nearness::{Context, Nearness};
+use super::parsed_query::{ParsedQuery, Wanted};
+use super::parts::{FoundBy, Parts};
+use super::signals::LEAST_COSINE;
+use super::weights::Weights;
+use crate::words::Analyzer;
+
+/// Cosines of the query with each memory, by row; NaN where there is no vector.
+pub struct Cosines {
+    /// Approximate cosine with the memory itself.
+    pub own: Vec<f32>,
+    /// Approximate cosine with the memory together with the one before it.
+    pub window: Vec<f32>,
+    /// Exact values of both for one row.
+    pub exact: Box<dyn Fn(u32) -> [f32; 2]>,
+}
+
+/// Number of best candidates whose cosines are computed exactly: more than a page of results.
+const EXACT: usize = 200;
+/// Difference in score between the last hit that words found and the first that only vectors found.
+const BEHIND: f32 = 0.001;
+/// Number of best candidates whose passages are scored singly, if they are very long.
+const LOOKED_AT: usize = 50;
+
+/// Number of best hits by which a namespace is scored.
+const NAMESPACE_BEST: usize = 10;
+/// Number of words up to which a message of a chat is short.
+const SHORT_MESSAGE: f32 = 50.0;
+
+/// One memory, scored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scored {
+    /// Number of the row.
+    pub row: u32,
+    /// Score of the memory.
+    pub score: f32,
+}
+
+/// Scores of the parts of one query.
+pub(super) struct Scoring<'a> {
+    pub collection: &'a Collection,
+    pub weights: Weights,
+    pub query: ParsedQuery,
+    pub chats: Chats,
+    /// Mean score of the best hits of each namespace, less that of the best namespace.
+    pub namespaces: HashMap<u32, f32>,
+    pub words: Words,
+    /// Title scores by row; empty if no title holds a word.
+    pub titles: Vec<f32>,
+    /// Date scores by row; empty if the query has no date.
+    pub dates: Vec<f32>,
+    pub cosines: Option<Cosines>,
+    pub nearness: Option<Nearness>,
+    /// Content words of the query.
+    pub content: Vec<String>,
+    /// Passage scores of very long memories, by row.
+    pub passages: HashMap<u32, f32>,
+    /// Whether a named person takes part, by episode; empty if nobody is named.
+    pub with_named: Vec<bool>,
+    pub best_words: f32,
+    pub best_date: f32,
+    /// Number added to the score of memories that only vectors found; at most 0.
+    pub behind: f32,
+}
+
+impl Scoring<'_> {
+    pub fn add_dates<P: Postings>(&mut self, postings: &P) -> Result<(), P::Error> {
+        for term in &self.query.dates {
+            let rows = postings.date(term)?;
+            let idf = idf(self.collection.len(), rows.len());
+            self.dates.resize(self.collection.len(), 0.0);
+            for row in rows {
+                self.dates[row as usize] += idf;
+                self.words.candidates.put_in(row);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the nearest by vectors to the candidates, of those that pass.
+    pub fn add_nearest(&mut self, passes: &impl Fn(u32) -> bool) {
+        let Some(cosines) = &mut self.cosines else {
+            return;
+        };
+        let count = self.weights.nearest as usize;
+        for near in [&mut cosines.own, &mut cosines.window] {
+            let mut known: Vec<u32> = (0..near.len() as u32)
+                .filter(|&row| !near[row as usize].is_nan() && passes(row))
+                .collect();
+            let mean = known.iter().map(|&row| near[row as usize]).sum::<f32>()
+                / known.len().max(1) as f32;
+            if known.len() > count {
+                known.select_nth_unstable_by(count, |&a, &b| {
+                    near[b as usize].total_cmp(&near[a as usize])
+                });
+                known.truncate(count);
+            }
+            for row in known {
+                self.words.candidates.put_in(row);
+            }
+            // A memory without a vector gets the mean.
+            for value in near.iter_mut().filter(|value| value.is_nan()) {
+                *value = mean;
+            }
+        }
+    }
+
+    /// Adds the nearest by word vectors to the candidates, of those that pass.
+    pub fn add_near_words(&mut self, passes: &impl Fn(u32) -> bool) {
+        let Some(nearness) = &self.nearness else {
+            return;
+        };
+        for row in nearness.nearest(self.weights.nearest as usize, passes) {
+            self.words.candidates.put_in(row);
+        }
+    }
+
+    /// Adds the standing instructions of the chats to the candidates of a question, whatever they name.
+    pub fn add_standing(&mut self, passes: &impl Fn(u32) -> bool) {
+        if self.weights.instruction == 0.0 {
+            return;
+        }
+        for row in self.chats.rows() {
+            if self.is_standing(row) && passes(row) {
+                self.words.candidates.put_in(row);
+            }
+        }
+    }
+
+    /// Returns whether a row is a standing instruction that this query asks for.
+    fn is_standing(&self, row: u32) -> bool {
+        self.query.asks && self.chats.contains(row) && self.collection.traits(row).instructs
+    }
+
+    pub fn find_best(&mut self, candidates: &[u32]) {
+        let best = |scores: &[f32]| {
+            candidates
+                .iter()
+                .filter_map(|&row| scores.get(row as usize))
+                .copied()
+                .fold(0.0, f32::max)
+        };
+        (self.best_words, self.best_date) = (best(&self.words.scores), best(&self.dates));
+        let covered = best(&self.words.coverage);
+        if let Some(nearness) = &mut self.nearness {
+            nearness.weigh(&self.weights, covered);
+        }
+    }
+
+    /// Scores all candidates; the best ones with exact cosines and passages.
+    pub fn all(
+        &mut self,
+        candidates: Vec<u32>,
+        pieces: &dyn Fn(u32) -> Vec<String>,
+        analyzer: &mut Analyzer,
+    ) -> Vec<Scored> {
+        let scored = candidates.into_iter().map(|row| self.scored(row));
+        let mut scored: Vec<Scored> = scored.collect();
+        if self.cosines.is_some() {
+            for place in best(&scored, EXACT) {
+                let row = scored[place].row;
+                self.compare_exactly(row);
+                scored[place] = self.scored(row);
+            }
+        }
+        if self.weights.passage != 0.0 && !self.content.is_empty() {
+            let mut looked_at = best(&scored, LOOKED_AT);
+            looked_at.retain(|&place| self.has_passage(scored[place].row));
+            let rows: Vec<u32> = looked_at.iter().map(|&place| scored[place].row).collect();
+            self.look_at_pieces(&rows, pieces, analyzer);
+            for place in looked_at {
+                scored[place] = self.scored(scored[place].row);
+            }
+        }
+        self.add_namespaces(&mut scored);
+        self.put_behind(&mut scored);
+        scored
+    }
+
+    /// Adds to each hit what its namespace is worth, for questions: an answer mostly lies where most
+    /// speaks of what is asked. A namespace with few candidates is not judged, and loses nothing: one
+    /// memory by itself may be the answer.
+    fn add_namespaces(&mut self, scored: &mut [Scored]) {
+        if !self.query.asks {
+            return;
+        }
+        let mut best_of: HashMap<u32, Vec<f32>> = HashMap::new();
+        for hit in scored.iter() {
+            let namespace = self.collection.namespace(hit.row);
+            best_of.entry(namespace).or_default().push(hit.score);
+        }
+        best_of.retain(|_, scores| scores.len() >= NAMESPACE_BEST);
+        if best_of.len() < 2 {
+            return;
+        }
+        let mean = |mut scores: Vec<f32>| {
+            scores.sort_unstable_by(|a, b| b.total_cmp(a));
+            scores.truncate(NAMESPACE_BEST);
+            scores.iter().sum::<f32>() / NAMESPACE_BEST as f32
+        };
+        let best_of = best_of.into_iter();
+        self.namespaces = best_of.map(|(number, all)| (number, mean(all))).collect();
+        let best = self.namespaces.values().copied();
+        let best = best.fold(f32::NEG_INFINITY, f32::max);
+        self.namespaces.values_mut().for_each(|mean| *mean -= best);
+        for hit in scored.iter_mut() {
+            *hit = self.scored(hit.row);
+        }
+    }
+
+    /// Ranks hits that only vectors found after all others if the query is a list of words, or with the
+    /// vectors of words if it is a single word; and removes those that are not near a list. For a question
+    /// they keep their scores.
+    fn put_behind(&mut self, scored: &mut Vec<Scored>) {
+        let keeps_scores = match (&self.cosines, &self.nearness) {
+            (Some(_), _) => false,
+            (None, Some(_)) => self.content.len() > 1,
+            (None, None) => true,
+        };
+        if self.query.asks || keeps_scores {
+            return;
+        }
+        if self.cosines.is_some() {
+            scored.retain(|hit| {
+                let is_near = self.nearness(hit.row) >= LEAST_COSINE;
+                is_near || self.found_by(hit.row) != FoundBy::Meaning
+            });
+        }
+        let by_meaning = |hit: &&Scored| self.found_by(hit.row) == FoundBy::Meaning;
+        let best = scored.iter().filter(by_meaning).map(|hit| hit.score);
+        let best = best.fold(f32::NEG_INFINITY, f32::max);
+        let others = scored.iter().filter(|hit| !by_meaning(hit));
+        let last = others.map(|hit| hit.score).fold(f32::INFINITY, f32::min);
+        // Without hits of one kind the sum is infinite.
+        let behind = (last - best - BEHIND).min(0.0);
+        if !behind.is_finite() || behind == 0.0 {
+            return;
+        }
+        self.behind = behind;
+        for hit in scored.iter_mut() {
+            *hit = self.scored(hit.row);
+        }
+    }
+
+    /// Returns the greater of a row's two cosines.
+    fn nearness(&self, row: u32) -> f32 {
+        let of = |near: &Vec<f32>| near[row as usize];
+        let cosines = self.cosines.as_ref();
+        cosines.map_or(0.0, |cosines| of(&cosines.own).max(of(&cosines.window)))
+    }
+
+    fn found_by(&self, row: u32) -> FoundBy {
+        let at = row as usize;
+        let is_author = || {
+            let user = self.collection.users().get(row);
+            self.query.users.contains_key(&user)
+        };
+        if self.words.holders.contains(row) || is_author() {
+            FoundBy::Words
+        } else if self.dates.get(at).is_some_and(|date| *date > 0.0) {
+            FoundBy::Date
+        } else if self.words.scores[at] > 0.0 {
+            FoundBy::Context
+        } else if self.is_standing(row) {
+            FoundBy::Instruction
+        } else {
+            FoundBy::Meaning
+        }
+    }
+
+    pub fn compare_exactly(&mut self, row: u32) {
+        let Some(cosines) = &mut self.cosines else {
+            return;
+        };
+        let [own, window] = (cosines.exact)(row);
+        for (near, exact) in [(&mut cosines.own, own), (&mut cosines.window, window)] {
+            if !exact.is_nan() {
+                near[row as usize] = exact;
+            }
+        }
+    }
+
+    /// Computes the passage scores of these very long memories. The idf of a word is taken from their
+    /// pieces, because nearly every long text holds it.
+    fn look_at_pieces(
+        &mut self,
+        rows: &[u32],
+        pieces: &dyn Fn(u32) -> Vec<String>,
+        analyzer: &mut Analyzer,
+    ) {
+        // Numbers of the query's content words that each piece holds.
+        let mut looked: Vec<(u32, Vec<Vec<usize>>)> = Vec::new();
+        let mut frequencies = vec![0_usize; self.content.len()];
+        let content = self.content.iter().zip(0_usize..);
+        let content: HashMap<&str, usize> = content.map(|(word, at)| (word.as_str(), at)).collect();
+        for &row in rows {
+            let held = pieces(row).into_iter().map(|piece| {
+                let mut holds: Vec<usize> = Vec::new();
+                analyzer.terms(&piece, |term, _, _| holds.extend(content.get(term)));
+                holds.sort_unstable();
+                holds.dedup();
+                holds.iter().for_each(|&at| frequencies[at] += 1);
+                holds
+            });
+            looked.push((row, held.collect()));
+        }
+        let count = looked.iter().map(|(_, pieces)| pieces.len()).sum();
+        let idf: Vec<f32> = frequencies
+            .iter()
+            .map(|&frequency| idf(count, frequency))
+            .collect();
+        let all: f32 = idf.iter().sum();
+        for (row, pieces) in looked {
+            let share = |holds: &Vec<usize>| holds.iter().map(|&at| idf[at]).sum::<f32>() / all;
+            let most = pieces.iter().map(share).fold(0.0, f32::max);
+            self.passages.insert(row, most);
+        }
+    }
+
+    fn scored(&self, row: u32) -> Scored {
+        Scored {
+            row,
+            score: self.parts(row).total(&self.weights),
+        }
+    }
+
+    pub fn parts(&self, row: u32) -> Parts {
+        let at = row as usize;
+        let share = |score: f32, best: f32| if best > 0.0 { score / best } else { 0.0 };
+        let date = self.dates.get(at).copied().unwrap_or(0.0);
+        let found_by = self.found_by(row);
+        let mut parts = Parts {
+            found_by,
+            behind: match found_by {
+                FoundBy::Meaning => self.behind,
+                _ => 0.0,
+            },
+            words: share(self.words.scores[at], self.best_words),
+            coverage: self.coverage(row),
+            passage: self.passages.get(&row).copied().unwrap_or(0.0),
+            title: self.titles.get(at).copied().unwrap_or(0.0),
+            date: share(date, self.best_date),
+            ..Parts::default()
+        };
+        self.meaning(row, &mut parts);
+        parts.nearness = self.word_nearness(row);
+        self.people(row, &mut parts);
+        let namespace = || self.namespaces.get(&self.collection.namespace(row));
+        let namespace = match self.namespaces.is_empty() {
+            true => 0.0,
+            false => namespace().copied().unwrap_or(0.0),
+        };
+        match self.chats.contains(row) {
+            true => {
+                parts.chat = namespace;
+                self.message(row, &mut parts);
+            }
+            false => {
+                parts.namespace = namespace;
+                self.priors(row, &mut parts);
+            }
+        }
+        parts
+    }
+
+    /// Sets the parts of a message of a chat.
+    fn message(&self, row: u32, parts: &mut Parts) {
+        (parts.message, parts.own, parts.window) = (parts.own, 0.0, 0.0);
+        parts.length = (self.collection.words(row).max(SHORT_MESSAGE) / SHORT_MESSAGE).ln();
+        if !self.query.asks {
+            return;
+        }
+        if !self.chats.is_by_person(self.collection.users().get(row)) {
+            return;
+        }
+        parts.role = match (self.query.asks_what_you_said, self.query.asks_summary) {
+            (true, _) => -0.5,
+            (_, true) => 0.0,
+            _ => 1.0,
+        };
+        let episodes = self.collection.episodes();
+        let reply = row + 1;
+        if reply < episodes.get(episodes.of(row)).end && self.best_words > 0.0 {
+            parts.replied = self.words.scores[reply as usize] / self.best_words;
+        }
+        let traits = self.collection.traits(row);
+        parts.instruction = flag(traits.instructs);
+        parts.preference = flag(traits.prefers);
+    }
+
+    fn coverage(&self, row: u32) -> f32 {
+        if self.content.len() < 2 {
+            return 0.0;
+        }
+        let from = self.weights.coverage_from;
+        ((self.words.coverage[row as usize] - from) / (1.0 - from)).clamp(0.0, 1.0)
+    }
+
+    /// Returns whether the passages of a memory are scored: of very long ones, but not in chats.
+    fn has_passage(&self, row: u32) -> bool {
+        self.collection.words(row) > self.weights.passage_words && !self.chats.contains(row)
+    }
+
+    fn meaning(&self, row: u32, parts: &mut Parts) {
+        let Some(cosines) = &self.cosines else {
+            return;
+        };
+        let factor = match self.query.asks {
+            true => 1.0,
+            false => self.weights.keyword_meaning,
+        };
+        let doublings = self.collection.traits(row).pieces().log2();
+        let of_chance = self.weights.pieces * doublings;
+        parts.own = factor * (cosines.own[row as usize] - of_chance);
+        parts.window = factor * (cosines.window[row as usize] - of_chance);
+    }
+
+    /// Returns the nearness of a row by the vectors of words; 0 with a model.
+    fn word_nearness(&self, row: u32) -> f32 {
+        let Some(nearness) = &self.nearness else {
+            return 0.0;
+        };
+        let episode = self.collection.episodes().of(row);
+        let in_context = self.collection.episode(episode).is_context || self.chats.contains(row);
+        let context = match self.collection.previous(row) {
+            _ if !in_context => Context::None,
+            None => Context::First,
+            Some(before) => Context::After(before),
+        };
+        nearness.score(&self.weights, row, self.collection.words(row), context)
+    }
+
+    fn people(&self, row: u32, parts: &mut Parts) {
+        if self.with_named.is_empty() {
+            return;
+        }
+        let number = self.collection.episodes().of(row);
+        let users = &self.query.users;
+        let author = users.get(&self.collection.users().get(row)).copied();
+        let author = author.unwrap_or(0);
+        let takes_part = if self.collection.episode(number).is_context {
+            self.with_named[number as usize]
+        } else {
+            author > 0
+        };
+        parts.author = author as f32;
+        parts.participant = flag(takes_part);
+    }
+
+    fn priors(&self, row: u32, parts: &mut Parts) {
+        if !self.query.asks {
+            return;
+        }
+        let traits = self.collection.traits(row);
+        if f32::from(traits.words) > self.weights.prior_words {
+            return;
+        }
+        parts.wanted = match self.query.wanted {
+            Some(Wanted::Name) => 0.5 * flag(traits.names),
+            Some(Wanted::Place) => flag(traits.has_place),
+            Some(Wanted::Reason) => flag(traits.has_reason),
+            None => 0.0,
+        };
+        parts.number = flag(self.query.asks_number && traits.has_number);
+        let episodes = self.collection.episodes();
+        let episode = episodes.get(episodes.of(row));
+        if !episode.is_context {
+            return;
+        }
+        parts.response = self.response(row, episode.start);
+        parts.asks = flag(traits.asks);
+        parts.answers = flag(row > episode.start && self.collection.traits(row - 1).asks);
+        parts.names = flag(traits.names);
+        parts.tells_time = flag(self.query.asks_when && traits.tells_time);
+    }
+
+    /// Returns the share of the query that the row before holds, if it asks and is of another author.
+    fn response(&self, row: u32, first: u32) -> f32 {
+        if row == first || self.query.asks_when {
+            return 0.0;
+        }
+        let users = self.collection.users();
+        let asked = row - 1;
+        let is_asked =
+            self.collection.traits(asked).has_question && users.get(asked) != users.get(row);
+        flag(is_asked) * self.words.coverage[asked as usize]
+    }
+}
+
+/// Returns the positions of the `count` best.
+fn best(scored: &[Scored], count: usize) -> Vec<usize> {
+    // Among equals the first rows, so that equal stores have equal results.
+    first(0..scored.len(), count, |&a, &b| {
+        scored[b].score.total_cmp(&scored[a].score).then(a.cmp(&b))
+    })
+}
+
+/// Returns whether a person that the query names takes part, by episode; empty if nobody is named.
+pub(super) fn with_named(collection: &Collection, query: &ParsedQuery) -> Vec<bool> {
+    let mut with_named = Vec::new();
+    if !query.users.is_empty() {
+        with_named.resize(collection.episode_bound(), false);
+        let (users, episodes) = (collection.users(), collection.episodes());
+        for row in 0..collection.len() as u32 {
+            with_named[episodes.of(row) as usize] |= query.users.contains_key(&users.get(row));
+        }
+    }
+    with_named
+}
+
+fn flag(condition: bool) -> f32 {
+    if condition { 1.0 } else { 0.0 }
+}

@@ -1,0 +1,13 @@
+//! Features of a text by itself, computed when it is indexed, and resemblance of two texts.
+
+mod role;
+mod shingles;
+mod standing;
+mod text_features;
+
+pub use role::Role;
+pub use shingles::{ShingleFilter, ShingleSet, resemblance};
+pub use standing::condition;
+pub use text_features::{
+    LONG_WORDS, PIECE_WORDS, SKETCH_PARTS, Sketch, TextFeatures, TextPart, TraitsBuilder,
+};
