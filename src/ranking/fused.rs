@@ -5,6 +5,7 @@
 //! date of the query, or is among the nearest by vectors. [`Weights`] holds every constant,
 //! `docs/RETRIEVAL.md` the contribution of each part.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::chats::Chats;
@@ -72,8 +73,13 @@ pub fn score<'a, P: Postings>(
     postings: &P,
     passes: impl Fn(u32) -> bool,
 ) -> Result<Ranked<'a>, P::Error> {
-    let RankingInput { text, ranking, .. } = *input;
+    let ranking = input.ranking;
     let is_plain = ranking.method.is_plain();
+    let text = match is_plain {
+        true => Cow::Borrowed(input.text),
+        false => with_names_as_written(input.text, names, analyzer, postings)?,
+    };
+    let text = text.as_ref();
     let weights = match is_plain {
         true => ranking.weights.plain(),
         false => ranking.weights,
@@ -150,6 +156,28 @@ pub fn score<'a, P: Postings>(
         unranked,
         scoring,
     })
+}
+
+/// Returns the query with the names of users as the store has them: a capitalised word that no memory
+/// holds, and that is one letter away from a name, is that name in another spelling.
+fn with_names_as_written<'a, P: Postings>(
+    text: &'a str,
+    names: &Names,
+    analyzer: &mut Analyzer,
+    postings: &P,
+) -> Result<Cow<'a, str>, P::Error> {
+    let mut written = Cow::Borrowed(text);
+    // From the end, so that the places before stay as they are.
+    for (range, name) in names.misspelt(text).into_iter().rev() {
+        let mut holders = 0;
+        for term in analyzer.term_list(&text[range.clone()]) {
+            holders += postings.frequency(&term)?;
+        }
+        if holders == 0 {
+            written.to_mut().replace_range(range, name);
+        }
+    }
+    Ok(written)
 }
 
 /// Returns the text of a query that is embedded: without the names, unless no word is left then;

@@ -1,6 +1,7 @@
 //! Parses a query: the persons and dates in it, and whether it is a question.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -31,6 +32,8 @@ const ROLES: [&str; 12] = [
 ];
 /// Maximum number of words of a name that is searched for.
 const MAX_NAME_WORDS: usize = 4;
+/// Minimum number of letters of a name that is recognised in another spelling.
+const MIN_MISSPELT: usize = 4;
 
 impl Names {
     /// Reads the names in `user_fields`; one field may hold several people (`Ana+Ben`). Roles and the names
@@ -96,6 +99,26 @@ impl Names {
         }
         left.push_str(&text[copied..]);
         left
+    }
+
+    /// Returns the capitalised words of `text` that are one letter away from one name of the store, and
+    /// from no other, with that name in lower case; in the order of the text.
+    pub fn misspelt(&self, text: &str) -> Vec<(Range<usize>, &str)> {
+        let near = |(at, word): (usize, &str)| {
+            if word.chars().count() < MIN_MISSPELT || !word.starts_with(char::is_uppercase) {
+                return None;
+            }
+            let lower = word.to_lowercase();
+            let names = self.users_by_name.keys().filter(|name| name.len() == 1);
+            let names = names.map(|name| name[0].as_str());
+            let long = names.filter(|name| name.chars().count() >= MIN_MISSPELT);
+            let mut near = long.filter(|name| strsim::osa_distance(name, &lower) <= 1);
+            match (near.next(), near.next()) {
+                (Some(name), None) if name != lower => Some((at..at + word.len(), name)),
+                _ => None,
+            }
+        };
+        words(text).filter_map(near).collect()
     }
 
     fn add(&mut self, words: Vec<String>, user: u32) {
@@ -410,6 +433,25 @@ mod tests {
             ParsedQuery::read("the user said", &names()).text,
             "the user said"
         );
+    }
+
+    #[test]
+    fn a_name_is_recognised_in_a_spelling_of_one_other_letter() {
+        let names = names();
+        for (query, found) in [
+            ("What did Karoline say?", vec!["caroline"]),
+            ("What did Carolina say?", vec!["caroline"]),
+            ("Meloney's or Melanei's dog", vec!["melanie"]),
+            ("What did Caroline say?", Vec::new()),
+            ("the carolina house", Vec::new()),
+            ("Joan", vec!["john"]),
+        ] {
+            let near = names.misspelt(query).into_iter().map(|(_, name)| name);
+            assert_eq!(near.collect::<Vec<_>>(), found, "{query}");
+        }
+        let users = ["Marie", "Maria"].map(str::to_owned);
+        let names = Names::of(&users, &HashSet::new());
+        assert!(names.misspelt("Mario and Marie").is_empty());
     }
 
     #[test]

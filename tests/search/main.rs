@@ -9,6 +9,7 @@ mod keyword_properties;
 mod meaning;
 mod models;
 mod moments;
+mod names;
 #[cfg(feature = "tract")]
 mod questions_first;
 mod rankings;

@@ -74,7 +74,11 @@ impl Scan {
             let agents = lines.iter().map(|line| line.agent.clone()).collect();
             let names = Names::of(collection.user_names(), &agents);
             // An identifier without a name in it may be another term, which was not searched for.
-            if !wanted.add(&mut analyzer, &ParsedQuery::read(query, &names).text) {
+            let mut is_new = wanted.add(&mut analyzer, &ParsedQuery::read(query, &names).text);
+            for (_, name) in names.misspelt(query) {
+                is_new |= wanted.add(&mut analyzer, name);
+            }
+            if !is_new {
                 break (lines, collection, names);
             }
         };
