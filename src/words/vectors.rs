@@ -1,16 +1,17 @@
 //! Vectors of words, compiled into the program: what a text is about where no model is set up.
 //!
-//! The table holds a vector for each word piece of a sentence model. `vectors/make.py` fits them so that
-//! the sum over a text's pieces points where the model's own vector of the text does
-//! (docs/RETRIEVAL.md, "Vectors of words"). The sum knows neither order nor context. Nothing is loaded,
-//! and no text leaves the program.
+//! `vectors/make.py` fits them so that the sum over a text's words points where a sentence model's vector
+//! of the text does (docs/RETRIEVAL.md, "Vectors of words"). The sum knows neither order nor context.
+//! Nothing is loaded, and no text leaves the program.
+
+use std::sync::LazyLock;
 
 use half::f16;
 
 /// Number of dimensions of a vector.
 const DIMENSIONS: usize = 256;
 
-/// The number of pieces (32 bits). Then, each for all pieces in the order of their hashes: hashes (32
+/// The number of words and pieces of words (32 bits). Then, each for all of them in the order of their hashes: hashes (32
 /// bits), scales (16-bit floats), and vectors (four bits a number, the even one in the low half). Little
 /// endian.
 static TABLE: &[u8] = include_bytes!("vectors/table.bin");
@@ -21,6 +22,12 @@ const ZERO: i8 = 8;
 const STEPS: f32 = 28.0;
 /// Maximum number of bytes of a word that is cut into pieces: longer ones are data, not language.
 const MAX_WORD: usize = 40;
+/// Maximum number of words that are added: what a longer text is about shows in these.
+const MAX_WORDS: u32 = 10_000;
+/// Factor of the scale and weight of a vector that is added, and its maximum: fifteen times it is a
+/// number of sixteen bits.
+const FACTOR: f32 = 800.0;
+const MAX_FACTOR: f32 = 2_000.0;
 
 /// Vector of a text, in four bits a number: of length 1, or 0 if the table holds none of its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,33 +43,43 @@ impl TextVector {
 /// Sum of the vectors of words.
 #[derive(Debug, Clone)]
 pub struct WordVectors {
-    sum: [f32; DIMENSIONS],
+    /// Sums of the even dimensions, and of the odd ones, of numbers that are [`ZERO`] too large.
+    halves: [[i32; TextVector::BYTES]; 2],
+    /// Sum of the factors of all vectors.
+    factors: i32,
+    /// Number of words that were added.
     words: u32,
-    whole: u32,
+    /// Number of words that the table holds.
+    known: u32,
 }
 
 impl Default for WordVectors {
     fn default() -> WordVectors {
         WordVectors {
-            sum: [0.0; DIMENSIONS],
+            halves: [[0; TextVector::BYTES]; 2],
+            factors: 0,
             words: 0,
-            whole: 0,
+            known: 0,
         }
     }
 }
 
 impl WordVectors {
-    /// Adds a lower-case word. One that the table does not hold is cut into the longest pieces from the
-    /// left that it holds (WordPiece; Schuster and Nakajima 2012); one that cannot be cut so adds nothing.
+    /// Adds a lower-case word. One of ASCII letters that the table does not hold is cut into the longest
+    /// pieces from the left that it holds (WordPiece; Schuster and Nakajima 2012). Words that cannot be cut
+    /// so add nothing.
     pub fn add(&mut self, word: &str, weight: f32) {
-        self.words += 1;
-        let word = word.as_bytes();
-        if word.is_empty() || word.len() > MAX_WORD || !word.is_ascii() {
+        if self.words == MAX_WORDS {
             return;
         }
-        if let Some(piece) = find(hash(HASH_START, word)) {
-            self.whole += 1;
-            return self.add_piece(piece, weight);
+        self.words += 1;
+        let word = word.as_bytes();
+        if let Some(number) = find(hash(HASH_START, word)) {
+            self.known += 1;
+            return self.add_vector(number, weight);
+        }
+        if word.len() > MAX_WORD || !word.iter().all(u8::is_ascii_lowercase) {
+            return;
         }
         let mut pieces = [0; MAX_WORD];
         let (mut count, mut from) = (0, 0);
@@ -74,34 +91,39 @@ impl WordVectors {
             (count, from) = (count + 1, end);
         }
         for &piece in &pieces[..count] {
-            self.add_piece(piece, weight);
+            self.add_vector(piece, weight);
         }
     }
 
-    fn add_piece(&mut self, piece: usize, weight: f32) {
+    /// Adds a vector. Products take sixteen bits, and sums wrap, so that the compiler makes wide
+    /// instructions of them. No sum does wrap: see [`MAX_WORDS`].
+    fn add_vector(&mut self, number: usize, weight: f32) {
         let table = Table::new();
-        let scale = weight * table.scale(piece);
-        for (pair, byte) in self.sum.chunks_exact_mut(2).zip(table.vector(piece)) {
-            pair[0] += scale * f32::from((byte & 15) as i8 - ZERO);
-            pair[1] += scale * f32::from((byte >> 4) as i8 - ZERO);
+        let factor = (table.scale(number) * weight * FACTOR).min(MAX_FACTOR) as i16;
+        self.factors += i32::from(factor);
+        let [even, odd] = &mut self.halves;
+        let bytes = table.vector(number);
+        for (sum, byte) in even.iter_mut().zip(bytes) {
+            *sum = sum.wrapping_add(i32::from(factor.wrapping_mul(i16::from(byte & 15))));
+        }
+        for (sum, byte) in odd.iter_mut().zip(bytes) {
+            *sum = sum.wrapping_add(i32::from(factor.wrapping_mul(i16::from(byte >> 4))));
         }
     }
 
-    /// Returns whether the table holds at least half of the words whole: else they are of another
-    /// language, or names, and their pieces say little.
+    /// Returns whether the table holds at least half of the words whole: else they are of another language, or
+    /// names and codes.
     pub fn are_known(&self) -> bool {
-        self.whole > 0 && 2 * self.whole >= self.words
+        self.known > 0 && 2 * self.known >= self.words
     }
 
-    /// Returns the sum, of length 1; `None` if it is 0.
-    pub fn unit(&self) -> Option<[f32; DIMENSIONS]> {
-        let length = self
-            .sum
-            .iter()
-            .map(|value| value * value)
-            .sum::<f32>()
-            .sqrt();
-        (length > 0.0).then(|| self.sum.map(|value| value / length))
+    /// Returns the sums of the even dimensions and of the odd ones, of length 1; `None` if they are 0.
+    fn unit(&self) -> Option<[[f32; TextVector::BYTES]; 2]> {
+        let zero = i32::from(ZERO) * self.factors;
+        let halves = self.halves.map(|half| half.map(|sum| (sum - zero) as f32));
+        let squares = halves.as_flattened().iter().map(|value| value * value);
+        let length = squares.sum::<f32>().sqrt();
+        (length > 0.0).then(|| halves.map(|half| half.map(|value| value / length)))
     }
 
     /// Returns the vector of the text that has these words.
@@ -110,8 +132,9 @@ impl WordVectors {
             return TextVector::ZERO;
         };
         let small = |value: f32| ((value * STEPS).round().clamp(-7.0, 7.0) as i8 + ZERO) as u8;
+        let [even, odd] = unit;
         TextVector(std::array::from_fn(|at| {
-            small(unit[2 * at]) | small(unit[2 * at + 1]) << 4
+            small(even[at]) | small(odd[at]) << 4
         }))
     }
 }
@@ -145,11 +168,28 @@ impl Table {
     }
 }
 
-/// Returns the number of the piece with this hash.
+/// Number of bits of a hash by which most texts that the table lacks are known.
+const FILTER_BITS: u32 = 19;
+
+/// A bit for each value of the first bits of the table's hashes.
+static FILTER: LazyLock<Vec<u64>> = LazyLock::new(|| {
+    let mut filter = vec![0; 1 << (FILTER_BITS - 6)];
+    for bytes in Table::new().hashes {
+        let bit = u32::from_le_bytes(*bytes) >> (32 - FILTER_BITS);
+        filter[(bit >> 6) as usize] |= 1 << (bit & 63);
+    }
+    filter
+});
+
+/// Returns the number of the word or piece with this hash.
 ///
-/// The hashes of all pieces differ. Another text has the hash of one in one of 150,000 cases; it then
-/// counts as that piece.
+/// The hashes of the table differ. Another text has the hash of one of them in one of 115,000 cases, and
+/// counts as that.
 fn find(hash: u32) -> Option<usize> {
+    let bit = hash >> (32 - FILTER_BITS);
+    if FILTER[(bit >> 6) as usize] >> (bit & 63) & 1 == 0 {
+        return None;
+    }
     let hashes = Table::new().hashes;
     hashes
         .binary_search_by_key(&hash, |bytes| u32::from_le_bytes(*bytes))
@@ -157,18 +197,17 @@ fn find(hash: u32) -> Option<usize> {
 }
 
 /// Returns the longest piece of a word that begins at a byte, and its end. All but the first piece of a
-/// word have a mark.
+/// word begin with a mark.
 fn longest(word: &[u8], from: usize) -> Option<(usize, usize)> {
-    let start = match from {
+    let mut running = match from {
         0 => HASH_START,
         _ => hash(HASH_START, b"##"),
     };
     let mut longest = None;
-    let mut running = start;
-    for (at, byte) in word.iter().enumerate().skip(from) {
+    for (end, byte) in (from + 1..).zip(&word[from..]) {
         running = hash(running, &[*byte]);
         if let Some(piece) = find(running) {
-            longest = Some((piece, at + 1));
+            longest = Some((piece, end));
         }
     }
     longest
@@ -196,25 +235,34 @@ impl QueryVector {
     /// Returns the vector of the sum of a query's words; `None` if the table knows few of them.
     pub fn of(words: &WordVectors) -> Option<QueryVector> {
         let unit = words.unit().filter(|_| words.are_known())?;
-        let most = unit
-            .iter()
-            .fold(0.0, |most: f32, value| most.max(value.abs()));
-        let numbers = unit.map(|value| (value / most * 127.0).round() as i16);
-        let half = |of: usize| std::array::from_fn(|at| numbers[2 * at + of]);
+        let values = unit.as_flattened().iter();
+        let most = values.fold(0.0, |most: f32, value| most.max(value.abs()));
+        let halves = unit.map(|half| half.map(|value| (value / most * 127.0).round() as i16));
+        let numbers = halves.as_flattened().iter();
         Some(QueryVector {
-            halves: [half(0), half(1)],
-            zero: numbers.iter().map(|number| i32::from(*number)).sum::<i32>() * i32::from(ZERO),
+            halves,
+            zero: numbers.map(|number| i32::from(*number)).sum::<i32>() * i32::from(ZERO),
             scale: most / 127.0 / STEPS,
         })
     }
 
     /// Returns the cosine of the query and a text, to about two digits.
     pub fn cosine(&self, text: &[u8; TextVector::BYTES]) -> f32 {
-        let mut sum = 0;
-        for ((byte, even), odd) in text.iter().zip(&self.halves[0]).zip(&self.halves[1]) {
-            sum += i32::from(i16::from(byte & 15)) * i32::from(*even);
-            sum += i32::from(i16::from(byte >> 4)) * i32::from(*odd);
+        // One sum a lane, so that the compiler makes wide instructions of it.
+        const LANES: usize = 16;
+        let mut sums = [0_i32; LANES];
+        let [even, odd] = &self.halves;
+        let (texts, _) = text.as_chunks::<LANES>();
+        let (evens, _) = even.as_chunks::<LANES>();
+        let (odds, _) = odd.as_chunks::<LANES>();
+        for ((text, even), odd) in texts.iter().zip(evens).zip(odds) {
+            for lane in 0..LANES {
+                let low = i16::from(text[lane] & 15).wrapping_mul(even[lane]);
+                let high = i16::from(text[lane] >> 4).wrapping_mul(odd[lane]);
+                sums[lane] = sums[lane].wrapping_add(i32::from(low.wrapping_add(high)));
+            }
         }
+        let sum: i32 = sums.iter().sum();
         (sum - self.zero) as f32 * self.scale
     }
 }
@@ -260,14 +308,20 @@ mod tests {
     #[test]
     fn words_that_the_table_lacks_are_cut_into_pieces_or_say_nothing() {
         let cut = words("blockchainification");
-        assert!(!cut.are_known());
-        assert!(cut.unit().is_some());
-        for unknown in ["überraschung", "東京", "", &"x".repeat(500)] {
+        assert!(cut.unit().is_some() && !cut.are_known());
+        assert!(words("music 4711x").are_known());
+        assert!(!words("music 4711x 0a1b2c").are_known());
+        assert_eq!(words("music 4711x").pack(), words("music").pack());
+        for unknown in ["überraschung", "東京", "", "0a1b2c", &"x".repeat(500)] {
             assert!(words(unknown).unit().is_none(), "{unknown}");
             assert_eq!(words(unknown).pack(), TextVector::ZERO);
         }
         let query = QueryVector::of(&words("music")).expect("it is known");
         assert_eq!(query.cosine(&TextVector::ZERO.0), 0.0);
+        // Of a text of any length the sums stay within their bits.
+        let mut long = WordVectors::default();
+        (0..2 * MAX_WORDS).for_each(|_| long.add("music", 1.0));
+        assert_eq!(long.pack(), words("music").pack());
     }
 
     #[test]

@@ -465,7 +465,7 @@ fn only_index_folders_that_nobody_uses_are_removed() {
     let without_index = state.path().join("index-v0-french");
     fs::create_dir(&without_index).unwrap();
     fs::write(without_index.join("notes.txt"), "mine").unwrap();
-    let recent = left_behind(&own, "index-v9-english");
+    let recent = left_behind(&own, "index-v999-english");
     let today = chrono::DateTime::<chrono::Utc>::from(std::time::SystemTime::now());
     let in_days = |days| today + chrono::Duration::days(days);
     // The folders themselves were made today.
