@@ -83,7 +83,7 @@ impl Columns {
 
 /// Reads the dictionary of the vectors of a segment. One of another size counts as none.
 fn vectors_of(column: &BytesColumn) -> tantivy::Result<Vec<[u8; TextVector::BYTES]>> {
-    let mut vectors = Vec::with_capacity(column.num_terms());
+    let mut vectors = Vec::new();
     let mut stream = column.dictionary().stream()?;
     while stream.advance() {
         vectors.push(stream.key().try_into().unwrap_or(TextVector::ZERO.0));
