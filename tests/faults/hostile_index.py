@@ -5,6 +5,7 @@ A process that dies (a map of a cut file ends it with SIGBUS), hangs for five se
 wrongly is a loss: after every cut the same memories are found as before.
 """
 import collections
+import errno
 import json
 import os
 import shutil
@@ -201,12 +202,22 @@ def one(setting, tally, original, name, kind, make):
     path = store.path(".memdir", name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
 
-    def put():
+    def is_put():
         if os.path.isdir(path) and not os.path.islink(path):
             shutil.rmtree(path)
         elif os.path.lexists(path):
             os.unlink(path)
-        make(path)
+        try:
+            make(path)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.EADDRINUSE):
+                raise
+            return False  # A server made the file anew in the same moment.
+        return True
+
+    def put():
+        if not harness.wait_until(is_put):
+            raise harness.Failed(f"{name} is made anew each time that {kind} is put there")
 
     shown = f"{kind} as {name}"
     count = 5
