@@ -109,10 +109,10 @@ impl Nearness {
 
 /// Place of a memory in a context.
 pub(super) enum Context {
-    /// It has none.
+    /// A memory without context.
     None,
-    /// Nothing is before it.
+    /// The first memory of its context, or a long one.
     First,
-    /// It follows this row.
+    /// A memory that follows this row.
     After(u32),
 }

@@ -2,7 +2,7 @@
 //!
 //! `vectors/make.py` fits them so that the sum over a text's words points where a sentence model's vector
 //! of the text does (docs/RETRIEVAL.md, "Vectors of words"). The sum knows neither order nor context.
-//! Nothing is loaded, and no text leaves the program.
+//! The table is a part of the program: it is not loaded, and texts stay on this machine.
 
 use std::sync::LazyLock;
 
@@ -11,9 +11,9 @@ use half::f16;
 /// Number of dimensions of a vector.
 const DIMENSIONS: usize = 256;
 
-/// The number of words and pieces of words (32 bits). Then, each for all of them in the order of their hashes: hashes (32
-/// bits), scales (16-bit floats), and vectors (four bits a number, the even one in the low half). Little
-/// endian.
+/// The number of words and pieces of words (32 bits). Then, each for all of them in the order of their
+/// hashes: hashes (32 bits), scales (16-bit floats), and vectors (four bits a number, the even one in the
+/// low half). Little endian.
 static TABLE: &[u8] = include_bytes!("vectors/table.bin");
 
 /// Number that stands for 0 in four bits.
@@ -22,8 +22,8 @@ const ZERO: i8 = 8;
 const STEPS: f32 = 28.0;
 /// Maximum number of bytes of a word that is cut into pieces: longer ones are data, not language.
 const MAX_WORD: usize = 40;
-/// Maximum number of words that are added: what a longer text is about shows in these.
-const MAX_WORDS: u32 = 10_000;
+/// Number of vectors after which no word is added: what a longer text is about shows in these.
+const MAX_VECTORS: u32 = 10_000;
 /// Factor of the scale and weight of a vector that is added, and its maximum: fifteen times it is a
 /// number of sixteen bits.
 const FACTOR: f32 = 800.0;
@@ -47,6 +47,8 @@ pub struct WordVectors {
     halves: [[i32; TextVector::BYTES]; 2],
     /// Sum of the factors of all vectors.
     factors: i32,
+    /// Number of vectors that were added: a word has one for each of its pieces.
+    vectors: u32,
     /// Number of words that were added.
     words: u32,
     /// Number of words that the table holds.
@@ -58,6 +60,7 @@ impl Default for WordVectors {
         WordVectors {
             halves: [[0; TextVector::BYTES]; 2],
             factors: 0,
+            vectors: 0,
             words: 0,
             known: 0,
         }
@@ -69,7 +72,7 @@ impl WordVectors {
     /// pieces from the left that it holds (WordPiece; Schuster and Nakajima 2012). Words that cannot be cut
     /// so add nothing.
     pub fn add(&mut self, word: &str, weight: f32) {
-        if self.words == MAX_WORDS {
+        if self.vectors >= MAX_VECTORS {
             return;
         }
         self.words += 1;
@@ -96,11 +99,12 @@ impl WordVectors {
     }
 
     /// Adds a vector. Products take sixteen bits, and sums wrap, so that the compiler makes wide
-    /// instructions of them. No sum does wrap: see [`MAX_WORDS`].
+    /// instructions of them. No sum does wrap: see [`MAX_VECTORS`].
     fn add_vector(&mut self, number: usize, weight: f32) {
         let table = Table::new();
         let factor = (table.scale(number) * weight * FACTOR).min(MAX_FACTOR) as i16;
         self.factors += i32::from(factor);
+        self.vectors += 1;
         let [even, odd] = &mut self.halves;
         let bytes = table.vector(number);
         for (sum, byte) in even.iter_mut().zip(bytes) {
@@ -320,8 +324,12 @@ mod tests {
         assert_eq!(query.cosine(&TextVector::ZERO.0), 0.0);
         // Of a text of any length the sums stay within their bits.
         let mut long = WordVectors::default();
-        (0..2 * MAX_WORDS).for_each(|_| long.add("music", 1.0));
+        (0..2 * MAX_VECTORS).for_each(|_| long.add("music", 1.0));
         assert_eq!(long.pack(), words("music").pack());
+        // Forty pieces a word, and as heavy as a vector can be.
+        let mut pieces = WordVectors::default();
+        (0..2 * MAX_VECTORS).for_each(|_| pieces.add(&"zq".repeat(20), 100.0));
+        assert!(pieces.vectors < MAX_VECTORS + 40 && pieces.unit().is_some());
     }
 
     #[test]

@@ -150,9 +150,7 @@ impl Columns {
             vector: self.vector(doc),
         }
     }
-}
 
-impl Columns {
     /// Returns the vector of a document's words.
     fn vector(&self, doc: u32) -> TextVector {
         let ord = self.vector.first(doc);
