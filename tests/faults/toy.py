@@ -33,8 +33,8 @@ def put(mode, folder, name, data):
     target = os.path.join(folder, name)
     if mode == "in place":
         file = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        write(file, data)
-        os.fsync(file)
+        # The disk is waited for between the pages, so that readers have the time to see a part of them.
+        write(file, data, after_each=os.fsync)
         sync_folder(folder)
         return
     temp = os.path.join(folder, f".memdir-{os.getpid():012}.tmp")
@@ -59,9 +59,10 @@ def put(mode, folder, name, data):
         sync_folder(folder)
 
 
-def write(file, data):
+def write(file, data, after_each=lambda file: None):
     for start in range(0, len(data), 4096):
         os.write(file, data[start : start + 4096])
+        after_each(file)
 
 
 def sync_folder(folder):
