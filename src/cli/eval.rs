@@ -249,6 +249,14 @@ fn line(
                 .collect()
         });
         line["parts"] = parts.map(Value::Object).collect();
+        let evidence = hits.iter().map(|hit| {
+            let evidence = hit.parts.and_then(|parts| parts.evidence);
+            let named = evidence.unwrap_or_default().list().into_iter();
+            named
+                .map(|(name, value)| (name.to_owned(), json!(value)))
+                .collect()
+        });
+        line["evidence"] = evidence.map(Value::Object).collect();
     }
     line
 }

@@ -33,12 +33,19 @@ pub struct Ranked<'a> {
     /// Number of distinct terms of the query beyond [`super::MOST_TERMS`].
     pub unranked: usize,
     scoring: Scoring<'a>,
+    /// Scores of the best hit and of the tenth; `None` of a ranking to which no relevance is fitted.
+    leading: Option<[f32; 2]>,
 }
 
 impl Ranked<'_> {
-    /// Computes the parts of a row's score.
+    /// Computes the parts of a row's score, with the evidence for its relevance.
     pub fn parts(&self, row: u32) -> Parts {
-        self.scoring.parts(row)
+        let parts = self.scoring.parts(row);
+        let evidence = |leading| self.scoring.evidence(row, &parts, leading);
+        Parts {
+            evidence: self.leading.map(evidence),
+            ..parts
+        }
     }
 }
 
@@ -113,7 +120,9 @@ pub fn score<'a, P: Postings>(
     let mut scoring = Scoring {
         collection,
         weights,
+        distribution: None,
         nearness,
+        uncovered: 0.0,
         titles,
         dates: Vec::new(),
         content: terms
@@ -130,6 +139,7 @@ pub fn score<'a, P: Postings>(
         namespaces: HashMap::new(),
         best_words: 0.0,
         best_date: 0.0,
+        best_covered: 0.0,
         behind: 0.0,
     };
     scoring.add_dates(postings)?;
@@ -152,10 +162,25 @@ pub fn score<'a, P: Postings>(
         Method::Weighted => weighted(&scoring, &candidates, text, input.signals, input.memory),
     };
     Ok(Ranked {
+        leading: (!is_plain).then(|| leading(&scored)),
         scored,
         unranked,
         scoring,
     })
+}
+
+/// Returns the scores of the best hit and of the tenth; 0 for one that does not exist.
+fn leading(scored: &[Scored]) -> [f32; 2] {
+    let mut scores: Vec<f32> = scored.iter().map(|hit| hit.score).collect();
+    let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    match scores.len() {
+        0 => [0.0; 2],
+        1..10 => [best, 0.0],
+        _ => [
+            best,
+            *scores.select_nth_unstable_by(9, |a, b| b.total_cmp(a)).1,
+        ],
+    }
 }
 
 /// Returns the query with the names of users as the store has them: a capitalised word that no memory

@@ -215,13 +215,17 @@ pub(super) struct Words {
     pub candidates: RowSet,
     /// Rows that hold a term themselves.
     pub holders: RowSet,
+    /// Sum of the idf of the query's content words.
+    pub idf: f32,
 }
 
 impl Scorer<'_> {
     /// Computes the lexical scores of all rows.
     pub fn words(&self, terms: &[Term]) -> Words {
         let count = self.collection.len();
+        let all: f32 = self.content_idf(terms).sum();
         let mut words = Words {
+            idf: all,
             scores: vec![0.0; count],
             coverage: vec![0.0; count],
             candidates: RowSet::none(count),
@@ -231,7 +235,6 @@ impl Scorer<'_> {
         let mut touched: Vec<u32> = Vec::new();
         let mut by_episode = EpisodeScores::new(self.collection.episode_bound());
         let (lengths, episodes) = (self.collection.lengths(), self.collection.episodes());
-        let all: f32 = self.content_idf(terms).sum();
         for term in terms.iter().filter(|term| !term.rows.is_empty()) {
             let idf = idf(count, term.rows.len());
             let covers = if term.is_content { idf / all } else { 0.0 };

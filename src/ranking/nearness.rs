@@ -1,4 +1,5 @@
-//! How near a query is to each memory by the vectors of their words, where there is no model.
+//! How near a query is to each memory by vectors: by those of their words, where there is no model; and
+//! how much nearness counts where no memory holds the query's words.
 
 use super::best::first;
 use super::collection::Collection;
@@ -16,17 +17,54 @@ const USUAL: (f32, f32) = (0.05, 0.08);
 /// Number of memories that the usual values count as: in a small store they are the better estimate.
 const USUAL_COUNT: f32 = 50.0;
 
-/// Nearness of a query and each row.
-pub(super) struct Nearness {
-    cosines: Vec<f32>,
+/// Mean and standard deviation of the cosines of a query with all memories.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Distribution {
     mean: f32,
     deviation: f32,
+}
+
+impl Distribution {
+    /// Returns the distribution of these cosines and of the usual ones.
+    pub fn of(cosines: impl Iterator<Item = f32> + Clone) -> Distribution {
+        let (sum, count) = cosines.clone().fold((0.0, 0.0), |(sum, count), cosine| {
+            (sum + cosine, count + 1.0)
+        });
+        let count: f32 = count + USUAL_COUNT;
+        let mean = (sum + USUAL_COUNT * USUAL.0) / count;
+        let squares: f32 = cosines.map(|cosine| (cosine - mean).powi(2)).sum();
+        let variance = (squares + USUAL_COUNT * USUAL.1.powi(2)) / count;
+        Distribution {
+            mean,
+            deviation: variance.sqrt(),
+        }
+    }
+
+    /// Returns the number of standard deviations of a cosine above the mean.
+    pub fn deviations(&self, cosine: f32) -> f32 {
+        (cosine - self.mean) / self.deviation
+    }
+}
+
+/// Returns the weight of a standard deviation for memories without context: the less of the query's
+/// words the memory with most of them holds, the greater.
+pub(super) fn uncovered(weights: &Weights, covered: f32) -> f32 {
+    weights.uncovered * (1.0 - covered / weights.covered_from).max(0.0)
+}
+
+/// Returns the factor of the nearness of a memory with a number of words: one vector says little of many.
+pub(super) fn is_not_long(weights: &Weights, words: f32) -> f32 {
+    (weights.near_words / words.max(weights.near_words)).powi(3)
+}
+
+/// Nearness of a query and each row by the vectors of words.
+pub(super) struct Nearness {
+    cosines: Vec<f32>,
+    distribution: Distribution,
     /// Factor of all scores: lower for a list of words.
     factor: f32,
     /// Minimum cosine of a row that no word found.
     least: f32,
-    /// Weight of a standard deviation for memories without context, by how little the words find.
-    alone: f32,
 }
 
 impl Nearness {
@@ -59,24 +97,12 @@ impl Nearness {
             .flatten()
             .map(|vector| query.cosine(vector))
             .collect();
-        let count = cosines.len() as f32 + USUAL_COUNT;
-        let mean = (cosines.iter().sum::<f32>() + USUAL_COUNT * USUAL.0) / count;
-        let squares: f32 = cosines.iter().map(|cosine| (cosine - mean).powi(2)).sum();
-        let variance = (squares + USUAL_COUNT * USUAL.1.powi(2)) / count;
         Some(Nearness {
+            distribution: Distribution::of(cosines.iter().copied()),
             cosines,
-            mean,
-            deviation: variance.sqrt(),
             factor,
             least,
-            alone: 0.0,
         })
-    }
-
-    /// Sets how much the vectors count for memories without context: the less of the query's words the
-    /// memory with most of them holds, the more.
-    pub fn weigh(&mut self, weights: &Weights, covered: f32) {
-        self.alone = weights.uncovered * (1.0 - covered / weights.covered_from).max(0.0);
     }
 
     /// Returns the `count` nearest rows that pass and are near at all.
@@ -89,21 +115,33 @@ impl Nearness {
         })
     }
 
-    /// Returns the score of a row with a number of words and, in a context, the row before it. The cosine
-    /// is taken in standard deviations from the mean. Very short texts are near by chance, and the sum of
-    /// many words says little.
-    pub fn score(&self, weights: &Weights, row: u32, words: f32, context: Context) -> f32 {
-        let deviations = |row: u32| (self.cosines[row as usize] - self.mean) / self.deviation;
-        let own = deviations(row);
+    /// Returns the number of standard deviations of a row's cosine above the mean.
+    pub fn deviations(&self, row: u32) -> f32 {
+        self.distribution.deviations(self.cosines[row as usize])
+    }
+
+    /// Returns the score of a row with a number of words and, in a context, the row before it. `alone` is
+    /// the weight of a standard deviation of a memory without context. Very short texts are near by
+    /// chance.
+    pub fn score(
+        &self,
+        weights: &Weights,
+        row: u32,
+        words: f32,
+        context: Context,
+        alone: f32,
+    ) -> f32 {
+        let own = self.deviations(row);
         let (before, alone) = match context {
-            Context::After(before) => (deviations(before), 0.0),
+            Context::After(before) => (self.deviations(before), 0.0),
             Context::First => (own, 0.0),
-            Context::None => (own, self.alone),
+            Context::None => (own, alone),
         };
         let both = (own + before) * std::f32::consts::FRAC_1_SQRT_2;
         let is_not_short = words / (words + weights.near_short);
-        let is_not_long = (weights.near_words / words.max(weights.near_words)).powi(3);
-        self.factor * is_not_long * (weights.nearness * is_not_short * (own + both) + alone * own)
+        self.factor
+            * is_not_long(weights, words)
+            * (weights.nearness * is_not_short * (own + both) + alone * own)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Parts of the score of one memory.
 
+use super::relevance::Evidence;
 use super::weights::Weights;
 
 /// Reason why a memory was found: the first that applies.
@@ -50,7 +51,8 @@ pub struct Parts {
     pub own: f32,
     /// The same of the memory together with the one before.
     pub window: f32,
-    /// Nearness by the vectors of words, without a model, weighted.
+    /// Nearness by the vectors of words, without a model, and where no memory holds the query's words by
+    /// those of the model; weighted.
     pub nearness: f32,
     /// In a chat: cosine of the message and the query, adjusted as `own`, which is 0 then.
     pub message: f32,
@@ -90,6 +92,8 @@ pub struct Parts {
     pub response: f32,
     /// Number at most 0 that ranks memories found by vectors alone below the others.
     pub behind: f32,
+    /// Observations for its relevance, of a ranking whose scores it is fitted to; no part of the score.
+    pub evidence: Option<Evidence>,
 }
 
 impl Parts {

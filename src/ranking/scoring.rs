@@ -6,9 +6,10 @@ use super::best::first;
 use super::chats::Chats;
 use super::collection::Collection;
 use super::lexical::{Postings, Words, idf};
-use super::nearness::{Context, Nearness};
+use super::nearness::{Context, Distribution, Nearness, is_not_long, uncovered};
 use super::parsed_query::{ParsedQuery, Wanted};
 use super::parts::{FoundBy, Parts};
+use super::relevance::Evidence;
 use super::signals::LEAST_COSINE;
 use super::weights::Weights;
 use crate::words::Analyzer;
@@ -58,7 +59,11 @@ pub(super) struct Scoring<'a> {
     /// Date scores by row; empty if the query has no date.
     pub dates: Vec<f32>,
     pub cosines: Option<Cosines>,
+    /// Distribution of the memories' own cosines.
+    pub distribution: Option<Distribution>,
     pub nearness: Option<Nearness>,
+    /// Weight of a standard deviation of the cosine of a memory without context.
+    pub uncovered: f32,
     /// Content words of the query.
     pub content: Vec<String>,
     /// Passage scores of very long memories, by row.
@@ -67,6 +72,8 @@ pub(super) struct Scoring<'a> {
     pub with_named: Vec<bool>,
     pub best_words: f32,
     pub best_date: f32,
+    /// Of the candidates, the greatest share of the query's content words, by idf, that one holds.
+    pub best_covered: f32,
     /// Number added to the score of memories that only vectors found; at most 0.
     pub behind: f32,
 }
@@ -90,6 +97,8 @@ impl Scoring<'_> {
         let Some(cosines) = &mut self.cosines else {
             return;
         };
+        let own = cosines.own.iter().copied();
+        self.distribution = Some(Distribution::of(own.filter(|cosine| !cosine.is_nan())));
         let count = self.weights.nearest as usize;
         for near in [&mut cosines.own, &mut cosines.window] {
             let mut known: Vec<u32> = (0..near.len() as u32)
@@ -149,10 +158,8 @@ impl Scoring<'_> {
                 .fold(0.0, f32::max)
         };
         (self.best_words, self.best_date) = (best(&self.words.scores), best(&self.dates));
-        let covered = best(&self.words.coverage);
-        if let Some(nearness) = &mut self.nearness {
-            nearness.weigh(&self.weights, covered);
-        }
+        self.best_covered = best(&self.words.coverage);
+        self.uncovered = uncovered(&self.weights, self.best_covered);
     }
 
     /// Scores all candidates; the best ones with exact cosines and passages.
@@ -351,7 +358,7 @@ impl Scoring<'_> {
             ..Parts::default()
         };
         self.meaning(row, &mut parts);
-        parts.nearness = self.word_nearness(row);
+        parts.nearness += self.word_nearness(row);
         self.people(row, &mut parts);
         let namespace = || self.namespaces.get(&self.collection.namespace(row));
         let namespace = match self.namespaces.is_empty() {
@@ -369,6 +376,25 @@ impl Scoring<'_> {
             }
         }
         parts
+    }
+
+    /// Returns the evidence for a row's relevance; `best` and `tenth` are the scores of those hits.
+    pub fn evidence(&self, row: u32, parts: &Parts, [best, tenth]: [f32; 2]) -> Evidence {
+        let near = match (&self.nearness, &self.cosines, &self.distribution) {
+            (Some(nearness), ..) => nearness.deviations(row),
+            (None, Some(cosines), Some(usual)) => usual.deviations(cosines.own[row as usize]),
+            _ => 0.0,
+        };
+        Evidence {
+            best_covered: self.best_covered,
+            held: self.words.scores[row as usize] / self.words.idf.max(f32::MIN_POSITIVE),
+            gap: parts.total(&self.weights) - best,
+            lead: best - tenth,
+            near,
+            stranger: flag(!self.with_named.is_empty()) - parts.participant,
+            length: self.collection.words(row).max(1.0).ln(),
+            asked: (self.content.len().max(1) as f32).ln(),
+        }
     }
 
     /// Sets the parts of a message of a chat.
@@ -421,6 +447,13 @@ impl Scoring<'_> {
         let of_chance = self.weights.pieces * doublings;
         parts.own = factor * (cosines.own[row as usize] - of_chance);
         parts.window = factor * (cosines.window[row as usize] - of_chance);
+        if let Some(distribution) = &self.distribution
+            && !self.is_in_context(row)
+        {
+            let own = cosines.own[row as usize] - of_chance;
+            let alone = self.uncovered * is_not_long(&self.weights, self.collection.words(row));
+            parts.nearness = factor * alone * distribution.deviations(own);
+        }
     }
 
     /// Returns the nearness of a row by the vectors of words; 0 with a model.
@@ -428,14 +461,18 @@ impl Scoring<'_> {
         let Some(nearness) = &self.nearness else {
             return 0.0;
         };
-        let episode = self.collection.episodes().of(row);
-        let in_context = self.collection.episode(episode).is_context || self.chats.contains(row);
         let context = match self.collection.previous(row) {
-            _ if !in_context => Context::None,
+            _ if !self.is_in_context(row) => Context::None,
             None => Context::First,
             Some(before) => Context::After(before),
         };
-        nearness.score(&self.weights, row, self.collection.words(row), context)
+        let words = self.collection.words(row);
+        nearness.score(&self.weights, row, words, context, self.uncovered)
+    }
+
+    fn is_in_context(&self, row: u32) -> bool {
+        let episode = self.collection.episodes().of(row);
+        self.collection.episode(episode).is_context || self.chats.contains(row)
     }
 
     fn people(&self, row: u32, parts: &mut Parts) {

@@ -191,7 +191,8 @@ weights! {
     near_words = 50.0,
     /// Number of words of a memory of which half of its nearness counts.
     near_short = 10.0,
-    /// Weight added to it for a memory without context if no memory holds a word of the query.
+    /// Weight of a standard deviation of the cosine, by either kind of vectors, of a memory without context
+    /// if no memory holds a word of the query.
     uncovered = 2.0,
     /// Share of the query's words in one memory from which on nothing is added.
     covered_from = 0.9,

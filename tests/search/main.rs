@@ -13,6 +13,7 @@ mod names;
 #[cfg(feature = "tract")]
 mod questions_first;
 mod rankings;
+mod relevance;
 mod scan;
 #[path = "../support/mod.rs"]
 mod support;

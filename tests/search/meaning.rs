@@ -195,6 +195,21 @@ fn what_only_its_meaning_finds_stands_behind_what_words_find_and_says_so() {
 }
 
 #[test]
+fn meaning_counts_more_where_no_memory_holds_the_words_of_a_question() {
+    let store = store_of_two();
+    let (engine, _) = engine(&store);
+    assert_eq!(embed(&engine), 2);
+    let nearness = |text: &str| {
+        let hits = ops::search(&engine, &query(text)).unwrap().hits;
+        let bread = hits.iter().find(|hit| hit.name == BREAD).unwrap();
+        bread.parts.unwrap().nearness
+    };
+    assert!(nearness("what is the breadous bookous?") > 0.5);
+    // One memory holds all that is asked for.
+    assert_eq!(nearness("what is a bread book?"), 0.0);
+}
+
+#[test]
 fn a_filter_holds_for_what_is_found_by_meaning() {
     let store = store_of_two();
     let (engine, _) = engine(&store);

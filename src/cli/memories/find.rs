@@ -49,7 +49,7 @@ pub fn think(context: &mut Context, command: &Think) -> Result<Outcome, Failure>
     }
     let results = ops::think(&engine, &query)?;
     let found = !results.hits.is_empty();
-    let note = results.note();
+    let note = results.note().or_else(|| results.doubt());
     let output = &mut context.output;
     if output.json {
         let budget = Budget {
@@ -240,7 +240,13 @@ fn explanation(hit: &Hit, query: &Query) -> String {
         .filter(|(_, value)| *value != 0.0)
         .map(|(name, value)| format!("{name} {value:+.2}"))
         .collect();
-    format!("\n    {DIM}{:.3} = {}{DIM:#}", hit.score, shown.join(" "))
+    let relevance = hit.relevance();
+    let relevance = relevance.map_or_else(String::new, |chance| format!("relevance {chance:.2}; "));
+    format!(
+        "\n    {DIM}{relevance}{:.3} = {}{DIM:#}",
+        hit.score,
+        shown.join(" ")
+    )
 }
 
 /// Returns the line that stands for a memory in lists.

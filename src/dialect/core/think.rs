@@ -111,7 +111,7 @@ pub fn think_reply(
     let mut tokens = 0;
     let mut hits = Vec::new();
     let mut list = "[".to_owned();
-    let note = results.note();
+    let note = results.note().or_else(|| results.doubt());
     for hit in results.hits.into_iter().take(budget.limit) {
         let mut shown = hit_view(engine, query, &hit, &words, PREVIEW);
         let mut text = to_text(&shown);
@@ -147,6 +147,9 @@ pub(super) struct HitView<'a> {
     id: String,
     timestamp: &'a str,
     relevance_score: Number,
+    /// Probability that it answers the query, 0–1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    relevance: Option<Number>,
     matching_keywords: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
@@ -172,14 +175,18 @@ fn hit_view<'a>(
     let memory = &hit.memory;
     let title = memory.title.as_deref();
     let shown = preview(&memory.content, words, length);
+    let rounded = |value: f64, parts: f64| Number::from_f64((value * parts).round() / parts);
     let score = match query.kind {
         QueryKind::Keywords(_) => Some(Number::from(hit.score as u64)),
-        _ => Number::from_f64((hit.score * 1000.0).round() / 1000.0),
+        _ => rounded(hit.score, 1000.0),
     };
     HitView {
         id: live::shown_name(&engine.live, &memory.stem, &hit.name),
         timestamp: memory.timestamp.as_str(),
         relevance_score: score.unwrap_or_else(|| Number::from(0)),
+        relevance: hit
+            .relevance()
+            .and_then(|chance| rounded(f64::from(chance), 100.0)),
         matching_keywords: &hit.matched,
         title,
         suspicious: reasons(title, &shown.text),
