@@ -63,6 +63,9 @@ const MODEL_FILES: [&str; 4] = [
     "onnx/model.onnx",
 ];
 const DEFAULT_MAX_TOKENS: usize = 256;
+/// Maximum number of tokens of a question and a text together, where the folder says nothing: some
+/// eighty words of the text. Fifty pairs of twice the length take three times as long.
+const DEFAULT_PAIR_TOKENS: usize = 128;
 /// Shorter pieces have no room for overlap and special tokens; longer ones than models are made
 /// for would take minutes and all memory.
 const TOKENS: std::ops::RangeInclusive<usize> = 16..=8192;
@@ -78,16 +81,13 @@ impl ModelFolder {
     /// the model cannot give vectors of texts as it is.
     pub fn look(settings: &LocalSettings) -> Result<ModelFolder, EmbedError> {
         let folder = &settings.folder;
-        let model = model_file(settings)?;
-        let tokenizer = folder.join("tokenizer.json");
-        if !tokenizer.is_file() {
-            return unusable(
-                folder,
-                "it holds no tokenizer.json. Copy the one that belongs to the model",
-            );
-        }
-        let signature = onnx_file::signature(&model).or_else(|why| unusable(&model, why))?;
+        let (model, tokenizer, signature) = files(settings)?;
         let has_token_types = inputs(&signature, &model)?;
+        if logit(&signature).is_some() {
+            let why =
+                "it scores pairs of texts and makes no vectors. memdir model use re-ranks by it";
+            return unusable(&model, why);
+        }
         let notes = Notes::read(settings)?;
         let (output, pooling) = output(settings, &notes, &signature, &model)?;
         let width = match (output.shape.as_deref().and_then(<[_]>::last), notes.width) {
@@ -119,6 +119,38 @@ impl ModelFolder {
         };
         (found.id, found.bytes) = found.name(folder)?;
         Ok(found)
+    }
+
+    /// Looks at the folder of a cross-encoder: a model that gives one number for a pair of texts.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ModelFolder::look`]; and if the model gives anything else.
+    pub fn look_at_cross_encoder(folder: &Path) -> Result<ModelFolder, EmbedError> {
+        let settings = LocalSettings {
+            folder: folder.to_owned(),
+            ..LocalSettings::default()
+        };
+        let (model, tokenizer, signature) = files(&settings)?;
+        let has_token_types = inputs(&signature, &model)?;
+        let output = logit(&signature)
+            .ok_or_else(|| error(&model, "it does not give one number for a pair of texts"))?;
+        let notes = Notes::read(&settings)?;
+        let noted = notes.max_tokens.or(Some(DEFAULT_PAIR_TOKENS));
+        Ok(ModelFolder {
+            query_prefix: String::new(),
+            passage_prefix: String::new(),
+            max_tokens: max_tokens(&settings, noted, notes.positions, &model)?,
+            dimensions: 1,
+            width: 1,
+            output: output.name.clone(),
+            pooling: Pooled::Already,
+            has_token_types,
+            id: String::new(),
+            bytes: model.metadata().map_or(0, |found| found.len()),
+            model,
+            tokenizer,
+        })
     }
 
     /// Returns the folder's name with a hash of everything that a vector depends on, and the
@@ -163,6 +195,34 @@ impl ModelFolder {
         let name = if name.is_empty() { "model" } else { name };
         Ok((format!("{name}-{hash}"), bytes))
     }
+}
+
+/// Returns the model's file, its tokenizer's, and its signature.
+fn files(settings: &LocalSettings) -> Result<(PathBuf, PathBuf, Signature), EmbedError> {
+    let model = model_file(settings)?;
+    let tokenizer = settings.folder.join("tokenizer.json");
+    if !tokenizer.is_file() {
+        return unusable(
+            &settings.folder,
+            "it holds no tokenizer.json. Copy the one that belongs to the model",
+        );
+    }
+    let signature = onnx_file::signature(&model).or_else(|why| unusable(&model, why))?;
+    Ok((model, tokenizer, signature))
+}
+
+/// Returns the output of a cross-encoder, its only one: one number for each pair.
+fn logit(signature: &Signature) -> Option<&Port> {
+    let [output] = &signature.outputs[..] else {
+        return None;
+    };
+    let is_one = match output.shape.as_deref() {
+        Some([_, Some(1)]) => true,
+        // Some programs leave the number of labels open.
+        Some([_, None]) => output.name == "logits",
+        _ => false,
+    };
+    (is_one && output.element == FLOAT).then_some(output)
 }
 
 fn model_file(settings: &LocalSettings) -> Result<PathBuf, EmbedError> {

@@ -1,14 +1,16 @@
-//! Texts to vectors: what a model makes of their meaning.
+//! Texts to vectors, and to scores of a question and a text: what a model makes of their meaning.
 //!
 //! Knows nothing of memories. Promises: the same text and model give the same vectors; equal ids
 //! mean equal models; nothing is loaded, and no other host is spoken to, before the first text is
-//! embedded; a model that cannot be used is an error that says what to do, never wrong vectors.
+//! embedded; a model that cannot be used is an error that says what to do, never wrong vectors or
+//! scores.
 //! Keeping vectors and comparing them is left to others.
 
 mod answer;
 #[cfg(feature = "tract")]
 mod built_in;
 pub mod catalog;
+mod cross_encoder;
 mod cut;
 mod folder;
 mod guard;
@@ -26,6 +28,7 @@ mod priority;
 #[cfg(feature = "tract")]
 mod quantize;
 
+pub use cross_encoder::{CrossEncoder, CrossEncoderSettings, Unranked};
 pub use hosted::{EmbeddingProtocol, HOSTED_MAX_TOKENS, Hosted, HostedSettings};
 pub use libraries::runtime_libraries;
 pub use local::Local;

@@ -91,16 +91,36 @@ impl Onnx {
     ///
     /// Fails if the model cannot be run, or gives what is no vector.
     pub fn vector(&self, piece: &Piece) -> Result<Vector, EmbedError> {
+        let shape = match self.pooling {
+            Pooled::Already => vec![1, self.width],
+            Pooled::Mean | Pooled::First => vec![1, piece.len(), self.width],
+        };
+        let values = self.run(piece, &shape)?;
+        let pooled = match self.pooling {
+            Pooled::Mean => sum(&values, self.width),
+            Pooled::First | Pooled::Already => values[..self.width].to_vec(),
+        };
+        unit(&pooled[..self.dimensions])
+            .ok_or_else(|| self.unusable("it gives no numbers, or zeros"))
+    }
+
+    /// Returns the number that a cross-encoder gives for a pair.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the model cannot be run, or gives anything else.
+    pub fn logit(&self, pair: &Piece) -> Result<f32, EmbedError> {
+        let logit = self.run(pair, &[1, 1])?[0];
+        let is_number = logit.is_finite().then_some(logit);
+        is_number.ok_or_else(|| self.unusable("it gives no number"))
+    }
+
+    /// Returns the model's output of a piece, which must be of this shape.
+    fn run(&self, piece: &Piece, shape: &[usize]) -> Result<Vec<f32>, EmbedError> {
         let ran = match &self.running {
             Running::Native(model) => model.run(piece),
             #[cfg(feature = "tract")]
             Running::BuiltIn(model) => model.run(piece),
-        };
-        let unusable = |why: &str| {
-            EmbedError::Unusable(format!(
-                "the model {} cannot be used: {why}",
-                self.file.display()
-            ))
         };
         let answer = ran.map_err(|why| {
             EmbedError::Failed(format!(
@@ -108,21 +128,20 @@ impl Onnx {
                 self.file.display()
             ))
         })?;
-        let expected = match self.pooling {
-            Pooled::Already => vec![1, self.width],
-            Pooled::Mean | Pooled::First => vec![1, piece.len(), self.width],
-        };
-        if answer.shape != expected {
-            return Err(unusable(&format!(
-                "it gives numbers in the shape {:?}, and {expected:?} was expected",
+        if answer.shape != shape {
+            return Err(self.unusable(&format!(
+                "it gives numbers in the shape {:?}, and {shape:?} was expected",
                 answer.shape
             )));
         }
-        let pooled = match self.pooling {
-            Pooled::Mean => sum(&answer.values, self.width),
-            Pooled::First | Pooled::Already => answer.values[..self.width].to_vec(),
-        };
-        unit(&pooled[..self.dimensions]).ok_or_else(|| unusable("it gives no numbers, or zeros"))
+        Ok(answer.values)
+    }
+
+    fn unusable(&self, why: &str) -> EmbedError {
+        EmbedError::Unusable(format!(
+            "the model {} cannot be used: {why}",
+            self.file.display()
+        ))
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use tokenizers::{Encoding, Tokenizer};
+use tokenizers::{EncodeInput, Encoding, Tokenizer, TruncationParams};
 
 use super::EmbedError;
 use super::guard::guarded;
@@ -72,6 +72,35 @@ impl Cutter {
         Ok(cutter)
     }
 
+    /// As [`Cutter::load`], for [`Cutter::pair`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cutter::load`].
+    pub fn for_pairs(file: &Path, max_tokens: usize) -> Result<Cutter, EmbedError> {
+        let mut cutter = Cutter::load(file, max_tokens, ["", ""])?;
+        // By default the longer one of the two is cut.
+        let truncation = TruncationParams {
+            max_length: max_tokens,
+            ..TruncationParams::default()
+        };
+        let set = cutter.tokenizer.with_truncation(Some(truncation));
+        set.map_err(|error| EmbedError::Unusable(error.to_string()))?;
+        Ok(cutter)
+    }
+
+    /// Returns a question and a text as one piece. If they are too long together, the longer one is
+    /// cut at its end.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the tokenizer does.
+    pub fn pair(&self, question: &str, text: &str) -> Result<Piece, EmbedError> {
+        let most = self.max_tokens * BYTES_A_TOKEN;
+        let pair = (beginning(question, most), beginning(text, most));
+        Ok(Piece::of(&self.encode(pair, true)?))
+    }
+
     /// Returns the first `limit` pieces of `text`, each after `prefix`; none if the tokenizer knows no word
     /// of it.
     ///
@@ -81,7 +110,7 @@ impl Cutter {
     pub fn cut(&self, prefix: &str, text: &str, limit: usize) -> Result<Vec<Piece>, EmbedError> {
         let limit = limit.min(MAX_PIECES);
         let text = beginning(text, limit * self.max_tokens * BYTES_A_TOKEN);
-        let whole = self.encode(&format!("{prefix}{text}"), true)?;
+        let whole = self.encode(format!("{prefix}{text}"), true)?;
         // The prefix is made of words, too.
         let has_words = match prefix.is_empty() {
             true => self.has_words(&whole),
@@ -106,7 +135,7 @@ impl Cutter {
                     tokens.get_offsets()[end - 1].1,
                 ];
                 let inside = text.get(from..to).unwrap_or_default();
-                let piece = self.encode(&format!("{prefix}{inside}"), true)?;
+                let piece = self.encode(format!("{prefix}{inside}"), true)?;
                 let over = piece.len().saturating_sub(self.max_tokens);
                 // A word that was cut may be more tokens than its parts were.
                 if over == 0 || end - start <= over {
@@ -126,7 +155,11 @@ impl Cutter {
         Ok(pieces)
     }
 
-    fn encode(&self, text: &str, with_special: bool) -> Result<Encoding, EmbedError> {
+    fn encode<'a>(
+        &self,
+        text: impl Into<EncodeInput<'a>> + Send,
+        with_special: bool,
+    ) -> Result<Encoding, EmbedError> {
         guarded(|| self.tokenizer.encode(text, with_special))
             .and_then(|encoded| encoded.map_err(|error| error.to_string()))
             .map_err(|why| EmbedError::Unusable(format!("the tokenizer cannot cut a text: {why}")))

@@ -14,6 +14,8 @@ mod names;
 mod questions_first;
 mod rankings;
 mod relevance;
+#[cfg(feature = "tract")]
+mod reranking;
 mod scan;
 #[path = "../support/mod.rs"]
 mod support;
