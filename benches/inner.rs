@@ -414,6 +414,7 @@ fn rank(bencher: Bencher<'_, '_>, method: &str, memories: usize) {
         pieces: &|_| Vec::new(),
         signals: &signals,
         memory: &|_| None::<Memory>,
+        reranking: None,
     };
     let mut analyzer = analyzer();
     let names = Names::default();

@@ -1,4 +1,5 @@
-//! The settings of embeddings: the user's table `[embedding]`, and variables.
+//! The settings of embeddings and of a cross-encoder: the user's tables `[embedding]` and `[rerank]`, and
+//! variables.
 //!
 //! Never from a store's `memdir.toml`: it may have come from somebody else, and would decide whom
 //! memories are sent to, which file is loaded and which key is used.
@@ -6,6 +7,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::environment::Environment;
 use super::key::{KeyVariable, held};
@@ -52,6 +54,26 @@ pub struct Embedding {
     pub hub: Setting<Option<String>>,
 }
 
+/// All settings of the cross-encoder that re-ranks the first hits.
+#[derive(Debug, Clone)]
+pub struct RerankSettings {
+    /// Name or folder of the model; `None` if nothing is re-ranked.
+    pub model: Option<ModelName>,
+    /// Maximum time for one question.
+    pub budget: Duration,
+}
+
+impl RerankSettings {
+    pub(super) fn read(environment: &Environment, values: &SettingValues) -> RerankSettings {
+        let model = values.text(SettingId::RerankModel).value;
+        let budget = values.whole(SettingId::RerankBudget).value;
+        RerankSettings {
+            model: model.map(|text| ModelName::in_file(&text, environment)),
+            budget: Duration::from_millis(budget as u64),
+        }
+    }
+}
+
 impl Provider {
     /// Returns whether texts leave the machine.
     pub fn is_hosted(self) -> bool {
@@ -76,6 +98,12 @@ impl ModelName {
             true => ModelName::Folder(folder.join(environment.expand_home(text))),
             false => ModelName::Name(text.to_owned()),
         }
+    }
+
+    /// As [`ModelName::read`], of the user's file: paths are seen from its folder, wherever the program runs.
+    fn in_file(text: &str, environment: &Environment) -> ModelName {
+        let from = environment.config_folder.as_deref();
+        ModelName::read(text, from.unwrap_or(&environment.folder), environment)
     }
 }
 
@@ -174,10 +202,7 @@ fn model(
         };
         return Setting::optional(folder.map(|folder| folder.map(model)));
     }
-    // What a file says is seen from the folder of the file, wherever the program runs.
-    let from = environment.config_folder.as_deref();
-    let from = from.unwrap_or(&environment.folder);
-    let model = |text: String| ModelName::read(&text, from, environment);
+    let model = |text: String| ModelName::in_file(&text, environment);
     Setting::optional(named.map(|named| named.map(model)))
 }
 

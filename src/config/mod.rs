@@ -5,7 +5,7 @@
 //! variables, the store's `memdir.toml`, the user's `config.toml`, defaults. What travels with a
 //! store may only say how its texts are read: a command, an endpoint or a path in its
 //! `memdir.toml` is ignored with a warning, because somebody else may have written it. The same
-//! holds for the whole tables `[embedding]`, `[llm]` and `[mcp]`, which are the user's: they decide who
+//! holds for the whole tables `[embedding]`, `[rerank]`, `[llm]` and `[mcp]`, which are the user's: they decide who
 //! gets to read, and what agents may do. Promises: no settings of a store fail a command. Each is tried by
 //! itself and passed over, with a warning, where it has no sense or would guard less than its user wants.
 
@@ -30,7 +30,7 @@ mod variables;
 
 pub use discover::{MARK as SETTINGS_OF_STORE, StoreOrigin, is_marked, is_store, store_at};
 pub use edit::{NewValue, with_settings};
-pub use embedding::{Embedding, ModelName};
+pub use embedding::{Embedding, ModelName, RerankSettings};
 pub use environment::{Environment, Flags};
 pub use llm::LlmSetting;
 pub use mcp::McpSettings;

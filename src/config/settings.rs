@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::discover::StoreOrigin;
-use super::embedding::Embedding;
+use super::embedding::{Embedding, RerankSettings};
 use super::environment::{Environment, Flags};
 use super::layer::SettingsLayer;
 use super::llm::LlmSetting;
@@ -66,6 +66,8 @@ pub struct Config {
     pub secrets: Setting<Policy>,
     /// The settings of embeddings.
     pub embedding: Embedding,
+    /// The settings of the cross-encoder.
+    pub rerank: RerankSettings,
     /// The lives of memories.
     pub life: Life,
     /// The settings of maintenance, and of what the archive gives up.
@@ -154,6 +156,7 @@ impl Config {
             remote,
             secrets: values.parsed(SettingId::Secrets),
             embedding,
+            rerank: RerankSettings::read(environment, &values),
             life: lives::life(&values),
             maintenance: lives::maintenance(&values),
             llm,

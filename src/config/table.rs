@@ -132,6 +132,10 @@ settings! {
         "Maximum number of threads that embed texts; one for each core otherwise, on Windows one for two.";
     EmbeddingApiKeyEnv, "embedding.api_key_env", SettingType::Text, "", User, [],
         "The variable that holds the key: `VOYAGE_API_KEY` or `OPENAI_API_KEY`, none with an `endpoint`.";
+    RerankModel, "rerank.model", SettingType::Text, "", User, [],
+        "The name or the folder of a cross-encoder that re-ranks the first 50 hits; none otherwise.";
+    RerankBudget, "rerank.budget_ms", whole(1, 60_000), "500", User, [],
+        "Maximum time in milliseconds for it; where it would take longer, answers are as without it.";
     OrtLibrary, "ort_dylib_path", SettingType::Path, "", Variable, ["ORT_DYLIB_PATH"],
         "The library of the ONNX Runtime.";
     Hub, "hf_endpoint", SettingType::Text, "", Variable, ["HF_ENDPOINT"],

@@ -141,7 +141,15 @@ fn what_is_no_value_is_named() {
 
 #[test]
 fn an_unknown_key_is_told() {
-    for table in ["life", "maintenance", "duplicates", "mcp", "llm", "archive"] {
+    for table in [
+        "life",
+        "maintenance",
+        "duplicates",
+        "mcp",
+        "llm",
+        "rerank",
+        "archive",
+    ] {
         let config = read(&format!("[{table}]\nunknown = 1\n"), "").unwrap();
         let told = format!("`{table}.unknown` is unknown and is ignored");
         assert!(config.warnings[0].contains(&told), "{:?}", config.warnings);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::embed::Embedder;
+use crate::embed::{CrossEncoder, Embedder};
 use crate::files::LinkPolicy;
 use crate::lifecycle::{Life, Maintenance, WritePolicy};
 use crate::model::Layout;
@@ -72,6 +72,8 @@ pub struct Options {
     pub writes: WritePolicy,
     /// Models for the search by meaning; `None` if only words are searched.
     pub models: Option<Arc<dyn Models>>,
+    /// Cross-encoder that re-ranks the first hits of a text; not loaded before it is needed.
+    pub reranker: Option<Arc<CrossEncoder>>,
     /// The user's consent for this store, beyond its folder.
     pub consent: Consent,
     /// Policy for a folder of the store that is a symbolic link. Only the user's own record may
@@ -100,6 +102,7 @@ impl Options {
             maintenance: Maintenance::default(),
             writes: WritePolicy::default(),
             models: None,
+            reranker: None,
             links: LinkPolicy::Refuse,
         }
     }

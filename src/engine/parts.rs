@@ -13,6 +13,7 @@ use super::meaning::models::Meaning;
 use super::options::Options;
 use super::write::writer::Writer;
 use crate::clock::Clock;
+use crate::embed::CrossEncoder;
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::dates;
 use crate::lifecycle::Maintenance;
@@ -25,6 +26,8 @@ pub struct Engine {
     pub writer: Arc<Writer>,
     /// Search by meaning.
     pub meaning: Arc<Meaning>,
+    /// Cross-encoder that re-ranks the first hits of a text.
+    pub reranker: Option<Arc<CrossEncoder>>,
     /// Commits and exchange with a remote.
     pub history: Arc<History>,
     /// Settings of maintenance.
@@ -47,6 +50,7 @@ impl Engine {
         let writer = Arc::new(writer);
         let engine = Engine {
             meaning: Arc::new(Meaning::new(Arc::clone(&live), options.models)),
+            reranker: options.reranker,
             history: Arc::new(History::new(Arc::clone(&writer), git, options.consent)),
             live,
             writer,

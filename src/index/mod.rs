@@ -27,7 +27,7 @@ use chrono::{DateTime, Utc};
 use crate::lifecycle;
 use crate::lifecycle::{Life, State, Stated};
 use crate::model::{Filter, Memory, Stamp, Usage};
-use crate::ranking::{Parts, RankingSignals};
+use crate::ranking::{Parts, RankingSignals, Rerank};
 use crate::vectors::VectorKey;
 
 /// Error of reading or writing the index.
@@ -79,6 +79,15 @@ pub type Texts<'a> = dyn Fn(&str) -> Option<Memory> + 'a;
 
 /// Returns the vector of a query's text; `None` if there is none at present.
 pub type EmbedQuery<'a> = dyn Fn(&str) -> Option<Embedded> + 'a;
+
+/// Models that a search asks, where there are any.
+#[derive(Clone, Copy, Default)]
+pub struct SearchModels<'a> {
+    /// Vector of the query's text; without one a text is ranked by words alone.
+    pub embed: Option<&'a EmbedQuery<'a>>,
+    /// Scores of the first hits by a cross-encoder.
+    pub rerank: Option<&'a Rerank<'a>>,
+}
 
 /// A vector with the model that made it: only vectors of one model can be compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -172,8 +181,7 @@ pub struct IndexHit {
 
 /// An unchanging view of the index together with an [`Overlay`].
 pub trait Snapshot: Send + Sync {
-    /// Runs one search. Memories that have expired at `moment` are not current; without `embed` a text is
-    /// ranked by words alone.
+    /// Runs one search. Memories that have expired at `moment` are not current.
     ///
     /// # Errors
     ///
@@ -182,7 +190,7 @@ pub trait Snapshot: Send + Sync {
         &self,
         query: &Query,
         moment: AsOf<'_>,
-        embed: Option<&EmbedQuery<'_>>,
+        models: SearchModels<'_>,
         texts: &Texts<'_>,
     ) -> Result<SearchResults<IndexHit>, IndexError>;
 

@@ -7,13 +7,17 @@
 use std::collections::HashSet;
 
 use crate::model::Memory;
-use crate::ranking::{LONG_WORDS, Names, PIECE_WORDS, condition};
+use crate::ranking::{Excerpts, LONG_WORDS, Names, PIECE_WORDS, condition};
 use crate::vectors::VectorKey;
 
 const MAX_PIECES: usize = 500;
 
 /// Returns the memory's own passage: user, title, and text.
 pub fn own(memory: &Memory) -> String {
+    head(memory) + &memory.content
+}
+
+fn head(memory: &Memory) -> String {
     let title = memory.title.as_deref().unwrap_or("");
     let mut passage = String::with_capacity(memory.content.len() + title.len() + 32);
     if Names::are_in(&memory.user) {
@@ -24,7 +28,7 @@ pub fn own(memory: &Memory) -> String {
         passage += title;
         passage += ". ";
     }
-    passage + &memory.content
+    passage
 }
 
 /// Cuts a passage into the pieces that are embedded one by one. A short passage is one piece; a long
@@ -32,10 +36,19 @@ pub fn own(memory: &Memory) -> String {
 /// answers a question, and its vector would be lost in the mean of all. A standing instruction has a
 /// second piece, its condition: it is as near to a question as what it is about.
 pub fn pieces(passage: &str) -> Vec<&str> {
-    let count = |text: &str| text.split_whitespace().count();
     if is_short(passage) {
         return [passage].into_iter().chain(condition(passage)).collect();
     }
+    let mut pieces = cut(passage);
+    pieces.retain(|piece| !piece.trim().is_empty());
+    // Of a book the beginning is searched by meaning, all of it by words.
+    pieces.truncate(MAX_PIECES);
+    pieces
+}
+
+/// Cuts a text into whole lines, or sentences of long lines, of about forty words.
+fn cut(passage: &str) -> Vec<&str> {
+    let count = |text: &str| text.split_whitespace().count();
     let mut pieces = Vec::new();
     let (mut start, mut words, mut end) = (0, 0, 0);
     for part in passage.split_inclusive('\n').flat_map(sentences) {
@@ -48,9 +61,6 @@ pub fn pieces(passage: &str) -> Vec<&str> {
         end += part.len();
     }
     pieces.push(&passage[start..end]);
-    pieces.retain(|piece| !piece.trim().is_empty());
-    // Of a book the beginning is searched by meaning, all of it by words.
-    pieces.truncate(MAX_PIECES);
     pieces
 }
 
@@ -63,6 +73,15 @@ fn is_short(passage: &str) -> bool {
 pub(super) fn texts_of(memory: &Memory) -> Vec<String> {
     let pieces = pieces(&memory.content).into_iter();
     pieces.map(str::to_owned).collect()
+}
+
+/// Returns the text of a memory for a cross-encoder.
+pub(super) fn excerpts(memory: &Memory) -> Excerpts {
+    let pieces = cut(&memory.content).into_iter().take(MAX_PIECES);
+    Excerpts {
+        head: head(memory),
+        pieces: pieces.map(str::to_owned).collect(),
+    }
 }
 
 /// Returns a line, or its sentences if it is longer than a piece.

@@ -60,6 +60,8 @@ pub struct SearchResults<H> {
     pub total: usize,
     /// Number of distinct terms of the text beyond [`MOST_TERMS`], which were not ranked.
     pub unranked: usize,
+    /// Reason why a cross-encoder that is set up did not re-rank the first hits.
+    pub not_reranked: Option<String>,
 }
 
 impl<H> SearchResults<H> {

@@ -1,7 +1,7 @@
 //! The ranking: a weighted sum of scores of words in their context, people, times and meaning.
 //!
 //! `score = words/max + coverage + passage + title + date/max + own·cos + window·cos + nearness +
-//! people + priors`; a candidate is a memory that holds a word of the query, is next to one that does,
+//! people + priors + rerank`; a candidate is a memory that holds a word of the query, is next to one that does,
 //! has a date of the query, or is among the nearest by vectors. [`Weights`](super::Weights) holds every
 //! constant, `docs/RETRIEVAL.md` the contribution of each part.
 
@@ -15,6 +15,7 @@ use super::nearness::Nearness;
 use super::other_rankings::{by_cosine, by_ranks, by_words, by_worth, weighted};
 use super::parsed_query::{Names, ParsedQuery};
 use super::parts::Parts;
+use super::reranked::Reranking;
 use super::scoring::{Scoring, with_named};
 use super::signals::RankingSignals;
 use super::weights::{Method, Ranking};
@@ -63,6 +64,8 @@ pub struct RankingInput<'a> {
     pub signals: &'a dyn Fn(u32) -> RankingSignals,
     /// Memory of a row; `None` if it cannot be read.
     pub memory: &'a dyn Fn(u32) -> Option<Memory>,
+    /// A cross-encoder for the first hits, if there is one.
+    pub reranking: Option<Reranking<'a>>,
 }
 
 /// Scores every candidate for the text of `input` for which `passes` is true.
@@ -131,6 +134,7 @@ pub fn score<'a, P: Postings>(
             .map(|term| term.text.clone())
             .collect(),
         passages: HashMap::new(),
+        reranked: HashMap::new(),
         words,
         cosines,
         with_named: with_named(collection, &query),
@@ -149,18 +153,24 @@ pub fn score<'a, P: Postings>(
     let candidates = scoring.words.candidates.iter();
     let candidates: Vec<u32> = candidates.filter(|&row| passes(row)).collect();
     scoring.find_best(&candidates);
-    let scored = match ranking.method {
-        Method::Fused | Method::Words => scoring.all(candidates, input.pieces, analyzer),
+    // The query as it was asked: names are words to a cross-encoder.
+    let reranking = input.reranking.as_ref().map(|one| (one, input.text));
+    let reranking = reranking.filter(|_| ranking.method.reranks());
+    let mut scored = match ranking.method {
+        Method::Fused | Method::Words => scoring.all(candidates, input.pieces, reranking, analyzer),
         Method::Bm25 => by_words(&scoring, &candidates),
         Method::Cosine => by_cosine(&mut scoring, &candidates, |cosines| &cosines.own),
         Method::WindowCosine => by_cosine(&mut scoring, &candidates, |cosines| &cosines.window),
         Method::ReciprocalRank => by_ranks(&scoring, &candidates),
-        Method::SixFactor | Method::SixFactorWords => {
+        Method::SixFactor | Method::SixFactorReranked | Method::SixFactorWords => {
             by_worth(&mut scoring, &candidates, input.signals, true)
         }
         Method::FiveFactor => by_worth(&mut scoring, &candidates, input.signals, false),
         Method::Weighted => weighted(&scoring, &candidates, text, input.signals, input.memory),
     };
+    if ranking.method == Method::SixFactorReranked {
+        scoring.rerank(&mut scored, reranking, analyzer);
+    }
     Ok(Ranked {
         leading: (!is_plain).then(|| leading(&scored)),
         scored,

@@ -90,6 +90,9 @@ pub struct Parts {
     pub number: f32,
     /// Share of the query that the memory before holds, which asks and is of another author.
     pub response: f32,
+    /// What a cross-encoder says of one of the first hits, on the scale of their scores; 0 for the least of
+    /// them and for all others.
+    pub rerank: f32,
     /// Number at most 0 that ranks memories found by vectors alone below the others.
     pub behind: f32,
     /// Observations for its relevance, of a ranking whose scores it is fitted to; no part of the score.
@@ -98,7 +101,7 @@ pub struct Parts {
 
 impl Parts {
     /// Returns each part's name and its contribution to the score, in the order of the documentation.
-    pub fn weighed(&self, weights: &Weights) -> [(&'static str, f32); 26] {
+    pub fn weighed(&self, weights: &Weights) -> [(&'static str, f32); 27] {
         [
             ("words", self.words),
             ("coverage", weights.coverage * self.coverage),
@@ -125,6 +128,7 @@ impl Parts {
             ("wanted", weights.wanted * self.wanted),
             ("number", weights.number * self.number),
             ("response", weights.response * self.response),
+            ("rerank", weights.rerank * self.rerank),
             ("behind", self.behind),
         ]
     }

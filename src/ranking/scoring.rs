@@ -10,6 +10,7 @@ use super::nearness::{Context, Distribution, Nearness, is_not_long, uncovered};
 use super::parsed_query::{ParsedQuery, Wanted};
 use super::parts::{FoundBy, Parts};
 use super::relevance::Evidence;
+use super::reranked::{RERANKED, Reranking};
 use super::signals::LEAST_COSINE;
 use super::weights::Weights;
 use crate::words::Analyzer;
@@ -68,6 +69,8 @@ pub(super) struct Scoring<'a> {
     pub content: Vec<String>,
     /// Passage scores of very long memories, by row.
     pub passages: HashMap<u32, f32>,
+    /// Parts of the hits that a cross-encoder scored, by row.
+    pub reranked: HashMap<u32, f32>,
     /// Whether a named person takes part, by episode; empty if nobody is named.
     pub with_named: Vec<bool>,
     pub best_words: f32,
@@ -162,11 +165,13 @@ impl Scoring<'_> {
         self.uncovered = uncovered(&self.weights, self.best_covered);
     }
 
-    /// Scores all candidates; the best ones with exact cosines and passages.
+    /// Scores all candidates; the best ones with exact cosines, passages and a cross-encoder, which is
+    /// given the text of the query.
     pub fn all(
         &mut self,
         candidates: Vec<u32>,
         pieces: &dyn Fn(u32) -> Vec<String>,
+        reranking: Option<(&Reranking<'_>, &str)>,
         analyzer: &mut Analyzer,
     ) -> Vec<Scored> {
         let scored = candidates.into_iter().map(|row| self.scored(row));
@@ -188,8 +193,34 @@ impl Scoring<'_> {
             }
         }
         self.add_namespaces(&mut scored);
+        self.rerank(&mut scored, reranking, analyzer);
         self.put_behind(&mut scored);
         scored
+    }
+
+    /// Adds to the first hits what a cross-encoder says of them and the text of the query.
+    pub fn rerank(
+        &mut self,
+        scored: &mut [Scored],
+        reranking: Option<(&Reranking<'_>, &str)>,
+        analyzer: &mut Analyzer,
+    ) {
+        let Some((reranking, text)) = reranking.filter(|_| self.weights.rerank != 0.0) else {
+            return;
+        };
+        let places = best(scored, RERANKED);
+        if places.len() < 2 {
+            return;
+        }
+        let hits = places.iter().map(|&place| scored[place]);
+        let hits: Vec<(u32, f32)> = hits.map(|hit| (hit.row, hit.score)).collect();
+        let Some(parts) = reranking.parts(text, &self.content, &hits, analyzer) else {
+            return;
+        };
+        for (place, part) in places.into_iter().zip(parts) {
+            scored[place].score += self.weights.rerank * part;
+            self.reranked.insert(scored[place].row, part);
+        }
     }
 
     /// Adds to each hit what its namespace is worth, for questions: an answer mostly lies where most
@@ -355,6 +386,7 @@ impl Scoring<'_> {
             passage: self.passages.get(&row).copied().unwrap_or(0.0),
             title: self.titles.get(at).copied().unwrap_or(0.0),
             date: share(date, self.best_date),
+            rerank: self.reranked.get(&row).copied().unwrap_or(0.0),
             ..Parts::default()
         };
         self.meaning(row, &mut parts);

@@ -15,7 +15,7 @@ pub enum Method {
     /// Words in their context, people, times, and meaning where there is a model.
     #[default]
     Fused,
-    /// The same without meaning.
+    /// The same without meaning, and not re-ranked.
     Words,
     /// Reciprocal rank fusion of plain BM25 and of the cosine of each memory (Cormack, Clarke and
     /// Büttcher 2009): Σ 1 / (k + rank).
@@ -29,6 +29,8 @@ pub enum Method {
     /// Plain BM25 plus importance, uses, confidence, tier and recency; with the cosine where there is a
     /// model.
     SixFactor,
+    /// The same, re-ranked where there is a cross-encoder.
+    SixFactorReranked,
     /// The same without meaning.
     SixFactorWords,
     /// The last without the tier.
@@ -39,7 +41,7 @@ pub enum Method {
 
 impl Method {
     /// All methods with their names.
-    pub const ALL: [(&'static str, Method); 10] = [
+    pub const ALL: [(&'static str, Method); 11] = [
         ("fused", Method::Fused),
         ("words", Method::Words),
         ("rrf", Method::ReciprocalRank),
@@ -47,6 +49,7 @@ impl Method {
         ("cosine", Method::Cosine),
         ("window-cosine", Method::WindowCosine),
         ("six-factor", Method::SixFactor),
+        ("six-factor-reranked", Method::SixFactorReranked),
         ("six-factor-words", Method::SixFactorWords),
         ("five-factor", Method::FiveFactor),
         ("weighted", Method::Weighted),
@@ -81,7 +84,13 @@ impl Method {
                 | Method::Cosine
                 | Method::WindowCosine
                 | Method::SixFactor
+                | Method::SixFactorReranked
         )
+    }
+
+    /// Returns whether a cross-encoder re-ranks the first hits.
+    pub(super) fn reranks(self) -> bool {
+        matches!(self, Method::Fused | Method::SixFactorReranked)
     }
 }
 
@@ -211,6 +220,9 @@ weights! {
     /// Weight of the share of the question that the memory before holds, if it asks and is of another
     /// author; for questions only, but not for those that ask when.
     response = 0.2,
+    /// Weight of a standard deviation of what a cross-encoder says of the first hits, as a multiple of
+    /// that of their scores.
+    rerank = 0.5,
     /// Maximum number of words of a memory for the last seven.
     prior_words = 100.0,
     /// The k of reciprocal rank fusion.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use chrono::{DateTime, Duration, Utc};
 use memdir::index::embedded::EmbeddedIndex;
 use memdir::index::{
-    AsOf, Document, Index as _, IndexHit, Indexed, Overlay, Query, QueryKind, Scan, SearchResults,
-    Snapshot,
+    AsOf, Document, Index as _, IndexHit, Indexed, Overlay, Query, QueryKind, Scan, SearchModels,
+    SearchResults, Snapshot,
 };
 use memdir::model::{
     Filter, Kind, Memory, MetaValue, Position, Scope, Stamp, Stem, Tier, Timestamp, TopicMatch,
@@ -270,7 +270,9 @@ prop_compose! {
 fn ask(query: &Query, snapshot: &dyn Snapshot, documents: &Documents) -> Results {
     let texts = |name: &str| Some(documents.get(name)?.memory.clone());
     let moment = AsOf::unused(noon());
-    snapshot.search(query, moment, None, &texts).unwrap()
+    snapshot
+        .search(query, moment, SearchModels::default(), &texts)
+        .unwrap()
 }
 
 fn scan(documents: &Documents) -> Scan {

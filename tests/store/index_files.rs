@@ -11,7 +11,9 @@ use tempfile::TempDir;
 use crate::support::{TestStore, at, holding, memory_text, new_memory, noon, regular_files, touch};
 use memdir::engine::{live, ops};
 use memdir::index::embedded::EmbeddedIndex;
-use memdir::index::{AsOf, Document, Index, IndexError, Indexed, Overlay, Query, QueryKind};
+use memdir::index::{
+    AsOf, Document, Index, IndexError, Indexed, Overlay, Query, QueryKind, SearchModels,
+};
 use memdir::model::{Filter, Stamp, Stem};
 use memdir::words::Language;
 
@@ -51,7 +53,9 @@ fn found(index: &EmbeddedIndex, word: &str) -> Result<Vec<String>, IndexError> {
     let query = Query::text(word, Filter::default(), 100);
     let snapshot = index.snapshot(&Overlay::default())?;
     let moment = AsOf::unused(noon());
-    let hits = snapshot.search(&query, moment, None, &|_| None)?.hits;
+    let hits = snapshot
+        .search(&query, moment, SearchModels::default(), &|_| None)?
+        .hits;
     let mut names: Vec<String> = hits.into_iter().map(|hit| hit.name).collect();
     names.sort();
     Ok(names)
@@ -308,7 +312,12 @@ fn told_by(index: &EmbeddedIndex, overlay: &Overlay) -> String {
             ..Query::everything(filter.clone(), 100)
         };
         let found = view
-            .search(&query, AsOf::unused(noon()), None, &|_| None)
+            .search(
+                &query,
+                AsOf::unused(noon()),
+                SearchModels::default(),
+                &|_| None,
+            )
             .unwrap();
         told += &format!("\n{found:?}");
     }

@@ -50,6 +50,7 @@ pub fn think(context: &mut Context, command: &Think) -> Result<Outcome, Failure>
     let results = ops::think(&engine, &query)?;
     let found = !results.hits.is_empty();
     let note = results.note().or_else(|| results.doubt());
+    let not_reranked = results.not_reranked.clone().filter(|_| command.explain);
     let output = &mut context.output;
     if output.json {
         let budget = Budget {
@@ -108,9 +109,15 @@ pub fn think(context: &mut Context, command: &Think) -> Result<Outcome, Failure>
         if let Some(note) = note {
             beside["note"] = json!(note);
         }
+        if let Some(why) = not_reranked {
+            beside["not_reranked"] = json!(why);
+        }
         output.note(beside.to_string());
-    } else if let Some(note) = note {
-        output.note(note);
+    } else {
+        let why = not_reranked.map(|why| format!("not re-ranked: {why}"));
+        note.into_iter()
+            .chain(why)
+            .for_each(|note| output.note(note));
     }
     afterwards::settle(&engine);
     Ok(Outcome::found(found))

@@ -124,6 +124,7 @@ impl Context {
             state: Some(beside.join("state")),
             read_only: true,
             models: None,
+            reranker: None,
             ..self.options(root)
         };
         open(options)
@@ -160,6 +161,7 @@ impl Context {
             maintenance: config.maintenance.clone(),
             writes: config.duplicates.clone(),
             models: self.models(),
+            reranker: embedding::reranker(config, &self.environment),
             consent,
             links,
         }

@@ -11,8 +11,8 @@ use crate::cli::wiring::model_notes;
 use crate::cli::wiring::model_notes::models_folder;
 use crate::config::{Config, Environment, ModelName, Provider};
 use crate::embed::{
-    Embedder, EmbeddingProtocol, HOSTED_MAX_TOKENS, Hosted, HostedSettings, Local, LocalSettings,
-    Pooling, Priority, catalog, runtime_libraries,
+    CrossEncoder, CrossEncoderSettings, Embedder, EmbeddingProtocol, HOSTED_MAX_TOKENS, Hosted,
+    HostedSettings, Local, LocalSettings, Pooling, Priority, catalog, runtime_libraries,
 };
 use crate::engine::Models;
 use crate::fetch::{ApiKey, FetchClient, RequestLimits, Url};
@@ -150,6 +150,26 @@ pub fn open(config: &Config, folder: &Path) -> Result<Local, Failure> {
         Failure::new(what)
             .because(error)
             .hint("memdir model download gets one that can; memdir model status shows what is set.")
+    })
+}
+
+/// Returns the cross-encoder that the settings name, which loads nothing yet.
+pub fn reranker(config: &Config, environment: &Environment) -> Option<Arc<CrossEncoder>> {
+    let folder = folder_of(config.rerank.model.as_ref()?, environment);
+    let folder = folder.inspect_err(|failure| {
+        tracing::warn!("results are not re-ranked: {}", in_one_line(failure));
+    });
+    Some(Arc::new(cross_encoder(config, folder.ok()?)))
+}
+
+/// Returns the cross-encoder in a folder.
+pub fn cross_encoder(config: &Config, folder: PathBuf) -> CrossEncoder {
+    let settings = &config.embedding;
+    CrossEncoder::new(CrossEncoderSettings {
+        threads: settings.threads.value.unwrap_or_else(usual_threads),
+        libraries: runtime_libraries(settings.library.value.as_deref(), &folder),
+        budget: config.rerank.budget,
+        folder,
     })
 }
 

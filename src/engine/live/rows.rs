@@ -8,7 +8,7 @@ use crate::engine::live::{current_snapshot, usage};
 use crate::engine::texts::{parse, stem_of};
 use crate::files::{Place, Reader};
 use crate::format::MAX_INDEXED_BYTES;
-use crate::index::{Query, Snapshot};
+use crate::index::{Query, SearchModels, Snapshot};
 use crate::model::{Filter, Memory, Stem};
 
 /// Returns the memories that pass `filter`, newest first, as they are indexed: no file is read.
@@ -52,7 +52,7 @@ pub(in crate::engine) fn page_of(
         ..Query::everything(filter.clone(), range.len())
     };
     let found = usage::at_once(live, |moment| {
-        snapshot.search(&query, moment, None, &|_| None)
+        snapshot.search(&query, moment, SearchModels::default(), &|_| None)
     })?;
     let names = found.hits.into_iter().map(|hit| hit.name).collect();
     Ok((found.total, names))

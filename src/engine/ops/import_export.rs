@@ -24,7 +24,7 @@ use crate::engine::write::writer::{BY_IMPORT, Writer};
 use crate::files::{CrashMarker, Lock, Place};
 use crate::format::MAX_INDEXED_BYTES;
 use crate::import::{EndReason, Foreign, ForeignItem, ForeignRelation, ImportError};
-use crate::index::Query;
+use crate::index::{Query, SearchModels};
 use crate::lifecycle::Stated;
 use crate::model::{
     Filter, Handle, Kind, Memory, MetaValue, NewMemory, Stem, Timestamp, Usage, Visibility,
@@ -499,7 +499,7 @@ pub fn export(
     };
     let found = current_snapshot::with_snapshot(&engine.live, |snapshot| {
         usage::at_once(&engine.live, |moment| {
-            Ok(snapshot.search(&query, moment, None, &texts)?)
+            Ok(snapshot.search(&query, moment, SearchModels::default(), &texts)?)
         })
     })?;
     let mut count = 0;

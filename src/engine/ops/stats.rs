@@ -9,7 +9,7 @@ use crate::engine::live::{current_snapshot, index_recovery, rows, usage};
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
 use crate::files::Place;
-use crate::index::{AsOf, Query, Snapshot};
+use crate::index::{AsOf, Query, SearchModels, Snapshot};
 use crate::lifecycle::FLAGGED_BELOW;
 use crate::model::{Filter, Stem, Visibility};
 
@@ -195,7 +195,14 @@ pub fn ending_by(
     let query = Query::everything(filter, 0);
     current_snapshot::with_snapshot(&engine.live, |snapshot| {
         usage::at_once(&engine.live, |moment| {
-            let ended = |now| snapshot.search(&query, AsOf { now, ..moment }, None, &|_| None);
+            let ended = |now| {
+                snapshot.search(
+                    &query,
+                    AsOf { now, ..moment },
+                    SearchModels::default(),
+                    &|_| None,
+                )
+            };
             let (then, now) = (ended(until)?.total, ended(moment.now)?.total);
             Ok(then.saturating_sub(now))
         })

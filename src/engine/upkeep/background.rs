@@ -74,6 +74,12 @@ impl Background {
         engine.live.set_wake(Box::new(move || {
             let _ = waker.send(Event::FilesChanged); // Nobody listens when the process ends.
         }));
+        if let Some(reranker) = engine.reranker.clone() {
+            std::thread::Builder::new()
+                .name("reranker".to_owned())
+                // Until then answers are not re-ranked.
+                .spawn(move || reranker.prepare())?;
+        }
         let (engine, loop_events) = (Arc::clone(engine), events.clone());
         let thread = std::thread::Builder::new()
             .name("background".to_owned())

@@ -11,13 +11,13 @@ use super::keywords::Counted;
 use super::snapshot::EmbeddedSnapshot;
 use super::{filter, keywords, sharing};
 use crate::index::{
-    AsOf, Coverage, EmbedQuery, Embedded, IndexError, IndexHit, Indexed, Query, QueryKind,
+    AsOf, Coverage, Embedded, IndexError, IndexHit, Indexed, Query, QueryKind, SearchModels,
     SearchResults, Snapshot, Texts, Unembedded, facts, passage,
 };
 use crate::model::Filter;
 use crate::ranking::fused::{Ranked, RankingInput, Scored};
 use crate::ranking::keyword::KeywordSet;
-use crate::ranking::{Postings, Ranking, RowSet, first, fused};
+use crate::ranking::{Excerpts, Postings, Ranking, Reranking, RowSet, first, fused};
 use crate::vectors::VectorKey;
 
 impl EmbeddedSnapshot {
@@ -43,7 +43,7 @@ impl EmbeddedSnapshot {
         &self,
         query: &Query,
         moment: AsOf<'_>,
-        embed: Option<&EmbedQuery<'_>>,
+        models: SearchModels<'_>,
         texts: &Texts<'_>,
     ) -> Result<SearchResults<IndexHit>, IndexError> {
         let passing = filter::passing(self, &query.filter, moment, texts)?;
@@ -65,7 +65,7 @@ impl EmbeddedSnapshot {
                 })
             }
             QueryKind::Text(text) => {
-                let ranked = self.rank(text, &query.ranking, moment, embed, &passing, texts)?;
+                let ranked = self.rank(text, &query.ranking, moment, models, &passing, texts)?;
                 let order = |a: &Scored, b: &Scored| {
                     b.score
                         .total_cmp(&a.score)
@@ -88,20 +88,25 @@ impl EmbeddedSnapshot {
         text: &str,
         ranking: &Ranking,
         moment: AsOf<'_>,
-        embed: Option<&EmbedQuery<'_>>,
+        models: SearchModels<'_>,
         passing: &RowSet,
         texts: &Texts<'_>,
     ) -> Result<Ranked<'_>, IndexError> {
         let names = self.names()?;
         let passes = |row| passing.contains(row);
         let memory = |row| texts(self.table.name(row));
+        let excerpts = |row| memory(row).map_or_else(Excerpts::default, |m| passage::excerpts(&m));
         let input = RankingInput {
             text,
             ranking,
-            meaning: &|text| self.cosines(embed?(text)?),
+            meaning: &|text| self.cosines((models.embed?)(text)?),
             pieces: &|row| memory(row).map_or_else(Vec::new, |memory| passage::texts_of(&memory)),
             signals: &|row| moment.signals(self.table.name(row), &self.table.stated(row)),
             memory: &memory,
+            reranking: models.rerank.map(|rerank| Reranking {
+                rerank,
+                excerpts: &excerpts,
+            }),
         };
         let collection = &self.table.collection;
         self.analyzers
@@ -232,10 +237,10 @@ impl Snapshot for EmbeddedSnapshot {
         &self,
         query: &Query,
         moment: AsOf<'_>,
-        embed: Option<&EmbedQuery<'_>>,
+        models: SearchModels<'_>,
         texts: &Texts<'_>,
     ) -> Result<SearchResults<IndexHit>, IndexError> {
-        guarded(|| self.answer(query, moment, embed, texts))
+        guarded(|| self.answer(query, moment, models, texts))
     }
 
     fn nearest(
@@ -423,6 +428,7 @@ fn results<T>(
         hits: page.into_iter().map(hit).collect(),
         total,
         unranked: 0,
+        not_reranked: None,
     }
 }
 

@@ -16,8 +16,8 @@ use rayon::prelude::*;
 use super::filter::Conditions;
 use super::text::Lowered;
 use super::{
-    AsOf, Coverage, Document, EmbedQuery, Embedded, IndexError, IndexHit, Indexed, Query,
-    QueryKind, SearchResults, Snapshot, Texts, Unembedded, facts,
+    AsOf, Coverage, Document, Embedded, IndexError, IndexHit, Indexed, Query, QueryKind,
+    SearchModels, SearchResults, Snapshot, Texts, Unembedded, facts,
 };
 use crate::lifecycle::Stated;
 use crate::model::{Filter, Memory, Stamp, Stem};
@@ -275,14 +275,14 @@ impl Snapshot for Scan {
         &self,
         query: &Query,
         moment: AsOf<'_>,
-        _: Option<&EmbedQuery<'_>>,
+        models: SearchModels<'_>,
         _: &Texts<'_>,
     ) -> Result<SearchResults<IndexHit>, IndexError> {
         let conditions = Conditions::of(&query.filter, moment);
         let (mut rows, unranked) = match &query.kind {
             QueryKind::Everything => (self.counted(&conditions, None), 0),
             QueryKind::Keywords(words) => (self.counted(&conditions, Some(words)), 0),
-            QueryKind::Text(text) => self.ranked(&conditions, text, &query.ranking),
+            QueryKind::Text(text) => self.ranked(&conditions, text, &query.ranking, models.rerank),
         };
         // Among equals the newest first, then by name, which is the order of the files.
         rows.sort_unstable_by(|a, b| {
@@ -306,6 +306,7 @@ impl Snapshot for Scan {
             hits,
             total,
             unranked,
+            not_reranked: None,
         })
     }
 
@@ -338,7 +339,9 @@ impl Snapshot for Scan {
     ) -> Result<Vec<String>, IndexError> {
         let mut query = Query::text(words, filter.clone(), limit);
         query.ranking.method = Method::Bm25;
-        let hits = self.search(&query, moment, None, texts)?.hits;
+        let hits = self
+            .search(&query, moment, SearchModels::default(), texts)?
+            .hits;
         Ok(hits.into_iter().map(|hit| hit.name).collect())
     }
 

@@ -12,7 +12,8 @@ use crate::model::Memory;
 use crate::ranking;
 use crate::ranking::fused::{RankingInput, Scored};
 use crate::ranking::{
-    Collection, Member, Names, ParsedQuery, Ranking, TextFeatures, TextPart, date_terms, fused,
+    Collection, Excerpts, Member, Names, ParsedQuery, Ranking, Rerank, Reranking, TextFeatures,
+    TextPart, date_terms, fused,
 };
 use crate::words::{Analyzer, TextVector};
 
@@ -60,6 +61,7 @@ impl Scan {
         conditions: &Conditions<'_>,
         query: &str,
         ranking: &Ranking,
+        rerank: Option<&Rerank<'_>>,
     ) -> (Vec<Row>, usize) {
         let mut analyzer = Analyzer::new(&self.languages);
         let mut wanted = QueryWords::default();
@@ -97,6 +99,7 @@ impl Scan {
             let document = (self.read)(self.name(lines[row as usize].file));
             document.map(|document| document.memory)
         };
+        let excerpts = |row| memory(row).map_or_else(Excerpts::default, |m| passage::excerpts(&m));
         let input = RankingInput {
             text: query,
             ranking,
@@ -110,6 +113,10 @@ impl Scan {
                     .signals(self.name(line.file), &line.stated)
             },
             memory: &memory,
+            reranking: rerank.map(|rerank| Reranking {
+                rerank,
+                excerpts: &excerpts,
+            }),
         };
         let ranked = fused::score(
             &input,

@@ -1,8 +1,10 @@
 //! Searches memories and checks each hit against its file.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
+use crate::embed::Unranked;
 use crate::engine::error::EngineError;
 use crate::engine::live::read_cache::Shared;
 use crate::engine::live::rows::memory_of;
@@ -13,7 +15,9 @@ use crate::engine::texts::parse;
 use crate::files::{Place, Version};
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index;
-use crate::index::{AsOf, Document, IndexHit, Indexed, Query, QueryKind, Scan, Snapshot};
+use crate::index::{
+    AsOf, Document, IndexHit, Indexed, Query, QueryKind, Scan, SearchModels, Snapshot,
+};
 use crate::model::{Filter, Memory};
 use crate::ranking::Parts;
 use crate::words::Analyzer;
@@ -218,11 +222,24 @@ fn search_in(
         None => memory_of(reader.as_ref(), name),
     };
     let embed = |text: &str| embedding::embed_query(&engine.meaning, snapshot, text);
-    let found = snapshot.search(query, moment, Some(&embed), &texts)?;
+    let not_reranked = RefCell::new(None);
+    let rerank = |text: &str, texts: &mut dyn FnMut() -> Vec<String>| {
+        let scores = reranked(engine, text, texts)?;
+        if let Err(why) = &scores {
+            not_reranked.replace(Some(why.to_string()));
+        }
+        scores.ok()
+    };
+    let models = SearchModels {
+        embed: Some(&embed),
+        rerank: engine.reranker.is_some().then_some(&rerank),
+    };
+    let found = snapshot.search(query, moment, models, &texts)?;
     let mut results = SearchResults {
         hits: Vec::with_capacity(found.hits.len()),
         total: found.total,
         unranked: found.unranked,
+        not_reranked: not_reranked.into_inner(),
     };
     let (mut stale, mut changed) = (Vec::new(), Vec::new());
     let before = reading::now_nanos(&engine.live);
@@ -267,6 +284,21 @@ fn search_in(
     })
 }
 
+/// Returns what the cross-encoder says of each of `texts` and the query `text`; `None` if there is none.
+/// A server loads it in the background; a command waits for it.
+fn reranked(
+    engine: &Engine,
+    text: &str,
+    texts: &mut dyn FnMut() -> Vec<String>,
+) -> Option<Result<Vec<f32>, Unranked>> {
+    let reranker = engine.reranker.as_ref()?;
+    if !engine.live.has_background() {
+        reranker.prepare();
+    }
+    let scores = reranker.scores(text, texts);
+    Some(scores.inspect_err(|why| tracing::info!("the first hits are not re-ranked: {why}")))
+}
+
 /// Whether one text by itself matches `query`.
 fn is_hit(
     engine: &Engine,
@@ -293,6 +325,6 @@ fn is_hit(
         offset: 0,
         ..query.clone()
     };
-    let found = scan.search(&query, moment, None, &|_| None);
+    let found = scan.search(&query, moment, SearchModels::default(), &|_| None);
     found.is_ok_and(|found| !found.hits.is_empty())
 }
