@@ -1,4 +1,4 @@
-//! Commands about the model that finds memories by meaning: download, use, status.
+//! Commands about the models that find memories by meaning and re-rank them: download, use, status.
 
 use std::fs;
 use std::path::Path;
@@ -12,15 +12,17 @@ use super::terminal::fail::Failure;
 use super::terminal::output::{BOLD, DIM};
 use super::terminal::progress::progress_bar;
 use super::wiring::context::{Context, Outcome};
-use super::wiring::embedding::{EmbedderChoice, chosen, folder_of, line, open};
+use super::wiring::embedding::{EmbedderChoice, chosen, cross_encoder, folder_of, line, open};
 use super::wiring::model_notes::models_folder;
 use crate::config::{Embedding, ModelName, NewValue, Origin};
-use crate::embed::catalog::{Model, State};
-use crate::embed::{Embedder, catalog};
+use crate::embed::catalog::{Model, ModelKind, State};
+use crate::embed::{CrossEncoder, Embedder, catalog};
 use crate::fetch::{FetchClient, FetchError, RequestLimits, Url};
 
 /// The sentence that a model is tried with.
 const SENTENCE: &str = "A model that can be used makes a vector of this.";
+
+const UNCHANGED: &str = "Nothing was changed. Copy or download it again, or use another one.";
 
 /// Runs `memdir model`.
 pub fn model(context: &mut Context, command: &Command) -> Result<Outcome, Failure> {
@@ -61,7 +63,11 @@ fn list(context: &mut Context) -> Result<Outcome, Failure> {
                 "about": model.about,
                 "licence": model.licence,
                 "bytes": model.bytes(),
-                "dimensions": model.dimensions,
+                "kind": match model.kind {
+                    ModelKind::Embedding => "embedding",
+                    ModelKind::Reranker => "reranker",
+                },
+                "dimensions": (model.kind == ModelKind::Embedding).then_some(model.dimensions),
                 "downloaded": is_there(model),
             })
         });
@@ -118,7 +124,10 @@ fn download(context: &mut Context, command: &ModelDownload) -> Result<Outcome, F
     fetched?;
     write_notes(model, &folder)?;
     if !command.no_use {
-        return take(context, &folder, model.name, Some(model));
+        return match model.kind {
+            ModelKind::Embedding => take(context, &folder, model.name, Some(model)),
+            ModelKind::Reranker => take_reranker(context, &folder, model.name),
+        };
     }
     let output = &mut context.output;
     if output.json {
@@ -182,7 +191,42 @@ fn choose(context: &mut Context, command: &ModelUse) -> Result<Outcome, Failure>
         })?,
     };
     let name = name.to_owned();
-    take(context, &folder, &name, known)
+    match CrossEncoder::is_in(&folder) {
+        true => take_reranker(context, &folder, &name),
+        false => take(context, &folder, &name, known),
+    }
+}
+
+/// Tries the cross-encoder in `folder`, then makes it the one that re-ranks, as `name`.
+fn take_reranker(context: &mut Context, folder: &Path, name: &str) -> Result<Outcome, Failure> {
+    let reranker = cross_encoder(&context.config, folder.to_owned());
+    reranker
+        .load()
+        .map_err(|error| unusable(folder).because(error).hint(UNCHANGED))?;
+    let change = ("rerank.model", Some(NewValue::text(name)));
+    let (path, text) = edited_for_user(&context.environment, &[change])?;
+    save(&path, &text)?;
+    let output = &mut context.output;
+    if output.json {
+        output.json(&json!({
+            "reranker": name,
+            "folder": folder.display().to_string(),
+            "backend": reranker.describe(),
+            "settings": path.display().to_string(),
+        }))?;
+    } else {
+        output.line(format!("{name} re-ranks from now on"))?;
+        output.note(format!(
+            "{}\nset in {}",
+            reranker.describe(),
+            path.display()
+        ));
+    }
+    Ok(Outcome::Done)
+}
+
+fn unusable(folder: &Path) -> Failure {
+    Failure::new(format!("the model in {} cannot be used", folder.display()))
 }
 
 /// Tries the model in `folder`, then makes it the one that is used, as `name`.
@@ -200,13 +244,9 @@ fn take(
     let (path, text) = edited_for_user(&context.environment, &changes)?;
     let mut config = context.config.clone();
     config.embedding = Embedding::of_text(&path, &text, &context.environment)?;
-    const UNCHANGED: &str = "Nothing was changed. Copy or download it again, or use another one.";
     let embedder = open(&config, folder).map_err(|failure| failure.hint(UNCHANGED))?;
     let tried = embedder.query(SENTENCE);
-    tried.map_err(|error| {
-        let what = format!("the model in {} cannot be used", folder.display());
-        Failure::new(what).because(error).hint(UNCHANGED)
-    })?;
+    tried.map_err(|error| unusable(folder).because(error).hint(UNCHANGED))?;
     save(&path, &text)?;
     overruled(context);
     let output = &mut context.output;
@@ -412,6 +452,20 @@ fn status(context: &mut Context, asks_host: bool) -> Result<Outcome, Failure> {
             }
         }
         EmbedderChoice::Nothing | EmbedderChoice::Unusable(_) => {}
+    }
+    if let Some(model) = &config.rerank.model {
+        let reranker = cross_encoder(config, folder_of(model, environment)?);
+        let tried = reranker.load();
+        rows.push(("re-ranks", format!("{model}, {}", reranker.describe())));
+        document["reranker"] = json!({
+            "model": model.to_string(),
+            "backend": reranker.describe(),
+            "error": tried.as_ref().err().map(ToString::to_string),
+        });
+        if let Err(error) = tried {
+            is_fine = false;
+            rows.push(("error", error.to_string()));
+        }
     }
     if let Some((name, is_set)) = key {
         let is_set = if is_set { "is set" } else { "is not set" };

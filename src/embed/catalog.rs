@@ -11,6 +11,17 @@ use serde::Deserialize;
 
 use crate::fetch::{DownloadRequest, FetchClient, FetchError, Progress, Url, sha256_of};
 
+/// The use of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelKind {
+    /// Makes vectors of texts.
+    #[default]
+    Embedding,
+    /// Scores pairs of a question and a text.
+    Reranker,
+}
+
 /// A model that is known by name.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 pub struct Model {
@@ -20,15 +31,22 @@ pub struct Model {
     pub about: &'static str,
     /// The licence of its files, by its SPDX name.
     pub licence: &'static str,
+    /// Use of the model. The pooling, the prefixes and the dimensions below are those of embeddings.
+    #[serde(default)]
+    pub kind: ModelKind,
     /// Number of dimensions of a vector.
+    #[serde(default)]
     pub dimensions: usize,
     /// Maximum number of tokens of a text; longer texts are cut.
     pub max_tokens: usize,
     /// `mean` or `cls`.
+    #[serde(default)]
     pub pooling: &'static str,
     /// The prefix that its makers put before a question.
+    #[serde(default)]
     pub query_prefix: &'static str,
     /// The prefix that its makers put before a text.
+    #[serde(default)]
     pub passage_prefix: &'static str,
     /// Files to download.
     pub files: Vec<ModelFile>,
@@ -140,19 +158,23 @@ impl Model {
     /// Returns the notes that are written beside the files, by name and in the way of
     /// sentence-transformers, so that a copy of the folder says how it is to be used.
     pub fn notes(&self) -> Vec<(&'static str, String)> {
+        let length = serde_json::json!({"max_seq_length": self.max_tokens});
+        let length = ("sentence_bert_config.json", length.to_string());
+        if self.kind == ModelKind::Reranker {
+            return vec![length];
+        }
         let is = |pooling| self.pooling == pooling;
         let pooling = serde_json::json!({
             "word_embedding_dimension": self.dimensions,
             "pooling_mode_cls_token": is("cls"),
             "pooling_mode_mean_tokens": is("mean"),
         });
-        let length = serde_json::json!({"max_seq_length": self.max_tokens});
         let prompts = serde_json::json!({
             "prompts": {"query": self.query_prefix, "passage": self.passage_prefix},
         });
         vec![
             ("1_Pooling/config.json", pooling.to_string()),
-            ("sentence_bert_config.json", length.to_string()),
+            length,
             ("config_sentence_transformers.json", prompts.to_string()),
         ]
     }

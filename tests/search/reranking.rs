@@ -260,6 +260,37 @@ fn home() -> Home {
 }
 
 #[test]
+fn a_folder_that_holds_a_cross_encoder_is_used_to_re_rank() {
+    let home = home();
+    let ran = home.run(&["model", "use", "cross"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.text().contains("re-ranks from now on"), "{ran:?}");
+    let settings = fs::read_to_string(home.root().join("config/memdir/config.toml")).unwrap();
+    let folder = home.root().join("cross");
+    assert_eq!(
+        settings,
+        format!("[rerank]\nmodel = \"{}\"\n", folder.display())
+    );
+    let status = home.run(&["model", "status", "--json"]).json();
+    assert_eq!(
+        (&status["state"], &status["reranker"]["error"]),
+        (&"off".into(), &Value::Null)
+    );
+
+    home.run(&["config", "set", "rerank.budget_ms", "60000"])
+        .done();
+    let shown = home.run(&["think", "--explain", QUERY]).done();
+    assert!(shown.contains("rerank +"), "{shown}");
+    let hits = home.run(&["think", "--explain", "--json", QUERY]).json();
+    assert_eq!(hits[0]["id"], "bbbbbbbb");
+    assert!(hits[0]["score_parts"]["rerank"].as_f64().unwrap() > 0.0);
+
+    home.run(&["config", "unset", "rerank.model"]).done();
+    let hits = home.run(&["think", "--json", QUERY]).json();
+    assert_eq!(hits[0]["id"], "aaaaaaaa");
+}
+
+#[test]
 fn a_broken_model_gives_one_warning_and_answers() {
     let home = home();
     home.write("cross/model.onnx", "no model");
@@ -278,6 +309,9 @@ fn a_broken_model_gives_one_warning_and_answers() {
         ran.stderr.contains("\"not_reranked\":\"the model"),
         "{ran:?}"
     );
+    home.run(&["model", "status"]).complains(1, &[]);
+    home.run(&["model", "use", "cross"])
+        .complains(2, &["no whole model in ONNX"]);
 }
 
 #[test]
@@ -287,4 +321,20 @@ fn a_store_does_not_choose_the_cross_encoder() {
     let ran = home.run(&["think", "--json", QUERY]);
     assert_eq!(ran.json()[0]["id"], "aaaaaaaa");
     ran.complains(0, &["`rerank` may not be set by a store"]);
+}
+
+#[test]
+fn a_download_names_the_files_of_a_reranker() {
+    let home = Home::new();
+    let list = home.run(&["model", "download", "--list", "--json"]).json();
+    let rerankers: Vec<&Value> = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|model| model["kind"] == "reranker")
+        .collect();
+    assert_eq!(rerankers[0]["name"], "ms-marco-MiniLM-L-6-v2");
+    assert_eq!(rerankers[0]["bytes"], 23_143_499 + 711_396);
+    assert_eq!(rerankers[0]["dimensions"], Value::Null);
+    assert_eq!(rerankers[1]["name"], "mmarco-mMiniLMv2-L12-H384-v1");
 }

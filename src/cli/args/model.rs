@@ -8,6 +8,7 @@ pub enum Model {
     #[command(after_help = "Examples:
   memdir model download
   memdir model download multilingual-e5-small
+  memdir model download ms-marco-MiniLM-L-6-v2              re-ranks the first hits of a search
   HF_ENDPOINT=https://hub.example memdir model download     from a mirror
 
 A download that broke off goes on where it stopped. Proxies are named by HTTPS_PROXY and NO_PROXY.
@@ -19,7 +20,8 @@ Without a connection: copy the folder from another machine, then memdir model us
   memdir model use /media/stick/all-MiniLM-L6-v2
   memdir model use none
 
-The model is tried before it is set in the user's config.toml. MEMDIR_MODEL_DIR names a folder for
+The model is tried before it is set in the user's config.toml. One that scores pairs of texts (a
+cross-encoder) re-ranks, until memdir config unset rerank.model. MEMDIR_MODEL_DIR names a folder for
 one run, and MEMDIR_EMBEDDING=off switches all models off.")]
     Use(ModelUse),
     /// Show which model is used, where that is set, and whether its files are whole

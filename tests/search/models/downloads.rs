@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use memdir::embed::catalog;
-use memdir::embed::catalog::{Model, ModelFile, State};
+use memdir::embed::catalog::{Model, ModelFile, ModelKind, State};
 use memdir::fetch::{
     DownloadRequest, FetchClient, FetchError, Progress, RequestLimits, Url, sha256_of,
 };
@@ -499,6 +499,7 @@ fn a_model_comes_from_its_repository_at_its_revision() {
         name: "model",
         about: "",
         licence: "MIT",
+        kind: ModelKind::Embedding,
         dimensions: 4,
         max_tokens: 8,
         pooling: "cls",
