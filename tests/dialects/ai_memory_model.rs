@@ -6,6 +6,7 @@ use super::ai_memory::{get, json_of, store};
 use crate::support::fake_host::{Reply, Server};
 use crate::support::program::Home;
 use crate::support::session::Session;
+use crate::support::{fixture, until};
 
 fn home_of(server: &Server) -> Home {
     let home = Home::new();
@@ -151,4 +152,57 @@ fn no_text_leaves_without_the_tier() {
         (&json!("index"), &Value::Array(Vec::new()))
     );
     assert!(server.asked().is_empty());
+}
+
+#[test]
+fn the_highest_tier_re_ranks_where_a_cross_encoder_is_set_up() {
+    let home = Home::new();
+    let model = fixture("models/tiny_cross");
+    let settings = format!(
+        "[rerank]\nmodel = \"{}\"\nbudget_ms = 60000\n",
+        model.display()
+    );
+    home.write("config/memdir/config.toml", settings);
+    let first_titles = |tier: &str| {
+        let mut session = open(&home, tier);
+        for (title, content) in [
+            ("Words", "the cold river was cold"),
+            (
+                "Parts",
+                "a train and a street, a cold city and a river: zxqvous zxqvous",
+            ),
+        ] {
+            store(&mut session, title, content, json!({}));
+        }
+        for number in 0..8 {
+            let content = format!("a river {number} {}", "train street ".repeat(20));
+            store(
+                &mut session,
+                &format!("Other {number}"),
+                &content,
+                json!({}),
+            );
+        }
+        let said = json_of(&mut session, "capabilities", json!({}));
+        let features = (
+            said["features"]["cross_encoder_reranking"].clone(),
+            said["models"]["cross_encoder"].clone(),
+        );
+        let mut recall = || {
+            let context = json!({"context": "cold river zxqv", "format": "json"});
+            json_of(&mut session, "recall", context)["memories"][0]["title"].clone()
+        };
+        // It is loaded in the background.
+        if tier == "autonomous" {
+            until("it re-ranks", || recall() == "Parts");
+        }
+        (features, recall())
+    };
+    let semantic = first_titles("semantic");
+    assert_eq!(semantic, ((json!(false), json!("none")), json!("Words")));
+    let autonomous = first_titles("autonomous");
+    assert_eq!(
+        autonomous,
+        ((json!(true), json!("tiny_cross")), json!("Parts"))
+    );
 }

@@ -196,6 +196,8 @@ pub(super) fn recalled(call: &Call<'_>, arguments: &Arguments) -> Result<RecallV
     // Without meaning at the lowest tier.
     let method = match call.preferences.tier {
         FeatureTier::Keyword => Method::SixFactorWords,
+        // Where a cross-encoder is set up.
+        FeatureTier::Autonomous => Method::SixFactorReranked,
         _ => Method::SixFactor,
     };
     let ranking = ranking(call, method);

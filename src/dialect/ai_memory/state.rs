@@ -106,6 +106,8 @@ fn capabilities(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     };
     let model = call.assistant().map(|assistant| assistant.name());
     let (has_meaning, has_model) = (embedding.is_some(), model.is_some());
+    let reranker = call.engine.reranker.as_ref();
+    let reranker = reranker.filter(|one| tier == FeatureTier::Autonomous && one.is_usable());
     let none = || "none".to_owned();
     Ok(Reply::json(json!({
         "tier": tier.name(),
@@ -119,12 +121,12 @@ fn capabilities(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
             "auto_tagging": has_model,
             "contradiction_analysis": has_model,
             "tags_on_store": has_model && tier == FeatureTier::Autonomous,
-            "cross_encoder_reranking": false,
+            "cross_encoder_reranking": reranker.is_some(),
         },
         "models": {
             "embedding": embedding.unwrap_or_else(none),
             "llm": model.unwrap_or_else(none),
-            "cross_encoder": "none",
+            "cross_encoder": reranker.map_or_else(none, |reranker| reranker.name()),
         },
         "without_llm": "memory_expand_query, memory_auto_tag and memory_detect_contradiction answer from the memories that are there, and say so",
     })))
