@@ -9,8 +9,8 @@ compared with the ONNX Runtime for Python on the same file, over paragraphs of d
 A quantised model gives other last digits wherever a number is rounded, so there only most texts agree.
 CPU is user + system time of all threads, which a busy machine disturbs less than the clock does:
 where nothing else runs, `threads / CPU` texts a second are embedded.
-Needs numpy, onnxruntime and tokenizers; Linux only. Mean pooling and pieces of 256 tokens, so not
-for models with notes that say otherwise.
+Needs numpy, onnxruntime and tokenizers; Linux only. For models with mean pooling. The prefixes of
+config_sentence_transformers.json count among the tokens of a text.
 """
 import argparse
 import json
@@ -60,6 +60,15 @@ class Reference:
         file = next(folder / name for name in NAMES if (folder / name).is_file())
         self.session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
         self.inputs = {given.name for given in self.session.get_inputs()}
+        notes = folder / "config_sentence_transformers.json"
+        self.prefix = json.loads(notes.read_text()).get("prompts", {}).get("passage", "") if notes.is_file() else ""
+        vocabulary = sorted(self.tokenizer.get_vocab())
+        # Unigram marks the begin of a word, WordPiece what follows it.
+        starts = [word[1:] for word in vocabulary if word.startswith("▁")] or vocabulary
+        self.words = [word for word in starts if word.isascii() and word.isalpha() and len(word) > 2]
+
+    def encode(self, text):
+        return self.tokenizer.encode(self.prefix + text)
 
     def states(self, rows):
         """Mean pooling over texts of one length, all in one run."""
@@ -70,22 +79,20 @@ class Reference:
         return means / numpy.linalg.norm(means, axis=1, keepdims=True)
 
     def vector(self, text):
-        return self.states([self.tokenizer.encode(text)])[0]
+        return self.states([self.encode(text)])[0]
 
     def of_tokens(self, dice, count):
-        """A text of so many tokens, the special ones counted."""
-        words = [word for word, _ in self.tokenizer.get_vocab().items() if word.isalpha() and len(word) > 2]
-        words.sort()
-        text = " ".join(dice.choice(words) for _ in range(count - 2))
-        tokens = self.tokenizer.encode(text)
-        return text if len(tokens.ids) == count else self.of_tokens(dice, count)
+        """A text of so many tokens, the special ones and the prefix counted."""
+        words = count - len(self.encode(self.words[0]).ids) + 1
+        text = " ".join(dice.choice(self.words) for _ in range(words))
+        return text if len(self.encode(text).ids) == count else self.of_tokens(dice, count)
 
 
 def paragraphs(reference, count):
     found = []
     for file in sorted((ROOT / "docs").glob("*.md")):
         for paragraph in file.read_text().split("\n\n"):
-            tokens = len(reference.tokenizer.encode(paragraph).ids)
+            tokens = len(reference.encode(paragraph).ids)
             if 5 < tokens <= 256:
                 found.append(" ".join(paragraph.split()))
     random.Random(3).shuffle(found)
@@ -96,7 +103,7 @@ def neighbours(reference, texts):
     """How much a text's vector differs when others go through the model with it, unpadded."""
     lengths = {}
     for text in texts:
-        row = reference.tokenizer.encode(text)
+        row = reference.encode(text)
         lengths.setdefault(len(row.ids), []).append(row)
     together = max(lengths.values(), key=len)[:8]
     alone = numpy.concatenate([reference.states([row]) for row in together])
