@@ -116,6 +116,10 @@ pub fn score<'a, P: Postings>(
         true => asked(&query, text).and_then(input.meaning),
         false => None,
     };
+    let cosines = match is_plain {
+        true => cosines,
+        false => cosines.map(Cosines::normalised),
+    };
     let nearness = match (&cosines, ranking.method) {
         (None, Method::Fused) => Nearness::of(collection, &query, &terms, analyzer, &weights),
         _ => None,
@@ -123,7 +127,6 @@ pub fn score<'a, P: Postings>(
     let mut scoring = Scoring {
         collection,
         weights,
-        distribution: None,
         nearness,
         uncovered: 0.0,
         titles,

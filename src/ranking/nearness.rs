@@ -17,6 +17,13 @@ const USUAL: (f32, f32) = (0.05, 0.08);
 /// Number of memories that the usual values count as: in a small store they are the better estimate.
 const USUAL_COUNT: f32 = 50.0;
 
+/// Distribution of a model's cosines for which the weights of the ranking are chosen: that of
+/// all-MiniLM-L6-v2.
+pub(super) const OF_MODEL: Distribution = Distribution {
+    mean: 0.05,
+    deviation: 0.1,
+};
+
 /// Mean and standard deviation of the cosines of a query with all memories.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Distribution {
@@ -40,9 +47,28 @@ impl Distribution {
         }
     }
 
+    /// Returns the distribution of a model's cosines, without those that are NaN: their own mean, because
+    /// models differ in it, and their deviation together with [`USUAL_COUNT`] of [`OF_MODEL`].
+    pub fn of_model(cosines: &[f32]) -> Distribution {
+        let known = || cosines.iter().copied().filter(|cosine| !cosine.is_nan());
+        let count = known().count() as f32;
+        let mean = known().sum::<f32>() / count.max(1.0);
+        let squares: f32 = known().map(|cosine| (cosine - mean).powi(2)).sum();
+        let usual = USUAL_COUNT * OF_MODEL.deviation.powi(2);
+        Distribution {
+            mean,
+            deviation: ((squares + usual) / (count + USUAL_COUNT)).sqrt(),
+        }
+    }
+
     /// Returns the number of standard deviations of a cosine above the mean.
     pub fn deviations(&self, cosine: f32) -> f32 {
         (cosine - self.mean) / self.deviation
+    }
+
+    /// Returns the cosine that is as many deviations above the mean of [`OF_MODEL`].
+    pub fn normalised(&self, cosine: f32) -> f32 {
+        OF_MODEL.mean + OF_MODEL.deviation * self.deviations(cosine)
     }
 }
 
