@@ -199,6 +199,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ),
     ("git/network", &["repository", "settings"]),
     ("files/watch", &["storage"]),
+    ("ranking/people", &[]),
     ("ranking/text", &[]),
     ("ranking/times", &[]),
     (

@@ -10,11 +10,13 @@ use std::collections::HashMap;
 
 use super::chats::Chats;
 use super::collection::Collection;
-use super::lexical::{Postings, QueryTerms, Scorer, query_terms};
+use super::lexical::{QueryTerms, Scorer, query_terms};
 use super::nearness::Nearness;
 use super::other_rankings::{by_cosine, by_ranks, by_words, by_worth, weighted};
-use super::parsed_query::{Names, ParsedQuery};
+use super::parsed_query::ParsedQuery;
 use super::parts::Parts;
+use super::people::Names;
+use super::postings::Postings;
 use super::reranked::Reranking;
 use super::scoring::{Scoring, with_named};
 use super::signals::RankingSignals;

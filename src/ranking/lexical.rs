@@ -9,43 +9,10 @@ use super::chats::{Chats, is_about_talking};
 use super::collection::Collection;
 use super::episode::Episode;
 use super::parsed_query::ParsedQuery;
+use super::postings::Postings;
 use super::row_set::RowSet;
 use super::weights::Weights;
 use crate::words::{Analyzer, Part, is_stop_word};
-
-/// Postings of terms, by row of the [`Collection`].
-pub trait Postings {
-    /// Error of reading the postings.
-    type Error;
-
-    /// Returns the rows whose text holds `term`, with the term frequency; each row once, in any order.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the index cannot be read.
-    fn text(&self, term: &str) -> Result<Vec<(u32, u32)>, Self::Error>;
-
-    /// Returns the document frequency of `term`.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the index cannot be read.
-    fn frequency(&self, term: &str) -> Result<usize, Self::Error>;
-
-    /// Returns the rows whose title holds `term`.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the index cannot be read.
-    fn title(&self, term: &str) -> Result<Vec<u32>, Self::Error>;
-
-    /// Returns the rows whose timestamp has the calendar term `term`.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the index cannot be read.
-    fn date(&self, term: &str) -> Result<Vec<u32>, Self::Error>;
-}
 
 /// Maximum number of distinct terms of a query that are ranked: those that the fewest memories hold. All
 /// postings of each are read; a question of a person has 30 terms at most, a pasted page 300.

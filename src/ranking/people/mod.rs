@@ -1,0 +1,5 @@
+//! People whom a query names.
+
+mod names;
+
+pub use names::{Names, words};

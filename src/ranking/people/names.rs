@@ -1,0 +1,181 @@
+//! Names of users in texts.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+/// Users of a store by the words of their names.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// Numbers of the user fields that hold a name, by the name's lower-case words.
+    users_by_name: HashMap<Vec<String>, Vec<u32>>,
+}
+
+/// User fields that are roles, not people.
+const ROLES: [&str; 12] = [
+    "user",
+    "assistant",
+    "agent",
+    "system",
+    "human",
+    "ai",
+    "bot",
+    "chat",
+    "model",
+    "tool",
+    "me",
+    "unknown",
+];
+/// Maximum number of words of a name that is searched for.
+const MAX_NAME_WORDS: usize = 4;
+/// Minimum number of letters of a name that is recognised in another spelling.
+const MIN_MISSPELT: usize = 4;
+
+impl Names {
+    /// Reads the names in `user_fields`; one field may hold several people (`Ana+Ben`). Roles and the names
+    /// of `agents` (lower case) are not people.
+    pub fn of(user_fields: &[String], agents: &HashSet<String>) -> Names {
+        let mut names = Names::default();
+        for (number, field) in user_fields.iter().enumerate() {
+            for person in people(field) {
+                let words: Vec<String> = words(&person)
+                    .map(|(_, word)| word.to_lowercase())
+                    .collect();
+                let lower = person.to_lowercase();
+                if words.is_empty() || ROLES.contains(&lower.as_str()) || agents.contains(&lower) {
+                    continue;
+                }
+                // The first word of a longer name is a name, too.
+                if words.len() > 1 {
+                    names.add(words[..1].to_vec(), number as u32);
+                }
+                names.add(words, number as u32);
+            }
+        }
+        names
+    }
+
+    /// Returns whether the user field `field` holds a name, and not only a role.
+    pub fn are_in(field: &str) -> bool {
+        let names = Names::of(&[field.to_owned()], &HashSet::new());
+        !names.users_by_name.is_empty()
+    }
+
+    /// Returns `text` without the names and their possessive endings.
+    pub fn strip(&self, text: &str) -> String {
+        self.take_out(text, |_, _| {})
+    }
+
+    /// Does as [`Names::strip`]; calls `each` with every name, in lower-case words, and the numbers of the
+    /// user fields that hold it.
+    pub fn take_out(&self, text: &str, mut each: impl FnMut(&[String], &[u32])) -> String {
+        let found: Vec<(usize, &str)> = words(text).collect();
+        let lower: Vec<String> = found.iter().map(|(_, word)| word.to_lowercase()).collect();
+        let mut left = String::new();
+        let (mut at, mut copied) = (0, 0);
+        while at < found.len() {
+            let longest = MAX_NAME_WORDS.min(found.len() - at);
+            let name = (1..=longest).rev().find_map(|count| {
+                let name = &lower[at..at + count];
+                self.users_by_name.get(name).map(|users| (name, users))
+            });
+            let Some((name, of)) = name else {
+                at += 1;
+                continue;
+            };
+            each(name, of);
+            left.push_str(&text[copied..found[at].0]);
+            let (start, last) = found[at + name.len() - 1];
+            copied = start + last.len();
+            copied += possessive(&text[copied..]);
+            at += name.len();
+            while at < found.len() && found[at].0 < copied {
+                at += 1;
+            }
+        }
+        left.push_str(&text[copied..]);
+        left
+    }
+
+    /// Returns the capitalised words of `text` that are one letter away from one name of the store, and
+    /// from no other, with that name in lower case; in the order of the text.
+    pub fn misspelt(&self, text: &str) -> Vec<(Range<usize>, &str)> {
+        let near = |(at, word): (usize, &str)| {
+            if word.chars().count() < MIN_MISSPELT || !word.starts_with(char::is_uppercase) {
+                return None;
+            }
+            let lower = word.to_lowercase();
+            let names = self.users_by_name.keys().filter(|name| name.len() == 1);
+            let names = names.map(|name| name[0].as_str());
+            let long = names.filter(|name| name.chars().count() >= MIN_MISSPELT);
+            let mut near = long.filter(|name| strsim::osa_distance(name, &lower) <= 1);
+            match (near.next(), near.next()) {
+                (Some(name), None) if name != lower => Some((at..at + word.len(), name)),
+                _ => None,
+            }
+        };
+        words(text).filter_map(near).collect()
+    }
+
+    fn add(&mut self, words: Vec<String>, user: u32) {
+        let users = self.users_by_name.entry(words).or_default();
+        if users.last() != Some(&user) {
+            users.push(user);
+        }
+    }
+}
+
+fn people(field: &str) -> Vec<String> {
+    field
+        .split(['+', ',', ';', '&', '/', '|'])
+        .flat_map(|part| part.split(" and "))
+        .map(|person| person.trim().to_owned())
+        .filter(|person| !person.is_empty())
+        .collect()
+}
+
+/// Returns runs of letters and digits with their byte offsets.
+pub fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
+}
+
+/// Returns the length of a possessive ending at the start of `rest`, in bytes.
+fn possessive(rest: &str) -> usize {
+    ["'s", "’s", "'", "’"]
+        .iter()
+        .find(|ending| {
+            rest.strip_prefix(**ending)
+                .is_some_and(|after| !after.starts_with(char::is_alphanumeric))
+        })
+        .map_or(0, |ending| ending.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Names {
+        let users = ["Caroline", "Caroline+Melanie", "John Smith", "user"].map(str::to_owned);
+        Names::of(&users, &HashSet::from(["claude".to_owned()]))
+    }
+
+    #[test]
+    fn a_name_is_recognised_in_a_spelling_of_one_other_letter() {
+        let names = names();
+        for (query, found) in [
+            ("What did Karoline say?", vec!["caroline"]),
+            ("What did Carolina say?", vec!["caroline"]),
+            ("Meloney's or Melanei's dog", vec!["melanie"]),
+            ("What did Caroline say?", Vec::new()),
+            ("the carolina house", Vec::new()),
+            ("Joan", vec!["john"]),
+        ] {
+            let near = names.misspelt(query).into_iter().map(|(_, name)| name);
+            assert_eq!(near.collect::<Vec<_>>(), found, "{query}");
+        }
+        let users = ["Marie", "Maria"].map(str::to_owned);
+        let names = Names::of(&users, &HashSet::new());
+        assert!(names.misspelt("Mario and Marie").is_empty());
+    }
+}
