@@ -7,7 +7,7 @@ use std::{fs, io};
 
 use super::setting::{ConfigError, Origin, Setting};
 use super::table::{Scope, SettingId, TABLE};
-use super::value::SettingValue;
+use super::value::{SettingType, SettingValue};
 
 /// A settings file of a store that has more is passed over.
 const MOST_STORE_BYTES: u64 = 64 << 10;
@@ -142,7 +142,11 @@ impl SettingsLayer {
         if let Some(why) = refused {
             return self.passes_over(key, why.to_owned(), false);
         }
-        let text = text_of(value).ok_or_else(|| "must be a text".to_owned());
+        let text = match (row.kind, value) {
+            (SettingType::OtherNames, toml::Value::Table(users)) => text_of_names(users),
+            _ => text_of(value),
+        };
+        let text = text.ok_or_else(|| "must be a text".to_owned());
         match text.and_then(|text| row.kind.read(&text)) {
             Ok(SettingValue::Unset) => {}
             Ok(value) => self.values.push((id, value)),
@@ -221,6 +225,13 @@ fn text_of(value: &toml::Value) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// Returns the text of a table of users with their other names.
+fn text_of_names(users: &toml::Table) -> Option<String> {
+    let users = users.iter();
+    let texts = users.map(|(user, names)| Some(format!("{user} = {}", text_of(names)?)));
+    Some(texts.collect::<Option<Vec<_>>>()?.join(";"))
 }
 
 fn is_absent(error: &io::Error) -> bool {

@@ -17,7 +17,7 @@ use super::values::SettingValues;
 use super::{discover, lives, variables};
 use crate::git;
 use crate::lifecycle::{Life, Maintenance, WritePolicy};
-use crate::model::{Layout, is_global_namespace, normalized_namespace};
+use crate::model::{Layout, OtherNames, is_global_namespace, normalized_namespace};
 use crate::secrets::Policy;
 use crate::trust::Naming;
 use crate::words::Language;
@@ -49,6 +49,8 @@ pub struct Config {
     pub namespace: Setting<Option<String>>,
     /// Languages of the texts, for their analysis.
     pub languages: Setting<Vec<Language>>,
+    /// Other names of users.
+    pub people: OtherNames,
     /// The layout of the folders for new memories.
     pub layout: Setting<Layout>,
     /// Maximum number of hits of a search.
@@ -148,6 +150,7 @@ impl Config {
             user,
             namespace,
             languages: languages(&values),
+            people: values.parsed(SettingId::People).value,
             layout: values.parsed(SettingId::Layout),
             limit: values.whole(SettingId::Limit),
             editor: values.text(SettingId::Editor),

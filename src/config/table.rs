@@ -112,6 +112,8 @@ settings! {
         "What becomes of credentials in what is written; a store can only be stricter.";
     Log, "log", SettingType::Text, "warn", Variable, ["MEMDIR_LOG", "RUST_LOG", "AIAML_LOG_LEVEL", "LOCI_LOG_LEVEL"],
         "What is logged to standard error: a level, or a filter such as `memdir=debug`.";
+    People, "people", SettingType::OtherNames, "", Anyone, [],
+        "Other names of users, by which questions may call them; a table `[people]` with a key for each user.";
     EmbeddingProvider, "embedding.provider", PROVIDER, "", User, ["MEMDIR_EMBEDDING"],
         "Who makes the vectors; `local` if a model is set, else `off`.";
     EmbeddingModel, "embedding.model", SettingType::Text, "", User, ["MEMDIR_MODEL_DIR"],

@@ -54,6 +54,10 @@ fn example(row: &SettingRow) -> (String, String) {
             quoted(other.unwrap())
         }
         SettingType::Languages => ("[\"German\"]".to_owned(), "german".to_owned()),
+        SettingType::OtherNames => (
+            "{ emi = [\"Kate\", \"K\"], akib = \"Aqib\" }".to_owned(),
+            "akib = Aqib; emi = Kate, K".to_owned(),
+        ),
     }
 }
 
@@ -133,6 +137,12 @@ fn what_is_no_value_is_named() {
         ("[mcp]\nrecall_tokens = \"many\"", "no whole number"),
         ("[llm]\nprovider = \"cloud\"", "none of ollama, openai, off"),
         ("user = \"\"", "`user` is empty"),
+        (
+            "[people]\nemi = []",
+            "`people` is `emi = `, which is no user with names: `emi =`",
+        ),
+        ("people = \"emi\"", "no user with names: `emi`"),
+        ("[people]\nana = { a = 1 }", "`people` must be a text"),
     ] {
         let error = read(&format!("{line}\n"), "").unwrap_err().to_string();
         assert!(error.contains(wanted), "{line}: {error}");
@@ -179,6 +189,7 @@ fn described(kind: SettingType) -> String {
         SettingType::SpanOr { none, .. } => format!("span, `{none}`"),
         SettingType::Choice(words) => format!("`{}`", words.join("`, `")),
         SettingType::Languages => "list of languages".to_owned(),
+        SettingType::OtherNames => "table of names".to_owned(),
     }
 }
 
@@ -256,6 +267,9 @@ fn schema() -> Json {
             SettingType::List | SettingType::Languages => {
                 json!({"type": ["array", "string"], "items": {"type": "string"}})
             }
+            SettingType::OtherNames => json!({"type": "object", "additionalProperties": {
+                "type": ["array", "string"], "items": {"type": "string"},
+            }}),
             SettingType::Span => json!({"type": "string", "pattern": "^[0-9]+[smhdw]$"}),
             SettingType::SpanOr { none, .. } => {
                 json!({"type": "string", "pattern": format!("^([0-9]+[smhdw]|{none})$")})

@@ -5,6 +5,7 @@ use std::fmt;
 use chrono::TimeDelta;
 
 use super::units::{span, written};
+use crate::model::OtherNames;
 use crate::words::Language;
 
 /// The type of a setting.
@@ -38,6 +39,8 @@ pub enum SettingType {
     Choice(&'static [&'static str]),
     /// Names of languages, separated by commas.
     Languages,
+    /// A table of users with their other names.
+    OtherNames,
 }
 
 /// The value of a setting.
@@ -67,7 +70,9 @@ impl SettingType {
         let read = match self {
             SettingType::Verbatim => Ok(SettingValue::Text(text.to_owned())),
             SettingType::Name => return name(text),
-            SettingType::Text | SettingType::Path | SettingType::List if word.is_empty() => {
+            SettingType::Text | SettingType::Path | SettingType::List | SettingType::OtherNames
+                if word.is_empty() =>
+            {
                 Ok(SettingValue::Unset)
             }
             SettingType::Text | SettingType::Path => Ok(SettingValue::Text(word.to_owned())),
@@ -94,6 +99,9 @@ impl SettingType {
             },
             SettingType::Choice(words) => choice(word, words),
             SettingType::Languages => languages(word),
+            SettingType::OtherNames => word
+                .parse()
+                .map(|names: OtherNames| SettingValue::Text(names.to_string())),
         };
         read.map_err(|what| format!("is `{text}`, which is {what}"))
     }

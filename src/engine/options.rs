@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::embed::{CrossEncoder, Embedder};
 use crate::files::LinkPolicy;
 use crate::lifecycle::{Life, Maintenance, WritePolicy};
-use crate::model::Layout;
+use crate::model::{Layout, OtherNames};
 use crate::secrets::Policy;
 use crate::trust::{Consent, Naming};
 use crate::words::Language;
@@ -52,6 +52,8 @@ pub struct Options {
     pub cache: Option<PathBuf>,
     /// Languages whose words are stemmed.
     pub languages: Vec<Language>,
+    /// Other names of users, by which questions may call them.
+    pub people: OtherNames,
     /// Namespace of memories that state none; `None` is `global`.
     pub namespace: Option<String>,
     /// Layout of the folders for new memories.
@@ -92,6 +94,7 @@ impl Options {
             state: None,
             cache: None,
             languages: vec![Language::default()],
+            people: OtherNames::default(),
             namespace: None,
             layout: Layout::Flat,
             limit: 25,

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use crate::model::Memory;
+use crate::model::{Memory, OtherNames};
 use crate::ranking::{Excerpts, LONG_WORDS, Names, PIECE_WORDS, condition};
 use crate::vectors::VectorKey;
 
@@ -105,7 +105,7 @@ fn sentences(line: &str) -> Vec<&str> {
 /// in every passage of a conversation.
 pub fn window(previous: &Memory, memory: &Memory) -> String {
     let users = [previous.user.clone(), memory.user.clone()];
-    let names = Names::of(&users, &HashSet::new());
+    let names = Names::of(&users, &HashSet::new(), &OtherNames::default());
     let text = format!("{}\n{}", previous.content, memory.content);
     names.strip(&text)
 }

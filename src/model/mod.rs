@@ -12,6 +12,7 @@ mod layout;
 mod memory;
 mod mentions;
 mod namespace;
+mod other_names;
 mod problem;
 mod query;
 mod stamp;
@@ -29,6 +30,7 @@ pub use mentions::{
     MENTIONED, code_length, fence_of, is_bare, mentioned, plain_id, stripped_id, unwrapped_id,
 };
 pub use namespace::{GLOBAL, is_global_namespace, is_same_namespace, normalized_namespace};
+pub use other_names::OtherNames;
 pub use problem::Problem;
 pub use query::{Budget, Filter, Position, TopicMatch, Visibility, estimated_tokens};
 pub use stamp::{MAX_INDEXED_BYTES, Stamp};

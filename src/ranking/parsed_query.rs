@@ -268,7 +268,11 @@ mod tests {
 
     fn names() -> Names {
         let users = ["Caroline", "Caroline+Melanie", "John Smith", "user"].map(str::to_owned);
-        Names::of(&users, &HashSet::from(["claude".to_owned()]))
+        Names::of(
+            &users,
+            &HashSet::from(["claude".to_owned()]),
+            &Default::default(),
+        )
     }
 
     #[test]

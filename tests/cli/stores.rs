@@ -217,9 +217,19 @@ fn settings_are_set_and_unset_and_comments_stay() {
     home.run(&["config", "set", "life.shrt", "2h"])
         .complains(2, &["shrt"]);
     assert_eq!(text(), before);
+    home.run(&["config", "set", "people.emi", "[\"Kate\", \"K\"]"])
+        .done();
+    home.run(&["config", "set", "people.akib", "Aqib"]).done();
+    let settings = home.run(&["config", "--json"]).json();
+    assert_eq!(settings["people"]["value"], "akib = Aqib; emi = Kate, K");
+    home.run(&["config", "set", "people.emi", "[]"])
+        .complains(2, &["`people` is", "no user with names"]);
+    for user in ["people.emi", "people.akib"] {
+        home.run(&["config", "unset", user]).done();
+    }
     home.run(&["config", "unset", "life.short"]).done();
     home.run(&["config", "unset", "user"]).done();
-    assert_eq!(text(), "# mine\nlimit = 7 # few\n\n[life]\n");
+    assert_eq!(text(), "# mine\nlimit = 7 # few\n\n[life]\n\n[people]\n");
     home.run(&["config", "set", "--in-store", "layout", "by-month"])
         .done();
     let of_store = fs::read_to_string(home.store().join("memdir.toml")).unwrap();
@@ -265,7 +275,7 @@ fn every_setting_says_where_it_comes_from() {
     check("limit", "5", json!("MEMDIR_LIMIT"));
     check("editor", "ed", file("config/memdir/config.toml"));
     check("log", "error", json!("AIAML_LOG_LEVEL"));
-    assert_eq!(settings.as_object().unwrap().len(), 78);
+    assert_eq!(settings.as_object().unwrap().len(), 79);
     let plain = run(home.command(&["config"]).env("MEMDIR_LIMIT", "5")).done();
     let line = plain
         .lines()

@@ -1,7 +1,7 @@
 //! Names of people in questions.
 
 use crate::support::{TestStore, at, clock, new_memory, query};
-use memdir::engine::{Engine, Hit, ops};
+use memdir::engine::{Engine, Hit, Options, ops};
 use memdir::model::{NewMemory, Timestamp};
 
 /// A talk of Akib and Marina, who both grow something.
@@ -41,4 +41,31 @@ fn a_name_in_another_spelling_is_the_name() {
     assert_ne!(scores(&engine, "What does aqib grow?"), right);
     let marina = scores(&engine, "What does Marina grow?");
     assert_ne!(scores(&engine, "What does Marine grow?"), marina);
+}
+
+#[test]
+fn a_name_of_the_settings_is_the_user() {
+    let store = TestStore::new();
+    let options = |people: &str| Options {
+        people: people.parse().unwrap(),
+        ..store.options()
+    };
+    let right = scores(&talk(&store), "What does Akib grow?");
+    let clock = || clock(at("2026-06-01T12:00:00Z"));
+    let engine =
+        Engine::open(options("akib = Kit, Mister Moon; nobody = Marine"), clock()).unwrap();
+    for question in [
+        "What does Kit grow?",
+        "What does kit grow?",
+        "What does Mister Moon grow?",
+    ] {
+        assert_eq!(scores(&engine, question), right, "{question}");
+    }
+    assert_ne!(scores(&engine, "What does Moon grow?"), right);
+    let marina = scores(&engine, "What does Marina grow?");
+    assert_ne!(scores(&engine, "What does Marine grow?"), marina);
+    // An index that is made anew knows it, too.
+    std::fs::remove_dir_all(store.state()).unwrap();
+    let engine = Engine::open(options("akib = Kit"), clock()).unwrap();
+    assert_eq!(scores(&engine, "What does Kit grow?"), right);
 }

@@ -7,6 +7,7 @@ pub const EXAMPLES: &str = "Examples:
   memdir config get limit                       its value alone
   memdir config set limit 10                    in your own config.toml
   memdir config set embedding.model minilm
+  memdir config set people.emi Kate             whom questions call Kate
   memdir config set --in-store layout by-month  in the store, for every machine
   memdir config unset limit
 

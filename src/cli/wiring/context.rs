@@ -147,6 +147,7 @@ impl Context {
             state: config.index_dir.value.clone(),
             cache: config.cache.clone(),
             languages: config.languages.value.clone(),
+            people: config.people.clone(),
             namespace: config.namespace.value.clone(),
             layout: config.layout.value,
             limit: config.limit.value,

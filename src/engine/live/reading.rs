@@ -50,7 +50,8 @@ pub(in crate::engine) fn scan(live: &LiveStore, listing: &Listing) -> Arc<dyn Sn
         Read::Document { document, .. } => Some(*document),
         Read::Gone(_) | Read::Skipped(_) => None,
     };
-    let scan = Scan::new(files.collect(), Box::new(document), &live.languages);
+    let scan =
+        Scan::new(files.collect(), Box::new(document), &live.languages).with_people(&live.people);
     Arc::new(scan)
 }
 

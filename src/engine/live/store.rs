@@ -24,7 +24,7 @@ use crate::index::embedded::EmbeddedIndex;
 use crate::index::{Index, Snapshot};
 use crate::journal::{Journal, JournalFolder};
 use crate::lifecycle::Life;
-use crate::model::{Handle, Layout, Stem};
+use crate::model::{Handle, Layout, OtherNames, Stem};
 use crate::words::Language;
 
 /// Directory of a store with its index. Shared between threads.
@@ -42,6 +42,8 @@ pub struct LiveStore {
     pub(in crate::engine) layout: Layout,
     /// Languages of the search.
     pub(in crate::engine) languages: Vec<Language>,
+    /// Other names of users.
+    pub(in crate::engine) people: OtherNames,
     read_only: bool,
     /// Whether the index is this process's own, in memory.
     indexes_alone: bool,
@@ -182,6 +184,7 @@ impl LiveStore {
             namespace: options.namespace.clone(),
             layout: options.layout,
             languages: options.languages.clone(),
+            people: options.people.clone(),
             read_only: options.read_only || !is_writable,
             indexes_alone,
             freshness: Mutex::new(Freshness::default()),
@@ -407,10 +410,8 @@ impl LiveStore {
 /// Opens the index below `state`; in memory, for this process alone, if that cannot be written.
 fn open_index(state: &Path, options: &Options) -> (Box<dyn Index>, bool) {
     let Err(error) = prepare(state, &options.root) else {
-        return (
-            Box::new(EmbeddedIndex::new(state, &options.languages)),
-            false,
-        );
+        let index = EmbeddedIndex::new(state, &options.languages);
+        return (Box::new(index.with_people(&options.people)), false);
     };
     let why = match crate::files::is_link(&error) {
         true => "it is a symbolic link, which is not followed".to_owned(),
@@ -418,5 +419,6 @@ fn open_index(state: &Path, options: &Options) -> (Box<dyn Index>, bool) {
     };
     let state = state.display();
     tracing::warn!("cannot write {state} ({why}); the index is kept in memory");
-    (Box::new(EmbeddedIndex::in_memory(&options.languages)), true)
+    let index = EmbeddedIndex::in_memory(&options.languages);
+    (Box::new(index.with_people(&options.people)), true)
 }

@@ -21,6 +21,7 @@ use super::snapshot::EmbeddedSnapshot;
 use crate::beneath::Folder;
 use crate::columns;
 use crate::index::{Index as _, IndexError, Overlay, Snapshot};
+use crate::model::OtherNames;
 use crate::words::Language;
 
 /// An index in one folder, or in memory.
@@ -29,6 +30,8 @@ pub struct EmbeddedIndex {
     pub(super) folder: Option<PathBuf>,
     /// Builder of the index's documents.
     pub(super) documents: DocumentBuilder,
+    /// Other names of users.
+    people: Arc<OtherNames>,
     open: Mutex<Option<Opened>>,
     /// Verified files; `None` before the record was read.
     checks: Mutex<Option<Checks>>,
@@ -70,10 +73,17 @@ impl EmbeddedIndex {
         EmbeddedIndex::at(None, None, languages)
     }
 
+    /// Returns the index whose searches know these other names of users.
+    pub fn with_people(mut self, people: &OtherNames) -> EmbeddedIndex {
+        self.people = Arc::new(people.clone());
+        self
+    }
+
     fn at(state: Option<&Path>, folder: Option<PathBuf>, languages: &[Language]) -> EmbeddedIndex {
         EmbeddedIndex {
             folder,
             documents: DocumentBuilder::new(languages),
+            people: Arc::default(),
             open: Mutex::new(None),
             checks: Mutex::new(None),
             newest: Mutex::default(),
@@ -277,7 +287,7 @@ impl EmbeddedIndex {
             let former = former.as_deref().map(EmbeddedSnapshot::flat);
             let kept = self.kept_rows(former);
             let tables = kept.iter().chain(former);
-            let of_index = (&self.documents, &self.vectors);
+            let of_index = (&self.documents, &self.vectors, &self.people);
             let snapshot = Arc::new(EmbeddedSnapshot::of(of_index, &committed, tables)?);
             return Ok(Arc::clone(newest.view.insert(snapshot)));
         }

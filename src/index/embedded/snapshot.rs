@@ -18,6 +18,7 @@ use super::rows::table::{Documents, RowOf, Table};
 use super::schema::{Analyzers, DocumentBuilder, Fields};
 use super::tokenize;
 use crate::index::{Embedded, IndexError, Overlay, facts};
+use crate::model::OtherNames;
 use crate::ranking::Names;
 use crate::ranking::fused::Cosines;
 use crate::ranking::keyword::{Count, Keyword, KeywordSet};
@@ -33,6 +34,8 @@ pub(super) struct EmbeddedSnapshot {
     /// Analyzers of the store's languages.
     pub(super) analyzers: Arc<Analyzers>,
     names: OnceLock<Names>,
+    /// Other names of users.
+    people: Arc<OtherNames>,
     vectors: Arc<Models>,
     keys: OnceLock<Arc<Keys>>,
     /// The rows that a live memory supersedes.
@@ -48,18 +51,26 @@ struct Segment {
     documents: Documents,
 }
 
+/// What all views of an index have in common.
+type OfIndex<'a> = (
+    Fields,
+    &'a Arc<Analyzers>,
+    &'a Arc<Models>,
+    &'a Arc<OtherNames>,
+);
+
 impl EmbeddedSnapshot {
     /// Makes the view of `committed`, from the first of the `former` tables that is similar enough, else
     /// from the segments.
     pub fn of<'a>(
-        (documents, vectors): (&DocumentBuilder, &Arc<Models>),
+        (documents, vectors, people): (&DocumentBuilder, &Arc<Models>, &Arc<OtherNames>),
         committed: &Arc<Committed>,
         former: impl Iterator<Item = &'a Arc<MappedTable>>,
     ) -> Result<EmbeddedSnapshot, IndexError> {
         let view = |table, rows| {
             let parts = committed.parts.clone();
             let analyzers = &documents.analyzers;
-            let of_index = (documents.fields, analyzers, vectors);
+            let of_index = (documents.fields, analyzers, vectors, people);
             EmbeddedSnapshot::with(of_index, committed, table, parts, rows)
         };
         for flat in former {
@@ -84,13 +95,13 @@ impl EmbeddedSnapshot {
         let mut parts = base.committed.parts.clone();
         parts.extend(layers.iter().map(|layer| Arc::clone(&layer.part)));
         let committed = &base.committed;
-        let of_index = (base.fields, &base.analyzers, &base.vectors);
+        let of_index = (base.fields, &base.analyzers, &base.vectors, &base.people);
         let view = EmbeddedSnapshot::with(of_index, committed, table, parts, documents);
         Ok(view)
     }
 
     fn with(
-        (fields, analyzers, vectors): (Fields, &Arc<Analyzers>, &Arc<Models>),
+        (fields, analyzers, vectors, people): OfIndex<'_>,
         committed: &Arc<Committed>,
         table: Table,
         parts: Vec<Arc<Part>>,
@@ -106,6 +117,7 @@ impl EmbeddedSnapshot {
             committed: Arc::clone(committed),
             analyzers: Arc::clone(analyzers),
             names: OnceLock::new(),
+            people: Arc::clone(people),
             vectors: Arc::clone(vectors),
             keys: OnceLock::new(),
             superseded: OnceLock::new(),
@@ -396,9 +408,8 @@ impl EmbeddedSnapshot {
     pub(super) fn names(&self) -> Result<&Names, IndexError> {
         if self.names.get().is_none() {
             let agents = self.values_of("agent")?;
-            let _ = self
-                .names
-                .set(Names::of(self.table.collection.user_names(), &agents));
+            let users = self.table.collection.user_names();
+            let _ = self.names.set(Names::of(users, &agents, &self.people));
         }
         Ok(self.names.get().expect("it was just set"))
     }

@@ -20,7 +20,7 @@ use super::{
     SearchModels, SearchResults, Snapshot, Texts, Unembedded, facts,
 };
 use crate::lifecycle::Stated;
-use crate::model::{Filter, Memory, Stamp, Stem};
+use crate::model::{Filter, Memory, OtherNames, Stamp, Stem};
 use crate::ranking::keyword::KeywordSet;
 use crate::ranking::{Method, Parts};
 use crate::vectors::VectorKey;
@@ -39,6 +39,7 @@ pub struct Scan {
     files: Vec<(String, Stamp)>,
     read: Box<ReadDocument>,
     languages: Vec<Language>,
+    people: OtherNames,
     /// Number of files of each handle, counted at the first use.
     handles: OnceLock<HashMap<String, usize>>,
 }
@@ -77,8 +78,15 @@ impl Scan {
             files,
             read,
             languages: languages.to_vec(),
+            people: OtherNames::default(),
             handles: OnceLock::new(),
         }
+    }
+
+    /// Returns the view whose searches know these other names of users.
+    pub fn with_people(self, people: &OtherNames) -> Scan {
+        let people = people.clone();
+        Scan { people, ..self }
     }
 
     /// Reads all files and collects the results of `look`, in the order of the names.

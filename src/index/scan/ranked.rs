@@ -74,7 +74,7 @@ impl Scan {
             });
             let collection = collection(&lines);
             let agents = lines.iter().map(|line| line.agent.clone()).collect();
-            let names = Names::of(collection.user_names(), &agents);
+            let names = Names::of(collection.user_names(), &agents, &self.people);
             // An identifier without a name in it may be another term, which was not searched for.
             let mut is_new = wanted.add(&mut analyzer, &ParsedQuery::read(query, &names).text);
             for (_, name) in names.misspelt(query) {

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use crate::model::OtherNames;
+
 /// Users of a store by the words of their names.
 #[derive(Debug, Default)]
 pub struct Names {
@@ -32,14 +34,15 @@ const MIN_MISSPELT: usize = 4;
 
 impl Names {
     /// Reads the names in `user_fields`; one field may hold several people (`Ana+Ben`). Roles and the names
-    /// of `agents` (lower case) are not people.
-    pub fn of(user_fields: &[String], agents: &HashSet<String>) -> Names {
+    /// of `agents` (lower case) are not people, but may have `others`.
+    pub fn of(user_fields: &[String], agents: &HashSet<String>, others: &OtherNames) -> Names {
         let mut names = Names::default();
         for (number, field) in user_fields.iter().enumerate() {
             for person in people(field) {
-                let words: Vec<String> = words(&person)
-                    .map(|(_, word)| word.to_lowercase())
-                    .collect();
+                for other in others.of(&person) {
+                    names.add(lower_words(other), number as u32);
+                }
+                let words = lower_words(&person);
                 let lower = person.to_lowercase();
                 if words.is_empty() || ROLES.contains(&lower.as_str()) || agents.contains(&lower) {
                     continue;
@@ -56,7 +59,7 @@ impl Names {
 
     /// Returns whether the user field `field` holds a name, and not only a role.
     pub fn are_in(field: &str) -> bool {
-        let names = Names::of(&[field.to_owned()], &HashSet::new());
+        let names = Names::of(&[field.to_owned()], &HashSet::new(), &OtherNames::default());
         !names.users_by_name.is_empty()
     }
 
@@ -133,6 +136,11 @@ fn people(field: &str) -> Vec<String> {
         .collect()
 }
 
+/// Returns the words of a name in lower case.
+fn lower_words(name: &str) -> Vec<String> {
+    words(name).map(|(_, word)| word.to_lowercase()).collect()
+}
+
 /// Returns runs of letters and digits with their byte offsets.
 pub fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split(|c: char| !c.is_alphanumeric())
@@ -157,7 +165,11 @@ mod tests {
 
     fn names() -> Names {
         let users = ["Caroline", "Caroline+Melanie", "John Smith", "user"].map(str::to_owned);
-        Names::of(&users, &HashSet::from(["claude".to_owned()]))
+        Names::of(
+            &users,
+            &HashSet::from(["claude".to_owned()]),
+            &OtherNames::default(),
+        )
     }
 
     #[test]
@@ -175,7 +187,7 @@ mod tests {
             assert_eq!(near.collect::<Vec<_>>(), found, "{query}");
         }
         let users = ["Marie", "Maria"].map(str::to_owned);
-        let names = Names::of(&users, &HashSet::new());
+        let names = Names::of(&users, &HashSet::new(), &OtherNames::default());
         assert!(names.misspelt("Mario and Marie").is_empty());
     }
 }

@@ -319,7 +319,7 @@ fn is_hit(
     };
     let files = vec![(version.entry.name, version.entry.stamp)];
     let read = Box::new(move |_: &str| Some(document.clone()));
-    let scan = Scan::new(files, read, &engine.live.languages);
+    let scan = Scan::new(files, read, &engine.live.languages).with_people(&engine.live.people);
     let query = Query {
         limit: 1,
         offset: 0,
