@@ -17,7 +17,7 @@ use memdir::model::{Handle, Memory, NewMemory, Stem, Timestamp};
 use memdir::ranking::fused::Cosines;
 use memdir::ranking::keyword::Keyword;
 use memdir::ranking::{
-    Collection, Member, Names, Postings, Ranking, RankingSignals, ShingleSet, TextPart,
+    Calling, Collection, Member, Names, Postings, Ranking, RankingSignals, ShingleSet, TextPart,
     TraitsBuilder, fused,
 };
 use memdir::vectors::{VectorKey, VectorStore, View};
@@ -304,6 +304,10 @@ impl Postings for Ranked {
 
     fn frequency(&self, term: &str) -> Result<usize, Infallible> {
         Ok(self.text.get(term).map_or(0, Vec::len))
+    }
+
+    fn called(&self, _: Calling, _: &str) -> Result<Vec<u32>, Infallible> {
+        Ok(Vec::new())
     }
 
     fn title(&self, term: &str) -> Result<Vec<u32>, Infallible> {

@@ -26,7 +26,7 @@ pub use crate::lifecycle::{
     ContradictionKind, DuplicatePolicy, Evidence, FLAGGED_BELOW, Reflection, Resemblance, State,
     Suggestion, WritePolicy,
 };
-pub use crate::ranking::{AskedTime, Method, Ranking};
+pub use crate::ranking::{AskedTime, Method, NamedPerson, Ranking};
 pub use error::{EngineError, FoundSecret, Leak, PastError, Quarantined};
 pub use history::commits::commit::Committed;
 pub use history::past_commits::{PastText, Revision};

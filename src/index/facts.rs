@@ -3,6 +3,7 @@
 //! All kinds of index share this definition, so that the same memories pass.
 
 use crate::model::{MENTIONED, Memory, MetaValue, Problem, Stem, plain_id};
+use crate::ranking::Calling;
 
 /// The fact that marks files with problems.
 pub(super) const PROBLEM: &str = "problem";
@@ -46,6 +47,14 @@ pub(super) fn stem_in(name: &str) -> &str {
 
 /// Key of the namespaces above a memory's own: `a` and `a/b` for `a/b/c`.
 pub(super) const ABOVE: &str = "namespace/";
+
+/// Returns the fact that a memory calls somebody `name`, a word in lower case. No filter asks for it.
+pub(super) fn calling(calling: Calling, name: &str) -> String {
+    match calling {
+        Calling::Addressee => fact("calls/reader", name),
+        Calling::Author => fact("calls/author", name),
+    }
+}
 
 /// Calls `each` with every key and value that a filter can match.
 pub(super) fn each_fact(memory: &Memory, mut each: impl FnMut(&str, &str)) {

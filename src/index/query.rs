@@ -1,7 +1,7 @@
 //! One search and its results, shared by the engine and every kind of index.
 
 use crate::model::Filter;
-use crate::ranking::{MOST_TERMS, Ranking};
+use crate::ranking::{MOST_TERMS, NamedPerson, Ranking};
 
 /// Kind of a search, besides its filter.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,6 +62,8 @@ pub struct SearchResults<H> {
     pub unranked: usize,
     /// Reason why a cross-encoder that is set up did not re-rank the first hits.
     pub not_reranked: Option<String>,
+    /// Words of the text that were taken for users who are called otherwise.
+    pub people: Vec<NamedPerson>,
 }
 
 impl<H> SearchResults<H> {

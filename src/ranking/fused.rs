@@ -15,7 +15,7 @@ use super::nearness::Nearness;
 use super::other_rankings::{by_cosine, by_ranks, by_words, by_worth, weighted};
 use super::parsed_query::ParsedQuery;
 use super::parts::Parts;
-use super::people::Names;
+use super::people::{NamedBy, NamedPerson, Names, aliases, rows_beside, without};
 use super::postings::Postings;
 use super::reranked::Reranking;
 use super::scoring::{Scoring, with_named};
@@ -35,6 +35,8 @@ pub struct Ranked<'a> {
     pub scored: Vec<Scored>,
     /// Number of distinct terms of the query beyond [`super::MOST_TERMS`].
     pub unranked: usize,
+    /// Words of the query that were taken for users who are called otherwise.
+    pub people: Vec<NamedPerson>,
     scoring: Scoring<'a>,
     /// Scores of the best hit and of the tenth; `None` of a ranking to which no relevance is fitted.
     leading: Option<[f32; 2]>,
@@ -87,9 +89,14 @@ pub fn score<'a, P: Postings>(
 ) -> Result<Ranked<'a>, P::Error> {
     let ranking = input.ranking;
     let is_plain = ranking.method.is_plain();
+    let mut people = Vec::new();
     let text = match is_plain {
         true => Cow::Borrowed(input.text),
-        false => with_names_as_written(input.text, names, analyzer, postings)?,
+        false => {
+            people = names.stated(input.text);
+            let users = collection.user_names();
+            with_names_as_written(input.text, (names, users), analyzer, postings, &mut people)?
+        }
     };
     let text = text.as_ref();
     let weights = match is_plain {
@@ -98,7 +105,13 @@ pub fn score<'a, P: Postings>(
     };
     let query = match is_plain {
         true => ParsedQuery::plain(text),
-        false => ParsedQuery::read(text, names),
+        false => {
+            let mut query = ParsedQuery::read(text, names);
+            let of = (text, names, collection);
+            let called = add_aliases(&mut query, of, analyzer, postings, &passes)?;
+            people.extend(called);
+            query
+        }
     };
     let QueryTerms { terms, unranked } =
         query_terms(text, &query.text, analyzer, postings, &weights)?;
@@ -180,6 +193,7 @@ pub fn score<'a, P: Postings>(
         leading: (!is_plain).then(|| leading(&scored)),
         scored,
         unranked,
+        people,
         scoring,
     })
 }
@@ -199,12 +213,13 @@ fn leading(scored: &[Scored]) -> [f32; 2] {
 }
 
 /// Returns the query with the names of users as the store has them: a capitalised word that no memory
-/// holds, and that is one letter away from a name, is that name in another spelling.
+/// holds, and that is one letter away from a name, is that name in another spelling. Adds such to `people`.
 fn with_names_as_written<'a, P: Postings>(
     text: &'a str,
-    names: &Names,
+    (names, users): (&Names, &[String]),
     analyzer: &mut Analyzer,
     postings: &P,
+    people: &mut Vec<NamedPerson>,
 ) -> Result<Cow<'a, str>, P::Error> {
     let mut written = Cow::Borrowed(text);
     // From the end, so that the places before stay as they are.
@@ -214,10 +229,50 @@ fn with_names_as_written<'a, P: Postings>(
             holders += postings.frequency(&term)?;
         }
         if holders == 0 {
+            people.push(NamedPerson {
+                word: text[range.clone()].to_owned(),
+                user: names.called(name, users),
+                by: NamedBy::Spelling,
+            });
             written.to_mut().replace_range(range, name);
         }
     }
     Ok(written)
+}
+
+/// Adds the persons whom `text` calls as the memories of a namespace do, of those in which a row passes,
+/// and takes the words out of the query; returns them.
+fn add_aliases<P: Postings>(
+    query: &mut ParsedQuery,
+    (text, names, collection): (&str, &Names, &Collection),
+    analyzer: &mut Analyzer,
+    postings: &P,
+    passes: &impl Fn(u32) -> bool,
+) -> Result<Vec<NamedPerson>, P::Error> {
+    let mut aliases = aliases(text, names, collection, postings)?;
+    aliases.retain(|alias| rows_beside(collection, alias.row).any(passes));
+    let mut people = Vec::new();
+    for alias in &aliases {
+        query.add_alias(alias);
+        let mut is_word = false;
+        for term in analyzer.term_list(&alias.word) {
+            let is_called = |row: u32| {
+                let mut same = aliases.iter().filter(|other| other.word == alias.word);
+                same.any(|other| other.namespace == collection.namespace(row))
+            };
+            let mut rows = postings.text(&term)?.into_iter();
+            is_word |= rows.any(|(row, _)| passes(row) && !is_called(row));
+        }
+        // Where memories of other namespaces hold it, it is a word like others there.
+        if !is_word {
+            query.text = without(&query.text, &alias.word);
+        }
+        let person = alias.person();
+        if !people.contains(&person) {
+            people.push(person);
+        }
+    }
+    Ok(people)
 }
 
 /// Returns the text of a query that is embedded: without the names, unless no word is left then;

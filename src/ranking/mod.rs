@@ -33,7 +33,7 @@ pub use collection::Collection;
 pub use lexical::{MOST_TERMS, bm25, idf};
 pub use parsed_query::ParsedQuery;
 pub use parts::{FoundBy, Parts};
-pub use people::Names;
+pub use people::{NamedPerson, Names};
 pub use postings::Postings;
 pub use relevance::Evidence;
 pub use reranked::{Excerpts, Rerank, Reranking};
@@ -42,8 +42,8 @@ pub use rows::{Member, Members, Rows};
 pub use signals::RankingSignals;
 pub use table_delta::{Origin, Piece, Spliced, TableDelta};
 pub use text::{
-    LONG_WORDS, PIECE_WORDS, SKETCH_PARTS, ShingleFilter, ShingleSet, Sketch, TextFeatures,
-    TextPart, TraitsBuilder, condition, resemblance,
+    Calling, LONG_WORDS, PIECE_WORDS, SKETCH_PARTS, ShingleFilter, ShingleSet, Sketch,
+    TextFeatures, TextPart, TraitsBuilder, callings, condition, resemblance,
 };
 pub use times::{AskedTime, asked_time, coming_time, date_terms, number};
 pub use weights::{Method, Ranking, Weights};

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::people::{Names, words};
+use super::people::{Alias, Names, words};
 use super::times;
 
 /// A parsed query.
@@ -15,6 +15,9 @@ pub struct ParsedQuery {
     pub text: String,
     /// Numbers of the user fields that hold a named person, each with the number of named persons in it.
     pub users: HashMap<u32, u32>,
+    /// The same of persons whom it calls as only the memories of one namespace do, by the numbers of
+    /// namespace and user field.
+    pub aliases: HashMap<(u32, u32), u32>,
     /// Whether it is a question, or a request in a sentence, and not a list of words.
     pub asks: bool,
     /// Whether it asks for a time.
@@ -223,6 +226,7 @@ impl ParsedQuery {
         ParsedQuery {
             text: query.to_owned(),
             users: HashMap::new(),
+            aliases: HashMap::new(),
             asks: true,
             asks_when: false,
             asks_number: false,
@@ -233,11 +237,38 @@ impl ParsedQuery {
         }
     }
 
+    /// Returns whether it names a person.
+    pub fn names_somebody(&self) -> bool {
+        !self.users.is_empty() || !self.aliases.is_empty()
+    }
+
+    /// Returns the number of named persons in a user field of a namespace; `namespace` is only asked
+    /// where it matters.
+    pub fn named(&self, user: u32, namespace: impl FnOnce() -> u32) -> u32 {
+        let named = self.users.get(&user).copied().unwrap_or(0);
+        match self.aliases.is_empty() {
+            true => named,
+            false => named + self.aliases.get(&(namespace(), user)).copied().unwrap_or(0),
+        }
+    }
+
+    /// Adds that `alias` is named; its word stays in the text.
+    pub fn add_alias(&mut self, alias: &Alias) {
+        // Who is named twice is one person.
+        let new = alias
+            .users
+            .iter()
+            .filter(|user| !self.users.contains_key(user));
+        for user in new {
+            *self.aliases.entry((alias.namespace, *user)).or_default() += 1;
+        }
+    }
+
     /// Parses `query`; `names` are those of the store.
     pub fn read(query: &str, names: &Names) -> ParsedQuery {
         let mut users: HashMap<u32, u32> = HashMap::new();
         let mut named: HashSet<Vec<String>> = HashSet::new();
-        let text = names.take_out(query, |name, of| {
+        let text = names.take_out(query, |_, name, of| {
             if named.insert(name.to_vec()) {
                 for &user in of {
                     *users.entry(user).or_default() += 1;
@@ -251,6 +282,7 @@ impl ParsedQuery {
         ParsedQuery {
             text,
             users,
+            aliases: HashMap::new(),
             asks,
             asks_when: WHEN.is_match(query),
             asks_number: asks_number(&words),

@@ -1,5 +1,7 @@
 //! Postings of an index, as the ranking reads them.
 
+use super::text::Calling;
+
 /// Postings of terms, by row of the [`Collection`](super::Collection).
 pub trait Postings {
     /// Error of reading the postings.
@@ -18,6 +20,13 @@ pub trait Postings {
     ///
     /// Fails if the index cannot be read.
     fn frequency(&self, term: &str) -> Result<usize, Self::Error>;
+
+    /// Returns the rows whose text calls somebody `name`, a word in lower case.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the index cannot be read.
+    fn called(&self, calling: Calling, name: &str) -> Result<Vec<u32>, Self::Error>;
 
     /// Returns the rows whose title holds `term`.
     ///

@@ -309,10 +309,7 @@ impl Scoring<'_> {
 
     fn found_by(&self, row: u32) -> FoundBy {
         let at = row as usize;
-        let is_author = || {
-            let user = self.collection.users().get(row);
-            self.query.users.contains_key(&user)
-        };
+        let is_author = || named(self.collection, &self.query, row) > 0;
         if self.words.holders.contains(row) || is_author() {
             FoundBy::Words
         } else if self.dates.get(at).is_some_and(|date| *date > 0.0) {
@@ -522,9 +519,7 @@ impl Scoring<'_> {
             return;
         }
         let number = self.collection.episodes().of(row);
-        let users = &self.query.users;
-        let author = users.get(&self.collection.users().get(row)).copied();
-        let author = author.unwrap_or(0);
+        let author = named(self.collection, &self.query, row);
         let takes_part = if self.collection.episode(number).is_context {
             self.with_named[number as usize]
         } else {
@@ -585,14 +580,20 @@ fn best(scored: &[Scored], count: usize) -> Vec<usize> {
 /// Returns whether a person that the query names takes part, by episode; empty if nobody is named.
 pub(super) fn with_named(collection: &Collection, query: &ParsedQuery) -> Vec<bool> {
     let mut with_named = Vec::new();
-    if !query.users.is_empty() {
+    if query.names_somebody() {
         with_named.resize(collection.episode_bound(), false);
         let (users, episodes) = (collection.users(), collection.episodes());
         for row in 0..collection.len() as u32 {
-            with_named[episodes.of(row) as usize] |= query.users.contains_key(&users.get(row));
+            let named = query.named(users.get(row), || collection.namespace(row));
+            with_named[episodes.of(row) as usize] |= named > 0;
         }
     }
     with_named
+}
+
+/// Returns the number of persons among a row's users whom the query names.
+fn named(collection: &Collection, query: &ParsedQuery, row: u32) -> u32 {
+    query.named(collection.users().get(row), || collection.namespace(row))
 }
 
 fn flag(condition: bool) -> f32 {

@@ -315,3 +315,32 @@ fn a_regex_cannot_take_the_machine() {
     check(&"x".repeat(1_025), 2);
     check("[[:alpha:]]{1000}", 1);
 }
+
+#[test]
+fn an_explanation_says_which_words_were_taken_for_users() {
+    let home = Home::new();
+    home.write("config/memdir/config.toml", "[people]\nakib = \"Moon\"\n");
+    for (user, text) in [("Akib", "I grow melons."), ("Marina", "I grow beans.")] {
+        home.run(&["remember", "--topics", "garden", "--user", user, text]);
+    }
+    let question = ["think", "--explain", "What do Moon and Marino grow?"];
+    let ran = home.run(&question);
+    assert_eq!(
+        ran.lines()[..2],
+        ["Moon = Akib (setting)", "Marino = Marina (spelling)"]
+    );
+    let ran = home.run(&[&["--json"], &question[..]].concat());
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&ran.stderr).unwrap()["people"],
+        json!([
+            {"word": "Moon", "user": "Akib", "by": "setting"},
+            {"word": "Marino", "user": "Marina", "by": "spelling"},
+        ])
+    );
+    let unasked = home.run(&["think", "What do Moon and Marino grow?"]);
+    assert!(
+        unasked.lines()[0].contains("melons"),
+        "{:?}",
+        unasked.lines()
+    );
+}

@@ -52,6 +52,8 @@ fn texts() -> impl Strategy<Value = String> {
             if asks { text.replace('.', "?") } else { text }
         }),
         2 => content(),
+        2 => select(vec!["Hey Mel, how are you?", "Thanks, Mel!", "Hi, I'm Mel.\nIt rains."])
+            .prop_map(str::to_owned),
         1 => (vec(pieces(&WORDS), 1..5), sentence())
             .prop_map(|(words, text)| words.join(" ") + &text),
     ]
@@ -246,7 +248,7 @@ fn kind() -> impl Strategy<Value = QueryKind> {
         // So many are looked for together.
         1 => keywords(60..80),
         4 => (texts(), select(vec![
-            "", "What did Caroline say about ", "Marco's ", "when on 14 January 2026 ",
+            "", "What did Caroline say about ", "Marco's ", "Is Mel ", "when on 14 January 2026 ",
             "in January: x.Caroline-y ", "a:Marco:b ", "claude ",
         ])).prop_map(|(text, opening)| QueryKind::Text(opening.to_owned() + &text)),
     ]

@@ -25,7 +25,7 @@ pub struct Think {
     #[arg(long, value_name = "RANKING", default_value = "fused", value_parser = method)]
     #[arg(conflicts_with = "keywords", hide_default_value = true)]
     pub ranking: Method,
-    /// Show what each score is made of
+    /// Show what each score is made of, and which words were taken for users who are called otherwise
     #[arg(long, conflicts_with = "keywords")]
     pub explain: bool,
     #[command(flatten)]

@@ -11,7 +11,9 @@ use crate::cli::terminal::prose::{HighlightedWords, terminal_width, wrapped};
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::dialect::{PreviewWords, core, preview};
-use crate::engine::{Engine, EngineError, Hit, Query, QueryKind, Ranking, Recalled, live, ops};
+use crate::engine::{
+    Engine, EngineError, Hit, NamedPerson, Query, QueryKind, Ranking, Recalled, live, ops,
+};
 use crate::model::{Budget, Filter, Memory};
 
 /// Runs `memdir think`.
@@ -51,6 +53,7 @@ pub fn think(context: &mut Context, command: &Think) -> Result<Outcome, Failure>
     let found = !results.hits.is_empty();
     let note = results.note().or_else(|| results.doubt());
     let not_reranked = results.not_reranked.clone().filter(|_| command.explain);
+    let people = results.people.clone();
     let output = &mut context.output;
     if output.json {
         let budget = Budget {
@@ -75,6 +78,10 @@ pub fn think(context: &mut Context, command: &Think) -> Result<Outcome, Failure>
         let words = PreviewWords::of(&query.kind);
         let sought = HighlightedWords::of(&query.kind);
         let mut tokens = command.max_tokens.unwrap_or(usize::MAX);
+        for person in people.iter().filter(|_| command.explain) {
+            let person = output.shown(&person.to_string());
+            output.line(format!("{DIM}{person}{DIM:#}"))?;
+        }
         for (number, hit) in results.hits.iter().enumerate() {
             let mut text = described(&engine, output, hit, (&words, &sought));
             if let Some(by) = hit.found_only_by() {
@@ -106,6 +113,9 @@ pub fn think(context: &mut Context, command: &Think) -> Result<Outcome, Failure>
             "waiting": counts.waiting,
             "unreadable": counts.unreadable,
         });
+        if command.explain {
+            beside["people"] = people.iter().map(taken).collect();
+        }
         if let Some(note) = note {
             beside["note"] = json!(note);
         }
@@ -234,6 +244,12 @@ fn explained(hit: &Hit, query: &Query) -> Value {
             .map(|(name, value)| (name.to_owned(), rounded(value)))
             .collect(),
     )
+}
+
+/// Returns what a word of the query was taken for.
+fn taken(person: &NamedPerson) -> Value {
+    let NamedPerson { word, user, by } = person;
+    json!({"word": word, "user": user, "by": by.as_str()})
 }
 
 /// Returns the same as a line below a hit.

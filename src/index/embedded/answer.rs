@@ -17,7 +17,7 @@ use crate::index::{
 use crate::model::Filter;
 use crate::ranking::fused::{Ranked, RankingInput, Scored};
 use crate::ranking::keyword::KeywordSet;
-use crate::ranking::{Excerpts, Postings, Ranking, Reranking, RowSet, first, fused};
+use crate::ranking::{Calling, Excerpts, Postings, Ranking, Reranking, RowSet, first, fused};
 use crate::vectors::VectorKey;
 
 impl EmbeddedSnapshot {
@@ -77,6 +77,7 @@ impl EmbeddedSnapshot {
                 });
                 SearchResults {
                     unranked: ranked.unranked,
+                    people: ranked.people,
                     ..results
                 }
             }
@@ -207,6 +208,10 @@ impl Postings for EmbeddedSnapshot {
         // The dictionary's own count has what was deleted or lies below an overlay, too.
         self.each_posting(self.fields.words, term, record, |_, _| count += 1)?;
         Ok(count)
+    }
+
+    fn called(&self, whom: Calling, name: &str) -> Result<Vec<u32>, IndexError> {
+        self.rows_with_fact(&facts::calling(whom, name))
     }
 
     fn title(&self, term: &str) -> Result<Vec<u32>, IndexError> {
@@ -429,6 +434,7 @@ fn results<T>(
         total,
         unranked: 0,
         not_reranked: None,
+        people: Vec::new(),
     }
 }
 

@@ -10,15 +10,15 @@ use tantivy::tokenizer::TokenizerManager;
 
 use super::failure::locked;
 use super::tokenize::{Cut, MAX_RUN_BYTES, Runs, TERM_END, Trigrams};
-use crate::index::facts::{each_fact, fact};
+use crate::index::facts::{calling, each_fact, fact};
 use crate::index::text::look;
 use crate::index::{Document, passage};
 use crate::model::{Kind, Tier};
-use crate::ranking::{SKETCH_PARTS, TextPart};
+use crate::ranking::{SKETCH_PARTS, TextPart, callings};
 use crate::words::{Analyzer, Language};
 
 /// Version of the index, raised whenever the same file would be indexed differently.
-pub(super) const VERSION: u32 = 9;
+pub(super) const VERSION: u32 = 10;
 
 /// Fields of every document.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,8 @@ pub(super) struct Fields {
     pub topic_runs: Field,
     /// Every trigram of the file's text.
     pub trigrams: Field,
-    /// `key`, NUL, lower-case value, for every value that a filter can ask for.
+    /// `key`, NUL, lower-case value, for every value that a filter can ask for, and for the names by which
+    /// a message calls somebody.
     pub facts: Field,
     /// Calendar terms of the timestamp.
     pub dates: Field,
@@ -256,6 +257,9 @@ fn fill(fields: &Fields, analyzer: &mut Analyzer, document: &Document) -> Tantiv
     each_fact(memory, |key, value| {
         filled.add_text(fields.facts, fact(key, value));
     });
+    for (whom, name) in callings(content, &memory.user) {
+        filled.add_text(fields.facts, calling(whom, &name));
+    }
     for token in crate::ranking::date_terms(memory.timestamp.date()) {
         filled.add_text(fields.dates, token);
     }

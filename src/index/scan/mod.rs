@@ -287,9 +287,9 @@ impl Snapshot for Scan {
         _: &Texts<'_>,
     ) -> Result<SearchResults<IndexHit>, IndexError> {
         let conditions = Conditions::of(&query.filter, moment);
-        let (mut rows, unranked) = match &query.kind {
-            QueryKind::Everything => (self.counted(&conditions, None), 0),
-            QueryKind::Keywords(words) => (self.counted(&conditions, Some(words)), 0),
+        let (mut rows, unranked, people) = match &query.kind {
+            QueryKind::Everything => (self.counted(&conditions, None), 0, Vec::new()),
+            QueryKind::Keywords(words) => (self.counted(&conditions, Some(words)), 0, Vec::new()),
             QueryKind::Text(text) => self.ranked(&conditions, text, &query.ranking, models.rerank),
         };
         // Among equals the newest first, then by name, which is the order of the files.
@@ -315,6 +315,7 @@ impl Snapshot for Scan {
             total,
             unranked,
             not_reranked: None,
+            people,
         })
     }
 

@@ -12,8 +12,8 @@ use crate::model::Memory;
 use crate::ranking;
 use crate::ranking::fused::{RankingInput, Scored};
 use crate::ranking::{
-    Collection, Excerpts, Member, Names, ParsedQuery, Ranking, Rerank, Reranking, TextFeatures,
-    TextPart, date_terms, fused,
+    Calling, Collection, Excerpts, Member, NamedPerson, Names, ParsedQuery, Ranking, Rerank,
+    Reranking, TextFeatures, TextPart, callings, date_terms, fused,
 };
 use crate::words::{Analyzer, TextVector};
 
@@ -35,6 +35,8 @@ struct Line {
     terms: Vec<(u32, u32)>,
     /// Numbers of those that the title holds.
     title: Vec<u32>,
+    /// Names by which it calls somebody.
+    callings: Vec<(Calling, String)>,
     /// Numbers of the query's calendar terms that the timestamp has.
     dates: Vec<u32>,
 }
@@ -52,17 +54,19 @@ struct Postings {
     text: Vec<Vec<(u32, u32)>>,
     title: Vec<Vec<u32>>,
     date: Vec<Vec<u32>>,
+    called: HashMap<(Calling, String), Vec<u32>>,
 }
 
 impl Scan {
-    /// Returns the rows that match a text, and the number of its terms that were not ranked.
+    /// Returns the rows that match a text, the number of its terms that were not ranked, and the words that
+    /// were taken for users.
     pub(super) fn ranked(
         &self,
         conditions: &Conditions<'_>,
         query: &str,
         ranking: &Ranking,
         rerank: Option<&Rerank<'_>>,
-    ) -> (Vec<Row>, usize) {
+    ) -> (Vec<Row>, usize, Vec<NamedPerson>) {
         let mut analyzer = Analyzer::new(&self.languages);
         let mut wanted = QueryWords::default();
         wanted.add(&mut analyzer, query);
@@ -141,7 +145,8 @@ impl Scan {
                 parts: Some(ranked.parts(scored.row)),
             }
         };
-        (ranked.scored.iter().map(row).collect(), ranked.unranked)
+        let rows = ranked.scored.iter().map(row).collect();
+        (rows, ranked.unranked, ranked.people)
     }
 
     fn lines(&self, conditions: &Conditions<'_>, wanted: &QueryWords) -> Vec<Line> {
@@ -208,6 +213,7 @@ impl QueryWords {
             claims: None,
             terms: terms.into_iter().collect(),
             title: title.into_iter().collect(),
+            callings: callings(&memory.content, &memory.user),
             dates,
         }
     }
@@ -251,6 +257,7 @@ impl Postings {
             text: vec![Vec::new(); terms],
             title: vec![Vec::new(); terms],
             date: vec![Vec::new(); dates],
+            called: HashMap::new(),
         };
         for (row, line) in (0_u32..).zip(lines) {
             for &(term, times) in &line.terms {
@@ -258,6 +265,13 @@ impl Postings {
             }
             for &term in &line.title {
                 postings.title[term as usize].push(row);
+            }
+            for calling in &line.callings {
+                postings
+                    .called
+                    .entry(calling.clone())
+                    .or_default()
+                    .push(row);
             }
             for &date in &line.dates {
                 postings.date[date as usize].push(row);
@@ -283,6 +297,11 @@ impl ranking::Postings for Postings {
         Ok(self
             .number(term)
             .map_or(0, |number| self.text[number].len()))
+    }
+
+    fn called(&self, whom: Calling, name: &str) -> Result<Vec<u32>, Infallible> {
+        let rows = self.called.get(&(whom, name.to_owned()));
+        Ok(rows.cloned().unwrap_or_default())
     }
 
     fn title(&self, term: &str) -> Result<Vec<u32>, Infallible> {

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use super::named::{NamedBy, NamedPerson};
 use crate::model::OtherNames;
 
 /// Users of a store by the words of their names.
@@ -10,6 +11,8 @@ use crate::model::OtherNames;
 pub struct Names {
     /// Numbers of the user fields that hold a name, by the name's lower-case words.
     users_by_name: HashMap<Vec<String>, Vec<u32>>,
+    /// Users whose other names the settings state, by the words of these names.
+    stated: HashMap<Vec<String>, String>,
 }
 
 /// User fields that are roles, not people.
@@ -40,7 +43,12 @@ impl Names {
         for (number, field) in user_fields.iter().enumerate() {
             for person in people(field) {
                 for other in others.of(&person) {
-                    names.add(lower_words(other), number as u32);
+                    let words = lower_words(other);
+                    names
+                        .stated
+                        .entry(words.clone())
+                        .or_insert_with(|| person.clone());
+                    names.add(words, number as u32);
                 }
                 let words = lower_words(&person);
                 let lower = person.to_lowercase();
@@ -65,12 +73,12 @@ impl Names {
 
     /// Returns `text` without the names and their possessive endings.
     pub fn strip(&self, text: &str) -> String {
-        self.take_out(text, |_, _| {})
+        self.take_out(text, |_, _, _| {})
     }
 
-    /// Does as [`Names::strip`]; calls `each` with every name, in lower-case words, and the numbers of the
-    /// user fields that hold it.
-    pub fn take_out(&self, text: &str, mut each: impl FnMut(&[String], &[u32])) -> String {
+    /// Does as [`Names::strip`]; calls `each` with every name, as written and in lower-case words, and the
+    /// numbers of the user fields that hold it.
+    pub fn take_out(&self, text: &str, mut each: impl FnMut(&str, &[String], &[u32])) -> String {
         let found: Vec<(usize, &str)> = words(text).collect();
         let lower: Vec<String> = found.iter().map(|(_, word)| word.to_lowercase()).collect();
         let mut left = String::new();
@@ -85,10 +93,10 @@ impl Names {
                 at += 1;
                 continue;
             };
-            each(name, of);
             left.push_str(&text[copied..found[at].0]);
             let (start, last) = found[at + name.len() - 1];
             copied = start + last.len();
+            each(&text[found[at].0..copied], name, of);
             copied += possessive(&text[copied..]);
             at += name.len();
             while at < found.len() && found[at].0 < copied {
@@ -117,6 +125,57 @@ impl Names {
             }
         };
         words(text).filter_map(near).collect()
+    }
+
+    /// Returns the names of `text` that the settings state, with the users.
+    pub fn stated(&self, text: &str) -> Vec<NamedPerson> {
+        let mut people = Vec::new();
+        if !self.stated.is_empty() {
+            self.take_out(text, |word, name, _| {
+                let user = self.stated.get(name);
+                people.extend(user.map(|user| NamedPerson {
+                    word: word.to_owned(),
+                    user: user.clone(),
+                    by: NamedBy::Setting,
+                }));
+            });
+        }
+        people
+    }
+
+    /// Returns the users called `name`, a word in lower case, as `user_fields` and the settings have them.
+    pub fn called(&self, name: &str, user_fields: &[String]) -> String {
+        let words = [name.to_owned()];
+        if let Some(user) = self.stated.get(&words[..]) {
+            return user.clone();
+        }
+        let fields = self.users(&words).iter();
+        let people = fields.flat_map(|user| people(&user_fields[*user as usize]));
+        let mut called: Vec<String> = people
+            .filter(|person| {
+                lower_words(person)
+                    .first()
+                    .is_some_and(|first| first == name)
+            })
+            .collect();
+        called.sort_unstable();
+        called.dedup();
+        called.join(", ")
+    }
+
+    /// Returns the numbers of the user fields that hold a name, given in lower-case words.
+    pub fn users(&self, name: &[String]) -> &[u32] {
+        self.users_by_name.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the lower-case words of the name in a user field; `None` if it holds several, a role or
+    /// an agent.
+    pub fn person(&self, field: &str) -> Option<Vec<String>> {
+        let [person] = &people(field)[..] else {
+            return None;
+        };
+        let words = lower_words(person);
+        self.users_by_name.contains_key(&words).then_some(words)
     }
 
     fn add(&mut self, words: Vec<String>, user: u32) {
@@ -149,7 +208,7 @@ pub fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Returns the length of a possessive ending at the start of `rest`, in bytes.
-fn possessive(rest: &str) -> usize {
+pub fn possessive(rest: &str) -> usize {
     ["'s", "’s", "'", "’"]
         .iter()
         .find(|ending| {

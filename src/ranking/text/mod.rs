@@ -1,10 +1,12 @@
 //! Features of a text by itself, computed when it is indexed, and resemblance of two texts.
 
+mod calling;
 mod role;
 mod shingles;
 mod standing;
 mod text_features;
 
+pub use calling::{Calling, callings};
 pub use role::Role;
 pub use shingles::{ShingleFilter, ShingleSet, resemblance};
 pub use standing::condition;

@@ -240,6 +240,7 @@ fn search_in(
         total: found.total,
         unranked: found.unranked,
         not_reranked: not_reranked.into_inner(),
+        people: found.people,
     };
     let (mut stale, mut changed) = (Vec::new(), Vec::new());
     let before = reading::now_nanos(&engine.live);
