@@ -353,7 +353,7 @@ fn switch_off(context: &mut Context) -> Result<Outcome, Failure> {
     if output.json {
         output.json(&json!({"model": null, "settings": path.display().to_string()}))?;
     } else {
-        output.line("searches are by words only from now on")?;
+        output.line("searches are by words and vectors of words from now on")?;
     }
     Ok(Outcome::Done)
 }

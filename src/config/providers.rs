@@ -10,7 +10,7 @@ vocabulary! {
     Voyage = "voyage",
     /// Any host with the protocol of OpenAI.
     OpenAi = "openai",
-    /// Nobody: searches are by words.
+    /// Nobody: searches are by words and vectors of words.
     Off = "off"
 }
 

@@ -72,7 +72,7 @@ pub struct Options {
     pub maintenance: Maintenance,
     /// Policy for a new memory that resembles others.
     pub writes: WritePolicy,
-    /// Models for the search by meaning; `None` if only words are searched.
+    /// Models for the search by meaning; `None` for vectors of words alone.
     pub models: Option<Arc<dyn Models>>,
     /// Cross-encoder that re-ranks the first hits of a text; not loaded before it is needed.
     pub reranker: Option<Arc<CrossEncoder>>,
@@ -85,7 +85,7 @@ pub struct Options {
 
 impl Options {
     /// Returns the options for the store at `root`: English, flat, nothing committed, no check for
-    /// credentials, search by words only; all others at their defaults.
+    /// credentials, no model; all others at their defaults.
     pub fn new(root: impl Into<PathBuf>) -> Options {
         let root = root.into();
         Options {

@@ -181,7 +181,8 @@ pub struct IndexHit {
 
 /// An unchanging view of the index together with an [`Overlay`].
 pub trait Snapshot: Send + Sync {
-    /// Runs one search. Memories that have expired at `moment` are not current.
+    /// Runs one search. Memories that have expired at `moment` are not current; without an embedding model in
+    /// `models` a text is ranked by words and vectors of words.
     ///
     /// # Errors
     ///

@@ -331,10 +331,10 @@ Exit code: 0 all is committed and in step, 1 this store is not committed, 2 paus
   memdir model download                         get the default model, 23 MB, and use it
   memdir model download --list                  what there is, how large, under which licence
   memdir model use ~/models/my-model            a folder with model.onnx and tokenizer.json
-  memdir model use none                         searches are by words only again
+  memdir model use none                         searches are by words and vectors of words again
   memdir model status
 
-Nothing is downloaded unless you say so. Without a model searches are by words."
+Nothing is downloaded unless you say so. Without a model searches are by words and vectors of words."
     )]
     Model(model::Model),
     /// Prove that files are sound and the index agrees with them; exit code 1 if not

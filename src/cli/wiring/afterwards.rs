@@ -10,9 +10,9 @@ pub fn embed_few(engine: &Engine) {
     match meaning::embed_few(&engine.meaning) {
         Ok(0) => {}
         Ok(left) => tracing::warn!(
-            "{left} memories are found by their words only: `memdir reindex` embeds them"
+            "{left} memories are found without the model: `memdir reindex` embeds them"
         ),
-        Err(error) => tracing::warn!("some memories are found by their words only: {error}"),
+        Err(error) => tracing::warn!("some memories are found without the model: {error}"),
     }
 }
 

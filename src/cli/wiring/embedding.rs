@@ -19,14 +19,14 @@ use crate::fetch::{ApiKey, FetchClient, RequestLimits, Url};
 
 /// The embedder that the settings choose.
 pub enum EmbedderChoice {
-    /// Searches are by words, and nothing is wrong with that.
+    /// No model is wanted.
     Nothing,
     Local {
         embedder: Box<Local>,
         folder: PathBuf,
     },
     Hosted(Box<Hosted>),
-    /// A model is wanted and cannot be used; searches are by words until then.
+    /// A model is wanted and cannot be used.
     Unusable(Failure),
 }
 
@@ -62,7 +62,7 @@ impl Models for ConfiguredModels {
             EmbedderChoice::Hosted(embedder) => Some(Arc::new(*embedder)),
             EmbedderChoice::Unusable(failure) => {
                 tracing::warn!(
-                    "{}; searches are by words until then",
+                    "{}; searches are by words and vectors of words until then",
                     in_one_line(&failure)
                 );
                 None
@@ -252,7 +252,7 @@ fn hosted(
     Ok(EmbedderChoice::Hosted(Box::new(embedder)))
 }
 
-/// One line that says whether searches are by words or by meaning, and with which model.
+/// One line that says whether searches are with a model, and with which.
 pub fn line(config: &Config, environment: &Environment, chosen: &EmbedderChoice) -> String {
     match chosen {
         EmbedderChoice::Nothing => {
@@ -260,7 +260,7 @@ pub fn line(config: &Config, environment: &Environment, chosen: &EmbedderChoice)
                 crate::config::Origin::Default => "memdir model download".to_owned(),
                 origin => format!("{origin} says so"),
             };
-            format!("searches are by words only ({said})")
+            format!("searches are by words and vectors of words ({said})")
         }
         EmbedderChoice::Local { folder, .. } => {
             let models = models_folder(environment).ok();
@@ -278,7 +278,10 @@ pub fn line(config: &Config, environment: &Environment, chosen: &EmbedderChoice)
             hosted.notice()
         ),
         EmbedderChoice::Unusable(failure) => {
-            format!("searches are by words only: {}", in_one_line(failure))
+            format!(
+                "searches are by words and vectors of words: {}",
+                in_one_line(failure)
+            )
         }
     }
 }

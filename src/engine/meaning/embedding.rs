@@ -56,7 +56,9 @@ impl Embedding {
         std::thread::Builder::new()
             .name("embedding".to_owned())
             .spawn(move || worker.run(&inbox))
-            .inspect_err(|error| tracing::warn!("searches are by words only: {error}"))
+            .inspect_err(|error| {
+                tracing::warn!("searches are by words and vectors of words: {error}");
+            })
             .ok()?;
         Some(Embedding {
             wake,
@@ -209,7 +211,7 @@ pub(in crate::engine) fn embed_query(
 /// Logs once that the model cannot be used.
 pub(in crate::engine) fn warn_of_model(meaning: &Meaning, error: &dyn std::fmt::Display) {
     if !meaning.warned_of_model.swap(true, Ordering::Relaxed) {
-        tracing::warn!("searches are by words only: {error}");
+        tracing::warn!("searches are by words and vectors of words: {error}");
     }
 }
 

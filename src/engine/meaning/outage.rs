@@ -1,6 +1,6 @@
 //! Avoids calls of a model's host that does not answer.
 //!
-//! After a failure, queries are answered by words alone, at once, and the host is tried again
+//! After a failure, queries are answered without it, at once, and the host is tried again
 //! after a pause that doubles with each failure: in the background if there is one. The outage is
 //! stored beside the index, for all processes and for the next command.
 

@@ -15,7 +15,7 @@ pub struct MeaningStatus {
     pub coverage: Coverage,
     /// Id of another model whose vectors are used meanwhile.
     pub answered_by: Option<String>,
-    /// Outage of its host; only words are searched meanwhile.
+    /// Outage of its host; searches are without it meanwhile.
     pub outage: Option<Outage>,
 }
 

@@ -33,7 +33,7 @@ fn settings(home: &Home) -> String {
 #[test]
 fn without_a_model_searches_are_by_words() {
     let home = Home::new();
-    let said = "searches are by words only (memdir model download)\n";
+    let said = "searches are by words and vectors of words (memdir model download)\n";
     assert_eq!(run(&mut model(&home, &["status"])).done(), said);
     let status = home.run(&["status"]).done();
     assert!(status.contains(said), "{status}");
@@ -185,11 +185,11 @@ fn none_goes_back_to_words() {
     run(&mut model(&home, &["use", "tiny"]));
     assert_eq!(
         run(&mut model(&home, &["use", "none"])).done(),
-        "searches are by words only from now on\n"
+        "searches are by words and vectors of words from now on\n"
     );
     let status = run(&mut model(&home, &["status"])).text();
     assert!(
-        status.starts_with("searches are by words only ("),
+        status.starts_with("searches are by words and vectors of words ("),
         "{status}"
     );
     assert!(status.contains("config.toml says so"), "{status}");
