@@ -4,7 +4,7 @@
 usage: relevance.py RUNS SET [SET ...]
 
 RUNS holds what `memdir eval --run-dir RUNS --explain SET` kept. The scopes of a set in their order are two halves: the first, third, … are fitted, the others are
-reported. Prints the coefficients as src/ranking/relevance.rs has them, then per set the expected
+reported. Prints the coefficients as src/ranking/parts/relevance.rs has them, then per set the expected
 calibration error (ten bins of equal width) and the area under the ROC curve, over the first ten hits of
 every question. Needs numpy.
 """

@@ -1,7 +1,9 @@
 //! Parts of the score of one memory.
 
-use super::relevance::Evidence;
+mod relevance;
+
 use super::weights::Weights;
+pub use relevance::Evidence;
 
 /// Reason why a memory was found: the first that applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
