@@ -133,7 +133,7 @@ pub fn score<'a, P: Postings>(
     };
     let cosines = match is_plain {
         true => cosines,
-        false => cosines.map(Cosines::normalised),
+        false => cosines.map(Cosines::spread),
     };
     let nearness = match (&cosines, ranking.method) {
         (None, Method::Fused) => Nearness::of(collection, &query, &terms, analyzer, &weights),
@@ -155,6 +155,7 @@ pub fn score<'a, P: Postings>(
         reranked: HashMap::new(),
         words,
         cosines,
+        distribution: None,
         with_named: with_named(collection, &query),
         query,
         chats,

@@ -17,12 +17,11 @@ const USUAL: (f32, f32) = (0.05, 0.08);
 /// Number of memories that the usual values count as: in a small store they are the better estimate.
 const USUAL_COUNT: f32 = 50.0;
 
-/// Distribution of a model's cosines for which the weights of the ranking are chosen: that of
-/// all-MiniLM-L6-v2.
-pub(super) const OF_MODEL: Distribution = Distribution {
-    mean: 0.05,
-    deviation: 0.1,
-};
+/// Mean and standard deviation of a model's cosines for which the weights of the ranking are chosen: those
+/// of all-MiniLM-L6-v2, whose deviation is 0.07 to 0.15 for most queries.
+const OF_MODEL: (f32, f32) = (0.05, 0.1);
+/// Deviation below which the cosines are those of another kind of model, and are spread.
+const NARROW: f32 = 0.05;
 
 /// Mean and standard deviation of the cosines of a query with all memories.
 #[derive(Debug, Clone, Copy)]
@@ -47,29 +46,24 @@ impl Distribution {
         }
     }
 
-    /// Returns the distribution of a model's cosines, without those that are NaN: their own mean, because
-    /// models differ in it, and their deviation together with [`USUAL_COUNT`] of [`OF_MODEL`].
-    pub fn of_model(cosines: &[f32]) -> Distribution {
-        let known = || cosines.iter().copied().filter(|cosine| !cosine.is_nan());
-        let count = known().count() as f32;
-        let mean = known().sum::<f32>() / count.max(1.0);
-        let squares: f32 = known().map(|cosine| (cosine - mean).powi(2)).sum();
-        let usual = USUAL_COUNT * OF_MODEL.deviation.powi(2);
-        Distribution {
-            mean,
-            deviation: ((squares + usual) / (count + USUAL_COUNT)).sqrt(),
-        }
-    }
-
     /// Returns the number of standard deviations of a cosine above the mean.
     pub fn deviations(&self, cosine: f32) -> f32 {
         (cosine - self.mean) / self.deviation
     }
+}
 
-    /// Returns the cosine that is as many deviations above the mean of [`OF_MODEL`].
-    pub fn normalised(&self, cosine: f32) -> f32 {
-        OF_MODEL.mean + OF_MODEL.deviation * self.deviations(cosine)
-    }
+/// Returns the function that spreads a model's cosines if they are narrow, so that the weights hold for
+/// them; NaN are left out.
+pub(super) fn spreading(cosines: &[f32]) -> Option<impl Fn(f32) -> f32 + Copy + use<>> {
+    let known = || cosines.iter().copied().filter(|cosine| !cosine.is_nan());
+    let count = known().count() as f32;
+    let mean = known().sum::<f32>() / count;
+    let squares: f32 = known().map(|cosine| (cosine - mean).powi(2)).sum();
+    // Few memories say little of the deviation.
+    let usual = USUAL_COUNT * OF_MODEL.1.powi(2);
+    let deviation = ((squares + usual) / (count + USUAL_COUNT)).sqrt();
+    let spread = move |cosine: f32| OF_MODEL.0 + OF_MODEL.1 * (cosine - mean) / deviation;
+    (deviation < NARROW).then_some(spread)
 }
 
 /// Returns the weight of a standard deviation for memories without context: the less of the query's

@@ -6,7 +6,7 @@ use super::best::first;
 use super::chats::Chats;
 use super::collection::Collection;
 use super::lexical::{Words, idf};
-use super::nearness::{Context, Distribution, Nearness, OF_MODEL, is_not_long, uncovered};
+use super::nearness::{Context, Distribution, Nearness, is_not_long, spreading, uncovered};
 use super::parsed_query::{ParsedQuery, Wanted};
 use super::parts::{Evidence, FoundBy, Parts};
 use super::postings::Postings;
@@ -26,16 +26,17 @@ pub struct Cosines {
 }
 
 impl Cosines {
-    /// Returns the cosines with the mean and the deviation for which the weights are chosen, so that the
-    /// weights hold for other models: those of E5 lie between 0.7 and 0.9.
-    pub(super) fn normalised(self) -> Cosines {
-        let distribution = Distribution::of_model(&self.own);
-        let normalised = move |cosine: f32| distribution.normalised(cosine);
+    /// Returns the cosines as the weights of the ranking take them: those of E5, for one, lie between 0.7
+    /// and 0.9, and are spread.
+    pub(super) fn spread(self) -> Cosines {
+        let Some(spread) = spreading(&self.own) else {
+            return self;
+        };
         let exact = self.exact;
         Cosines {
-            own: self.own.into_iter().map(normalised).collect(),
-            window: self.window.into_iter().map(normalised).collect(),
-            exact: Box::new(move |row| exact(row).map(normalised)),
+            own: self.own.into_iter().map(spread).collect(),
+            window: self.window.into_iter().map(spread).collect(),
+            exact: Box::new(move |row| exact(row).map(spread)),
         }
     }
 }
@@ -75,6 +76,8 @@ pub(super) struct Scoring<'a> {
     /// Date scores by row; empty if the query has no date.
     pub dates: Vec<f32>,
     pub cosines: Option<Cosines>,
+    /// Distribution of the memories' own cosines.
+    pub distribution: Option<Distribution>,
     pub nearness: Option<Nearness>,
     /// Weight of a standard deviation of the cosine of a memory without context.
     pub uncovered: f32,
@@ -113,6 +116,8 @@ impl Scoring<'_> {
         let Some(cosines) = &mut self.cosines else {
             return;
         };
+        let own = cosines.own.iter().copied();
+        self.distribution = Some(Distribution::of(own.filter(|cosine| !cosine.is_nan())));
         let count = self.weights.nearest as usize;
         for near in [&mut cosines.own, &mut cosines.window] {
             let mut known: Vec<u32> = (0..near.len() as u32)
@@ -420,10 +425,10 @@ impl Scoring<'_> {
 
     /// Returns the evidence for a row's relevance; `best` and `tenth` are the scores of those hits.
     pub fn evidence(&self, row: u32, parts: &Parts, [best, tenth]: [f32; 2]) -> Evidence {
-        let near = match (&self.nearness, &self.cosines) {
-            (Some(nearness), _) => nearness.deviations(row),
-            (None, Some(cosines)) => OF_MODEL.deviations(cosines.own[row as usize]),
-            (None, None) => 0.0,
+        let near = match (&self.nearness, &self.cosines, &self.distribution) {
+            (Some(nearness), ..) => nearness.deviations(row),
+            (None, Some(cosines), Some(usual)) => usual.deviations(cosines.own[row as usize]),
+            _ => 0.0,
         };
         Evidence {
             best_covered: self.best_covered,
@@ -487,10 +492,12 @@ impl Scoring<'_> {
         let of_chance = self.weights.pieces * doublings;
         parts.own = factor * (cosines.own[row as usize] - of_chance);
         parts.window = factor * (cosines.window[row as usize] - of_chance);
-        if !self.is_in_context(row) {
+        if let Some(distribution) = &self.distribution
+            && !self.is_in_context(row)
+        {
             let own = cosines.own[row as usize] - of_chance;
             let alone = self.uncovered * is_not_long(&self.weights, self.collection.words(row));
-            parts.nearness = factor * alone * OF_MODEL.deviations(own);
+            parts.nearness = factor * alone * distribution.deviations(own);
         }
     }
 
