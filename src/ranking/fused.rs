@@ -38,7 +38,8 @@ pub struct Ranked<'a> {
     /// Words of the query that were taken for users who are called otherwise.
     pub people: Vec<NamedPerson>,
     scoring: Scoring<'a>,
-    /// Scores of the best hit and of the tenth; `None` of a ranking to which no relevance is fitted.
+    /// Scores of the best hit and of the tenth; `None` of a list of words and of a ranking to which no
+    /// relevance is fitted.
     leading: Option<[f32; 2]>,
 }
 
@@ -191,7 +192,7 @@ pub fn score<'a, P: Postings>(
         scoring.rerank(&mut scored, reranking, analyzer);
     }
     Ok(Ranked {
-        leading: (!is_plain).then(|| leading(&scored)),
+        leading: (!is_plain && scoring.query.asks).then(|| leading(&scored)),
         scored,
         unranked,
         people,

@@ -42,9 +42,13 @@ fn an_answer_is_surer_than_the_hits_of_a_question_that_nothing_answers() {
 }
 
 #[test]
-fn counts_of_keywords_and_other_rankings_state_no_relevance() {
+fn keywords_lists_of_words_and_other_rankings_state_no_relevance() {
     let home = home();
-    for arguments in [vec!["-k", "ferry"], vec!["--ranking", "bm25", "the ferry"]] {
+    for arguments in [
+        vec!["-k", "ferry"],
+        vec!["ferry island"],
+        vec!["--ranking", "bm25", "when does the ferry sail?"],
+    ] {
         let ran = home.run(&[vec!["think", "--json"], arguments].concat());
         assert_eq!(ran.json()[0]["relevance"], Value::Null, "{ran:?}");
         assert!(!ran.stderr.contains("likely"), "{ran:?}");

@@ -97,7 +97,8 @@ pub struct Parts {
     pub rerank: f32,
     /// Number at most 0 that ranks memories found by vectors alone below the others.
     pub behind: f32,
-    /// Observations for its relevance, of a ranking whose scores it is fitted to; no part of the score.
+    /// Observations for its relevance, of a question and a ranking to which it is fitted; no part of the
+    /// score.
     pub evidence: Option<Evidence>,
 }
 

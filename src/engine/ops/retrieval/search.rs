@@ -54,8 +54,8 @@ impl Hit {
         self.parts.and_then(|parts| parts.found_by.mark())
     }
 
-    /// Returns the estimated probability that it answers the query, 0–1; `None` of keyword counts and of
-    /// rankings of other programs.
+    /// Returns the estimated probability that it answers the question, 0–1; `None` of a list of words, of
+    /// keyword counts and of rankings of other programs.
     pub fn relevance(&self) -> Option<f32> {
         let evidence = self.parts.and_then(|parts| parts.evidence)?;
         Some(evidence.relevance())
