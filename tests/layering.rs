@@ -199,6 +199,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ),
     ("git/network", &["repository", "settings"]),
     ("files/watch", &["storage"]),
+    ("ranking/parts", &["weights"]),
     ("ranking/people", &["collection", "postings", "text"]),
     ("ranking/text", &[]),
     ("ranking/times", &[]),

@@ -1,4 +1,4 @@
-//! Parts of the score of one memory.
+//! Parts of the score of one memory, and the probability that it answers.
 
 mod relevance;
 
