@@ -1,5 +1,5 @@
-//! How near a query is to each memory by vectors: by those of their words, where there is no model; and
-//! how much nearness counts where no memory holds the query's words.
+//! Nearness of a query and each memory by vectors: by those of their words, where there is no model; and
+//! the weight of nearness where no memory holds the query's words.
 
 use super::best::first;
 use super::collection::Collection;

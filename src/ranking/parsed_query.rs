@@ -254,7 +254,7 @@ impl ParsedQuery {
 
     /// Adds that `alias` is named; its word stays in the text.
     pub fn add_alias(&mut self, alias: &Alias) {
-        // Who is named twice is one person.
+        // A user who is named twice counts once.
         let new = alias
             .users
             .iter()

@@ -1,4 +1,4 @@
-//! What a cross-encoder says of the first hits, as one part of their scores.
+//! The scores of a cross-encoder for the first hits, as one part of their scores.
 
 use std::collections::HashSet;
 

@@ -51,7 +51,7 @@ struct Segment {
     documents: Documents,
 }
 
-/// What all views of an index have in common.
+/// Parts that all views of an index share.
 type OfIndex<'a> = (
     Fields,
     &'a Arc<Analyzers>,

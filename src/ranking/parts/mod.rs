@@ -92,7 +92,7 @@ pub struct Parts {
     pub number: f32,
     /// Share of the query that the memory before holds, which asks and is of another author.
     pub response: f32,
-    /// What a cross-encoder says of one of the first hits, on the scale of their scores; 0 for the least of
+    /// Score of a cross-encoder for one of the first hits, on the scale of their scores; 0 for the least of
     /// them and for all others.
     pub rerank: f32,
     /// Number at most 0 that ranks memories found by vectors alone below the others.

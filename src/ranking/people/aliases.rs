@@ -21,7 +21,7 @@ pub struct Alias {
     pub user: String,
     /// Numbers of the user fields that hold the user.
     pub users: Vec<u32>,
-    /// What most of the evidence is.
+    /// Kind of most of the evidence.
     pub by: NamedBy,
     /// A row of the namespace.
     pub row: u32,

@@ -1,4 +1,4 @@
-//! What a query's words were taken for.
+//! Words of a query that were taken for users.
 
 use std::fmt;
 

@@ -100,7 +100,7 @@ const YOU: [&str; 7] = [
 struct Token<'a> {
     /// The word without what follows it.
     word: &'a str,
-    /// Whether a comma or a dash follows it.
+    /// True if a comma or a dash follows it.
     pauses: bool,
 }
 
