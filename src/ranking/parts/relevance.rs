@@ -31,7 +31,7 @@ const BIAS: f32 = -4.7;
 
 evidence! {
     /// The greatest share of the query's content words, by idf, that one candidate holds, 0–1.
-    best_covered = -1.0,
+    best_covered = -0.97,
     /// Lexical score, as a share of that of a memory that holds every content word once.
     held = 2.1,
     /// Score less that of the best hit; at most 0.
