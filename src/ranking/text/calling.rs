@@ -19,6 +19,10 @@ const MAX_MESSAGE_BYTES: usize = 2_000;
 const MAX_CALL_WORDS: usize = 14;
 /// Number of words after a vocative among which the reader is meant: "Kate, can you".
 const YOU_WITHIN: usize = 4;
+/// Length of a sentence that is always looked at: it may be a greeting.
+const SHORT_SENTENCE: usize = 16;
+/// Marks around what is quoted.
+const QUOTES: [char; 3] = ['"', '“', '”'];
 /// Maximum number of bytes of a name.
 const MAX_NAME_BYTES: usize = 24;
 
@@ -108,7 +112,7 @@ impl Token<'_> {
     fn is_one_of(&self, words: &[&str]) -> bool {
         let is = |own: &str| words.iter().any(|word| own.eq_ignore_ascii_case(word));
         // An apostrophe may be a typographic one.
-        is(self.word) || self.word.contains('’') && is(&self.word.replace('’', "'"))
+        is(self.word) || !self.word.is_ascii() && is(&self.word.replace('’', "'"))
     }
 
     /// Returns the word in lower case if it may be a name.
@@ -144,12 +148,18 @@ pub fn callings(content: &str, user: &str) -> Vec<(Calling, String)> {
     let signature = signature(&lines);
     let is_signed = signature.is_some();
     add(Calling::Author, signature);
+    // 0xE2 begins the typographic ones.
+    let has_quotes = memchr::memchr2(b'"', 0xE2, content.as_bytes()).is_some();
     let (mut is_quoted, mut has_greeted) = (false, false);
     for (number, line) in lines.iter().enumerate() {
-        for sentence in line.split_inclusive(['.', '!', '?', '…']) {
+        for sentence in sentences(line) {
             let was_quoted = is_quoted;
-            is_quoted ^= sentence.matches(['"', '“', '”']).count() % 2 == 1;
-            if was_quoted || is_signed && number + 1 == lines.len() {
+            if has_quotes {
+                is_quoted ^= sentence.matches(QUOTES).count() % 2 == 1;
+            }
+            let is_signature = is_signed && number + 1 == lines.len();
+            if was_quoted || is_signature || !may_call(sentence) {
+                has_greeted = false;
                 continue;
             }
             let tokens = tokens(sentence);
@@ -164,6 +174,35 @@ pub fn callings(content: &str, user: &str) -> Vec<(Calling, String)> {
         }
     }
     found
+}
+
+/// Returns the sentences of a line, with the marks at their ends.
+fn sentences(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let end = memchr::memchr3(b'.', b'!', b'?', rest.as_bytes());
+        let (sentence, behind) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
+        rest = behind;
+        (!sentence.is_empty()).then_some(sentence)
+    })
+}
+
+/// Returns whether a sentence may hold a name or a greeting alone: most do not, and cost little so.
+fn may_call(sentence: &str) -> bool {
+    let bytes = sentence.trim_start().as_bytes();
+    let begins_name = |pair: &[u8]| {
+        let is_capital = pair[0].is_ascii_uppercase() || !pair[0].is_ascii();
+        is_capital && (pair[1].is_ascii_lowercase() || !pair[1].is_ascii())
+    };
+    let is_inside = |three: &[u8]| three[0] == b' ' && begins_name(&three[1..]);
+    let pauses = || {
+        let end = memchr::memchr(b' ', bytes).unwrap_or(0);
+        let around = bytes.get(end.saturating_sub(1)..end + 2).unwrap_or(&[]);
+        !around
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || *byte == b' ')
+    };
+    bytes.len() <= SHORT_SENTENCE || bytes.windows(3).any(is_inside) || pauses()
 }
 
 /// Returns the words of a sentence, without emojis and the like at its end.
