@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Fits the relevance of hits, and says how well it is calibrated on conversations that were not used.
 
-usage: relevance.py RUNS SET [SET ...]
+usage: relevance.py [--unanswered RUNS] RUNS SET [SET ...]
 
-RUNS holds what `memdir eval --run-dir RUNS --explain SET` kept. The scopes of a set in their order are two halves: the first, third, … are fitted, the others are
-reported. Prints the coefficients as src/ranking/parts/relevance.rs has them, then per set the expected
+RUNS holds what `memdir eval --run-dir RUNS --explain SET` kept. The scopes of a set in their order are two
+halves: the first, third, … are fitted, the others are reported. Prints the coefficients as src/ranking/parts/relevance.rs has them, then per set the expected
 calibration error (ten bins of equal width) and the area under the ROC curve, over the first ten hits of
 every question. Needs numpy.
 """
@@ -24,16 +24,14 @@ def main():
     parser.add_argument("--unanswered", help="runs of the same sets in other scopes, where nothing answers")
     parser.add_argument("runs")
     parser.add_argument("sets", nargs="+")
-    parser.add_argument("--without", default="", help="names of values that are left out, by commas")
     parser.add_argument("--coefficients", help="bias and values, by commas, instead of those that are fitted")
     parser.add_argument("--ridge", type=float, default=1.0)
     given = parser.parse_args()
-    without = set(given.without.split(","))
     rows = {half: [] for half in (0, 1)}
     for folder in given.sets:
-        for half, sample in read(given.runs, folder, without):
+        for half, sample in read(given.runs, folder):
             rows[half].append(sample)
-        for half, sample in read(given.unanswered, folder, without) if given.unanswered else []:
+        for half, sample in read(given.unanswered, folder) if given.unanswered else []:
             rows[half].append((*sample[:2], 0 * sample[2], sample[3] + ", unanswered"))
     names = rows[0][0][0]
     fitted = fit(*stacked(rows[0]), given.ridge)
@@ -44,7 +42,7 @@ def main():
         report(label, rows[half], fitted)
 
 
-def read(runs, folder, without):
+def read(runs, folder):
     """Yields (half, (names, values, answers, set, group)) for each question of a set."""
     name = os.path.basename(os.path.normpath(folder))
     with open(os.path.join(folder, "queries.jsonl")) as file:
@@ -55,9 +53,10 @@ def read(runs, folder, without):
             for line in map(json.loads, file):
                 question = questions[line["qid"]]
                 evidence = line["evidence"][:HITS]
-                if not evidence:
+                # A list of words has no relevance.
+                if not evidence or not evidence[0]:
                     continue
-                names = [key for key in evidence[0] if key not in without]
+                names = list(evidence[0])
                 values = numpy.array([[hit[key] for key in names] for hit in evidence])
                 relevant = set(question["relevant_ids"])
                 answers = numpy.array([hit in relevant for hit in line["ranked"][:HITS]], dtype=float)

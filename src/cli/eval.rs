@@ -250,13 +250,16 @@ fn line(
         });
         line["parts"] = parts.map(Value::Object).collect();
         let evidence = hits.iter().map(|hit| {
-            let evidence = hit.parts.and_then(|parts| parts.evidence);
-            let named = evidence.unwrap_or_default().list().into_iter();
-            named
-                .map(|(name, value)| (name.to_owned(), json!(value)))
-                .collect()
+            let evidence = hit.parts.and_then(|parts| parts.evidence)?;
+            let named = evidence.list().into_iter();
+            Some(
+                named
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .collect(),
+            )
         });
-        line["evidence"] = evidence.map(Value::Object).collect();
+        let evidence: Vec<Option<HashMap<String, f32>>> = evidence.collect();
+        line["evidence"] = json!(evidence);
     }
     line
 }
