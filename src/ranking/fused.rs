@@ -1,8 +1,8 @@
 //! The ranking: a weighted sum of scores of words in their context, people, times and meaning.
 //!
 //! `score = words/max + coverage + passage + title + date/max + own·cos + window·cos + nearness +
-//! people + priors + rerank`; a candidate is a memory that holds a word of the query, is next to one that does,
-//! has a date of the query, or is among the nearest by vectors. [`Weights`](super::Weights) holds every
+//! people + priors + rerank`; a candidate is a memory that holds a word of the query, is next to one that
+//! does, has a date of the query, or is among the nearest by vectors. [`Weights`](super::Weights) holds every
 //! constant, `docs/RETRIEVAL.md` the contribution of each part.
 
 use std::borrow::Cow;

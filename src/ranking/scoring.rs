@@ -91,7 +91,7 @@ pub(super) struct Scoring<'a> {
     pub with_named: Vec<bool>,
     pub best_words: f32,
     pub best_date: f32,
-    /// Of the candidates, the greatest share of the query's content words, by idf, that one holds.
+    /// Greatest share of the query's content words, by idf, that one candidate holds.
     pub best_covered: f32,
     /// Number added to the score of memories that only vectors found; at most 0.
     pub behind: f32,

@@ -45,8 +45,8 @@ const REPLY_WITHIN: u32 = 10;
 /// Maximum number of words of a text that may be aliases; a question has two or three.
 const MAX_WORDS: usize = 16;
 
-/// Memories that call a user by a word.
-struct Evidence {
+/// Numbers of memories that call a user by a word.
+struct Calls {
     addressed: u32,
     signed: u32,
     /// Number of the user field.
@@ -55,7 +55,7 @@ struct Evidence {
     row: u32,
 }
 
-impl Evidence {
+impl Calls {
     fn count(&self) -> u32 {
         self.addressed + self.signed
     }
@@ -86,12 +86,10 @@ pub fn aliases<P: Postings>(
             break;
         }
         let name = word.to_lowercase();
-        let evidence = evidence(&name, names, collection, postings)?;
-        for (namespace, users) in evidence {
-            let all: u32 = users.values().map(Evidence::count).sum();
-            let most = users
-                .into_iter()
-                .max_by_key(|(_, evidence)| evidence.count());
+        let calls = calls(&name, names, collection, postings)?;
+        for (namespace, users) in calls {
+            let all: u32 = users.values().map(Calls::count).sum();
+            let most = users.into_iter().max_by_key(|(_, calls)| calls.count());
             let Some((person, most)) = most else { continue };
             let is_clear = most.count() >= MIN_EVIDENCE && most.count() * 4 >= all * 3;
             if !is_clear || is_user_beside(&name, names, collection, most.row) {
@@ -142,11 +140,11 @@ fn single_words(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Evidence by the lower-case words of a user's name.
-type ByPerson = BTreeMap<Vec<String>, Evidence>;
+/// Calls by the lower-case words of a user's name.
+type ByPerson = BTreeMap<Vec<String>, Calls>;
 
-/// Returns the memories that call somebody `name`, by namespace and by the words of the user's name.
-fn evidence<P: Postings>(
+/// Returns the numbers of memories that call somebody `name`, by namespace and by the words of the user's name.
+fn calls<P: Postings>(
     name: &str,
     names: &Names,
     collection: &Collection,
@@ -162,15 +160,15 @@ fn evidence<P: Postings>(
                 continue;
             };
             let users = found.entry(collection.namespace(row)).or_default();
-            let evidence = users.entry(person).or_insert(Evidence {
+            let calls = users.entry(person).or_insert(Calls {
                 addressed: 0,
                 signed: 0,
                 user,
                 row,
             });
             match calling {
-                Calling::Addressee => evidence.addressed += 1,
-                Calling::Author => evidence.signed += 1,
+                Calling::Addressee => calls.addressed += 1,
+                Calling::Author => calls.signed += 1,
             }
         }
     }
@@ -202,11 +200,8 @@ fn called(calling: Calling, collection: &Collection, row: u32) -> Option<u32> {
 /// Returns whether `name` is a user of the namespace of `row`.
 fn is_user_beside(name: &str, names: &Names, collection: &Collection, row: u32) -> bool {
     let known = names.users(&[name.to_owned()]);
-    let rows = rows_beside(collection, row);
-    !known.is_empty()
-        && rows
-            .into_iter()
-            .any(|row| known.contains(&collection.users().get(row)))
+    let mut rows = rows_beside(collection, row);
+    !known.is_empty() && rows.any(|row| known.contains(&collection.users().get(row)))
 }
 
 /// Returns the rows of the namespace of `row`.

@@ -219,21 +219,22 @@ pub fn possessive(rest: &str) -> usize {
 }
 
 #[cfg(test)]
+impl Names {
+    /// Returns the names of three persons for tests.
+    pub fn sample() -> Names {
+        let users = ["Caroline", "Caroline+Melanie", "John Smith", "user"].map(str::to_owned);
+        let agents = HashSet::from(["claude".to_owned()]);
+        Names::of(&users, &agents, &OtherNames::default())
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    fn names() -> Names {
-        let users = ["Caroline", "Caroline+Melanie", "John Smith", "user"].map(str::to_owned);
-        Names::of(
-            &users,
-            &HashSet::from(["claude".to_owned()]),
-            &OtherNames::default(),
-        )
-    }
-
     #[test]
     fn a_name_is_recognised_in_a_spelling_of_one_other_letter() {
-        let names = names();
+        let names = Names::sample();
         for (query, found) in [
             ("What did Karoline say?", vec!["caroline"]),
             ("What did Carolina say?", vec!["caroline"]),
