@@ -20,7 +20,7 @@ use memdir::ranking::{
     Calling, Collection, Member, Names, Postings, Ranking, RankingSignals, ShingleSet, TextPart,
     TraitsBuilder, fused,
 };
-use memdir::vectors::{VectorKey, VectorStore, View};
+use memdir::vectors::{VectorEntry, VectorKey, VectorStore, View};
 use memdir::words::Analyzer;
 use memdir::{format, injection, ranking, secrets};
 
@@ -408,6 +408,7 @@ fn rank(bencher: Bencher<'_, '_>, method: &str, memories: usize) {
             own: cosines.to_vec(),
             window: cosines.to_vec(),
             exact: Box::new(move |row| [exact[row as usize]; 2]),
+            tokens: None,
         })
     };
     let text = format!("postgres {} deadlock", WORDS[30]);
@@ -475,7 +476,11 @@ fn kept(vectors: usize) -> (tempfile::TempDir, Arc<View>) {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let store = VectorStore::new(folder.path());
     let mut random = Random(8);
-    let kept = (0..vectors).map(|number| (number as VectorKey, vec![random.vector()]));
+    let kept = (0..vectors).map(|number| VectorEntry {
+        key: number as VectorKey,
+        pieces: vec![random.vector()],
+        tokens: Vec::new(),
+    });
     store.add(kept.collect()).expect("vectors can be kept");
     let view = store.view().expect("they can be opened");
     (folder, view)

@@ -12,7 +12,7 @@ use std::fs;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use memdir::vectors::{VectorKey, VectorStore};
+use memdir::vectors::{VectorEntry, VectorKey, VectorStore};
 use rayon::prelude::*;
 
 const QUERIES: usize = 50;
@@ -132,7 +132,11 @@ fn measure(size: usize, real: &[Vec<f32>], dimensions: usize) {
     let start = Instant::now();
     for (batch, vectors) in vectors.chunks(BATCH).enumerate() {
         let numbered = (batch * BATCH..).zip(vectors);
-        let kept = numbered.map(|(number, vector)| (key(number), vec![vector.clone()]));
+        let kept = numbered.map(|(number, vector)| VectorEntry {
+            key: key(number),
+            pieces: vec![vector.clone()],
+            tokens: Vec::new(),
+        });
         store.add(kept.collect()).expect("vectors can be kept");
     }
     store.tidy(None).expect("files can be joined");

@@ -12,7 +12,7 @@ use super::local_settings::LocalSettings;
 use super::onnx::Onnx;
 use super::parallel::in_parallel;
 use super::pieces::{Cutter, MAX_PIECES, Piece};
-use super::{EmbedError, Embedder, Vector};
+use super::{EmbedError, Embedder, Embedding, Vector};
 
 /// A BERT-like model in ONNX with its tokenizer.
 pub struct Local {
@@ -73,8 +73,13 @@ impl Local {
 }
 
 impl Loaded {
-    /// Returns the vectors of the pieces of each of `texts`.
-    fn vectors(&self, prefix: &str, texts: &[&str]) -> Result<Vec<Vec<Vector>>, EmbedError> {
+    /// Returns what `made` makes of the pieces of each of `texts`.
+    fn of_pieces<T: Send>(
+        &self,
+        prefix: &str,
+        texts: &[&str],
+        made: impl Fn(Embedding) -> T + Sync,
+    ) -> Result<Vec<Vec<T>>, EmbedError> {
         let order: Vec<usize> = (0..texts.len()).collect();
         let cut = |at: usize| self.cutter.cut(prefix, texts[at], MAX_PIECES);
         let pieces = in_parallel(self.onnx.at_once(texts.len()), &order, cut)?;
@@ -84,7 +89,9 @@ impl Loaded {
         let mut order: Vec<usize> = (0..pieces.len()).collect();
         order.sort_by_key(|&at| std::cmp::Reverse(pieces[at].len()));
         let threads = self.onnx.at_once(pieces.len());
-        let vectors = in_parallel(threads, &order, |at| self.onnx.vector(&pieces[at]))?;
+        let vectors = in_parallel(threads, &order, |at| {
+            self.onnx.embedding(&pieces[at]).map(&made)
+        })?;
         let mut vectors = vectors.into_iter();
         let of_text = |count: usize| vectors.by_ref().take(count).collect();
         Ok(counts.into_iter().map(of_text).collect())
@@ -110,19 +117,31 @@ impl Embedder for Local {
     }
 
     fn query(&self, text: &str) -> Result<Vector, EmbedError> {
+        Ok(self.query_in_tokens(text)?.vector)
+    }
+
+    fn query_in_tokens(&self, text: &str) -> Result<Embedding, EmbedError> {
         let loaded = self.loaded()?;
         let pieces = loaded.cutter.cut(&self.folder.query_prefix, text, 1)?;
         let piece = pieces.first().ok_or(EmbedError::NoWords)?;
-        let vector = loaded.onnx.vector(piece);
+        let embedding = loaded.onnx.embedding(piece);
         loaded.touch();
-        vector
+        embedding
     }
 
     fn passages(&self, texts: &[&str]) -> Result<Vec<Vec<Vector>>, EmbedError> {
         let loaded = self.loaded()?;
-        let vectors = loaded.vectors(&self.folder.passage_prefix, texts);
+        let prefix = &self.folder.passage_prefix;
+        let vectors = loaded.of_pieces(prefix, texts, |embedding| embedding.vector);
         loaded.touch();
         vectors
+    }
+
+    fn passages_in_tokens(&self, texts: &[&str]) -> Result<Vec<Vec<Embedding>>, EmbedError> {
+        let loaded = self.loaded()?;
+        let embedded = loaded.of_pieces(&self.folder.passage_prefix, texts, |embedding| embedding);
+        loaded.touch();
+        embedded
     }
 
     fn rest(&self, idle: Duration) {

@@ -36,6 +36,8 @@ pub use local_settings::{LocalSettings, Pooling};
 pub use memory::{give_back_memory, limit_kept_memory};
 pub use priority::Priority;
 
+use std::ops::Range;
+
 /// Error of embedding a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmbedError {
@@ -53,6 +55,33 @@ pub enum EmbedError {
 /// The vector of one text, or of one piece of it: of length 1, so that the scalar product of two
 /// is their cosine.
 pub type Vector = Vec<f32>;
+
+/// A token of a text as a model reads it in its context.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Token {
+    /// Place in the text, in bytes: a word or a part of one.
+    pub place: Range<usize>,
+    /// Hidden state of the model, of length 1.
+    pub state: Vector,
+}
+
+/// The vector of one text, or of one piece of it, with its tokens.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedding {
+    /// Vector of the whole.
+    pub vector: Vector,
+    /// Tokens that hold a letter or a digit, in their order; none if the model does not give them.
+    pub tokens: Vec<Token>,
+}
+
+impl From<Vector> for Embedding {
+    fn from(vector: Vector) -> Embedding {
+        Embedding {
+            vector,
+            tokens: Vec::new(),
+        }
+    }
+}
 
 /// A model, from texts to vectors. Shared between threads.
 pub trait Embedder: Send + Sync {
@@ -81,6 +110,27 @@ pub trait Embedder: Send + Sync {
     ///
     /// Fails if the model cannot be loaded or asked; then none of them is embedded.
     fn passages(&self, texts: &[&str]) -> Result<Vec<Vec<Vector>>, EmbedError>;
+
+    /// As [`Embedder::query`], with the tokens, whose places are those in `text`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Embedder::query`].
+    fn query_in_tokens(&self, text: &str) -> Result<Embedding, EmbedError> {
+        self.query(text).map(Embedding::from)
+    }
+
+    /// As [`Embedder::passages`], with the tokens of each piece.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Embedder::passages`].
+    fn passages_in_tokens(&self, texts: &[&str]) -> Result<Vec<Vec<Embedding>>, EmbedError> {
+        let vectors = self.passages(texts)?.into_iter();
+        Ok(vectors
+            .map(|pieces| pieces.into_iter().map(Embedding::from).collect())
+            .collect())
+    }
 
     /// Lets go of what was loaded, if nothing was asked for `idle`; it is loaded again when it is
     /// needed.

@@ -19,7 +19,7 @@ use super::folder::{ModelFolder, Pooled};
 use super::native::{Native, NativeModel};
 use super::pieces::Piece;
 
-use super::{EmbedError, Vector};
+use super::{EmbedError, Embedding, Token, Vector};
 
 /// A model, loaded.
 pub(super) struct Onnx {
@@ -75,7 +75,7 @@ impl Onnx {
         })
     }
 
-    /// Returns the number of threads of this one's priority that call [`Onnx::vector`] for `pieces`
+    /// Returns the number of threads of this one's priority that call [`Onnx::embedding`] for `pieces`
     /// pieces.
     pub fn at_once(&self, pieces: usize) -> usize {
         match &self.running {
@@ -85,12 +85,12 @@ impl Onnx {
         }
     }
 
-    /// Returns the vector of a piece.
+    /// Returns the vector of a piece, with the tokens of a model whose vectors are the mean of theirs.
     ///
     /// # Errors
     ///
     /// Fails if the model cannot be run, or gives what is no vector.
-    pub fn vector(&self, piece: &Piece) -> Result<Vector, EmbedError> {
+    pub fn embedding(&self, piece: &Piece) -> Result<Embedding, EmbedError> {
         let shape = match self.pooling {
             Pooled::Already => vec![1, self.width],
             Pooled::Mean | Pooled::First => vec![1, piece.len(), self.width],
@@ -100,8 +100,19 @@ impl Onnx {
             Pooled::Mean => sum(&values, self.width),
             Pooled::First | Pooled::Already => values[..self.width].to_vec(),
         };
-        unit(&pooled[..self.dimensions])
-            .ok_or_else(|| self.unusable("it gives no numbers, or zeros"))
+        let vector = unit(&pooled[..self.dimensions]);
+        let vector = vector.ok_or_else(|| self.unusable("it gives no numbers, or zeros"))?;
+        let mut tokens = Vec::new();
+        if let Pooled::Mean = self.pooling {
+            let states = values.chunks_exact(self.width).zip(&piece.places);
+            let states = states.filter(|(_, place)| !place.is_empty());
+            tokens.extend(states.filter_map(|(state, place)| {
+                let state = unit(&state[..self.dimensions])?;
+                let place = place.clone();
+                Some(Token { place, state })
+            }));
+        }
+        Ok(Embedding { vector, tokens })
     }
 
     /// Returns the number that a cross-encoder gives for a pair.

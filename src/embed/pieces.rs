@@ -5,6 +5,7 @@
 //! border is whole in one of them; a piece is what its own text would give alone. Of an endless
 //! text only the beginning is read.
 
+use std::ops::Range;
 use std::path::Path;
 
 use tokenizers::{EncodeInput, Encoding, Tokenizer, TruncationParams};
@@ -24,6 +25,9 @@ pub(super) struct Cutter {
 pub(super) struct Piece {
     pub ids: Vec<i64>,
     pub types: Vec<i64>,
+    /// Place of each token in the text after the prefix, in bytes; empty of one that holds no letter or
+    /// digit of it, such as a special one.
+    pub places: Vec<Range<usize>>,
 }
 
 /// Maximum number of pieces of a text, which is some forty pages; the rest is not looked at.
@@ -98,7 +102,7 @@ impl Cutter {
     pub fn pair(&self, question: &str, text: &str) -> Result<Piece, EmbedError> {
         let most = self.max_tokens * BYTES_A_TOKEN;
         let pair = (beginning(question, most), beginning(text, most));
-        Ok(Piece::of(&self.encode(pair, true)?))
+        Ok(Piece::of(&self.encode(pair, true)?, "", 0))
     }
 
     /// Returns the first `limit` pieces of `text`, each after `prefix`; none if the tokenizer knows no word
@@ -110,7 +114,8 @@ impl Cutter {
     pub fn cut(&self, prefix: &str, text: &str, limit: usize) -> Result<Vec<Piece>, EmbedError> {
         let limit = limit.min(MAX_PIECES);
         let text = beginning(text, limit * self.max_tokens * BYTES_A_TOKEN);
-        let whole = self.encode(format!("{prefix}{text}"), true)?;
+        let prefixed = format!("{prefix}{text}");
+        let whole = self.encode(prefixed.as_str(), true)?;
         // The prefix is made of words, too.
         let has_words = match prefix.is_empty() {
             true => self.has_words(&whole),
@@ -120,7 +125,7 @@ impl Cutter {
             return Ok(Vec::new());
         }
         if whole.len() <= self.max_tokens {
-            return Ok(vec![Piece::of(&whole)]);
+            return Ok(vec![Piece::of(&whole, &prefixed, prefix.len())]);
         }
         let tokens = self.encode(text, false)?;
         let room = self.max_tokens - self.encode(prefix, true)?.len();
@@ -129,22 +134,24 @@ impl Cutter {
         while start < tokens.len() && pieces.len() < limit {
             let mut end =
                 between_words(&tokens, (start + room).min(tokens.len()), start + room / 2);
-            let piece = loop {
+            let (piece, has_words) = loop {
                 let [from, to] = [
                     tokens.get_offsets()[start].0,
                     tokens.get_offsets()[end - 1].1,
                 ];
                 let inside = text.get(from..to).unwrap_or_default();
-                let piece = self.encode(format!("{prefix}{inside}"), true)?;
+                let prefixed = format!("{prefix}{inside}");
+                let encoding = self.encode(prefixed.as_str(), true)?;
+                let piece = Piece::of(&encoding, &prefixed, prefix.len());
                 let over = piece.len().saturating_sub(self.max_tokens);
                 // A word that was cut may be more tokens than its parts were.
                 if over == 0 || end - start <= over {
-                    break piece;
+                    break (piece, self.has_words(&encoding));
                 }
                 end -= over;
             };
-            if piece.len() <= self.max_tokens && self.has_words(&piece) {
-                pieces.push(Piece::of(&piece));
+            if piece.len() <= self.max_tokens && has_words {
+                pieces.push(piece);
             }
             if end == tokens.len() {
                 break;
@@ -173,11 +180,23 @@ impl Cutter {
 }
 
 impl Piece {
-    fn of(encoding: &Encoding) -> Piece {
+    /// Returns the piece of an encoded text, whose first `prefix` bytes are no part of it.
+    fn of(encoding: &Encoding, text: &str, prefix: usize) -> Piece {
         let wide = |numbers: &[u32]| numbers.iter().map(|&number| i64::from(number)).collect();
+        let special = encoding.get_special_tokens_mask();
+        let places = encoding.get_offsets().iter().zip(special);
+        let place = |(&(start, end), &special): (&(usize, usize), &u32)| {
+            let token = text.get(start..end).unwrap_or_default();
+            let is_word = special == 0 && start >= prefix && token.contains(char::is_alphanumeric);
+            match is_word {
+                true => start - prefix..end - prefix,
+                false => 0..0,
+            }
+        };
         Piece {
             ids: wide(encoding.get_ids()),
             types: wide(encoding.get_type_ids()),
+            places: places.map(place).collect(),
         }
     }
 

@@ -19,6 +19,7 @@ pub use query::{Query, QueryKind, SearchResults};
 pub use scan::Scan;
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ use crate::lifecycle;
 use crate::lifecycle::{Life, State, Stated};
 use crate::model::{Filter, Memory, Stamp, Usage};
 use crate::ranking::{Parts, RankingSignals, Rerank};
-use crate::vectors::VectorKey;
+use crate::vectors::{VectorEntry, VectorKey};
 
 /// Error of reading or writing the index.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +97,8 @@ pub struct Embedded {
     pub model: String,
     /// The vector.
     pub vector: Vec<f32>,
+    /// Tokens of the text with their places in it, in bytes, and the model's states; may be empty.
+    pub tokens: Vec<(Range<usize>, Vec<f32>)>,
 }
 
 /// A passage without a vector of a model.
@@ -389,17 +392,12 @@ pub trait Index: Send + Sync {
     /// Fails if the index cannot be written.
     fn batch(&self, expected: usize) -> Result<Box<dyn Batch + '_>, IndexError>;
 
-    /// Stores vectors that `model` made of passages, each key with those of its pieces. Every snapshot
-    /// finds them from now on. The caller holds the writer lock.
+    /// Stores vectors that `model` made of passages. Every snapshot finds them from now on. The caller holds the writer lock.
     ///
     /// # Errors
     ///
     /// Fails if they cannot be written; then none of them is kept.
-    fn keep_vectors(
-        &self,
-        model: &str,
-        vectors: Vec<(VectorKey, Vec<Vec<f32>>)>,
-    ) -> Result<(), IndexError>;
+    fn keep_vectors(&self, model: &str, vectors: Vec<VectorEntry>) -> Result<(), IndexError>;
 
     /// Compacts the vectors: removes those whose keys are not in `wanted` where that is much, and those of
     /// all models that are not among `models`. The caller holds the writer lock.

@@ -64,7 +64,8 @@ fn cut(passage: &str) -> Vec<&str> {
     pieces
 }
 
-fn is_short(passage: &str) -> bool {
+/// Returns whether a passage is one piece.
+pub fn is_short(passage: &str) -> bool {
     let mut words = passage.split_whitespace();
     words.nth(usize::from(LONG_WORDS)).is_none()
 }

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use super::chats::Chats;
 use super::collection::Collection;
+use super::late_interaction::LateInteraction;
 use super::lexical::{QueryTerms, Scorer, query_terms};
 use super::nearness::Nearness;
 use super::other_rankings::{by_cosine, by_ranks, by_words, by_worth, weighted};
@@ -24,6 +25,7 @@ use super::weights::{Method, Ranking};
 use crate::model::Memory;
 use crate::words::Analyzer;
 
+pub use super::late_interaction::QueryTokens;
 pub use super::scoring::{Cosines, Scored};
 
 /// Returns the cosines of all rows with a text; `None` without a model or vectors.
@@ -128,14 +130,17 @@ pub fn score<'a, P: Postings>(
     };
     let words = scorer.words(&terms);
     let titles = scorer.titles(&terms, postings)?;
-    let cosines = match ranking.method.uses_meaning() {
-        true => asked(&query, text).and_then(input.meaning),
-        false => None,
-    };
-    let cosines = match is_plain {
+    let asked = asked(&query, text).filter(|_| ranking.method.uses_meaning());
+    let cosines = asked.and_then(input.meaning);
+    let mut cosines = match is_plain {
         true => cosines,
         false => cosines.map(Cosines::spread),
     };
+    let tokens = cosines.as_mut().and_then(|cosines| cosines.tokens.take());
+    let tokens = tokens.filter(|_| !is_plain && weights.late != 0.0);
+    let late = tokens.zip(asked).and_then(|(tokens, asked)| {
+        LateInteraction::of(tokens, asked, (&terms, collection.len()), analyzer)
+    });
     let nearness = match (&cosines, ranking.method) {
         (None, Method::Fused) => Nearness::of(collection, &query, &terms, analyzer, &weights),
         _ => None,
@@ -144,6 +149,7 @@ pub fn score<'a, P: Postings>(
         collection,
         weights,
         nearness,
+        late,
         uncovered: 0.0,
         titles,
         dates: Vec::new(),

@@ -10,6 +10,7 @@ mod collection;
 mod episode;
 pub mod fused;
 pub mod keyword;
+mod late_interaction;
 mod lexical;
 mod nearness;
 mod other_rankings;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::best::first;
 use super::chats::Chats;
 use super::collection::Collection;
+use super::late_interaction::{LateInteraction, QueryTokens};
 use super::lexical::{Words, idf};
 use super::nearness::{Context, Distribution, Nearness, is_not_long, spreading, uncovered};
 use super::parsed_query::{ParsedQuery, Wanted};
@@ -23,6 +24,8 @@ pub struct Cosines {
     pub window: Vec<f32>,
     /// Exact values of both for one row.
     pub exact: Box<dyn Fn(u32) -> [f32; 2]>,
+    /// Tokens of the query, if the model gives them.
+    pub tokens: Option<QueryTokens>,
 }
 
 impl Cosines {
@@ -37,6 +40,7 @@ impl Cosines {
             own: self.own.into_iter().map(spread).collect(),
             window: self.window.into_iter().map(spread).collect(),
             exact: Box::new(move |row| exact(row).map(spread)),
+            tokens: self.tokens,
         }
     }
 }
@@ -79,6 +83,8 @@ pub(super) struct Scoring<'a> {
     /// Distribution of the memories' own cosines.
     pub distribution: Option<Distribution>,
     pub nearness: Option<Nearness>,
+    /// Comparison of the query's words with those of memories, one by one.
+    pub late: Option<LateInteraction>,
     /// Weight of a standard deviation of the cosine of a memory without context.
     pub uncovered: f32,
     /// Content words of the query.
@@ -193,9 +199,11 @@ impl Scoring<'_> {
         let scored = candidates.into_iter().map(|row| self.scored(row));
         let mut scored: Vec<Scored> = scored.collect();
         if self.cosines.is_some() {
-            for place in best(&scored, EXACT) {
-                let row = scored[place].row;
-                self.compare_exactly(row);
+            let places = best(&scored, EXACT);
+            let rows: Vec<u32> = places.iter().map(|&place| scored[place].row).collect();
+            rows.iter().for_each(|&row| self.compare_exactly(row));
+            self.compare_words(&rows);
+            for (place, row) in places.into_iter().zip(rows) {
                 scored[place] = self.scored(row);
             }
         }
@@ -337,6 +345,24 @@ impl Scoring<'_> {
                 near[row as usize] = exact;
             }
         }
+    }
+
+    /// Compares the words of the query with those of these rows, but not in talks: what answers there need
+    /// not name what is asked, the memories around it do.
+    fn compare_words(&mut self, rows: &[u32]) {
+        let Some(mut late) = self.late.take() else {
+            return;
+        };
+        late.compare(rows.iter().copied().filter(|&row| !self.is_in_talk(row)));
+        self.late = Some(late);
+    }
+
+    /// Returns whether a row is of a chat, or of an episode in which somebody asks.
+    fn is_in_talk(&self, row: u32) -> bool {
+        let episodes = self.collection.episodes();
+        let episode = episodes.get(episodes.of(row));
+        let mut rows = episode.start..episode.end;
+        self.chats.contains(row) || rows.any(|row| self.collection.traits(row).has_question)
     }
 
     /// Computes the passage scores of these very long memories. The idf of a word is taken from their
@@ -492,6 +518,9 @@ impl Scoring<'_> {
         let of_chance = self.weights.pieces * doublings;
         parts.own = factor * (cosines.own[row as usize] - of_chance);
         parts.window = factor * (cosines.window[row as usize] - of_chance);
+        if let Some(late) = &self.late {
+            parts.late = factor * late.score(row);
+        }
         if let Some(distribution) = &self.distribution
             && !self.is_in_context(row)
         {

@@ -193,6 +193,8 @@ weights! {
     own = 0.7,
     /// Weight of the cosine of the memory together with the one before.
     window = 0.9,
+    /// Weight of the nearness of the query's words to those of a memory, one by one, but not in talks.
+    late = 1.2,
     /// Weight of the nearness by vectors of words, without a model: of a standard deviation of the cosine
     /// of the memory, and of it together with the one before.
     nearness = 0.04,

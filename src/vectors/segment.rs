@@ -1,8 +1,9 @@
 //! One file of vectors.
 //!
 //! Little endian: a head of 64 bytes; the keys in ascending order; where the vectors of each entry
-//! begin, and where the last end; the scale of each vector; all vectors in eight bits a number, then
-//! in sixteen. Head, keys, starts and scales have one checksum, each kind of vectors its own.
+//! begin, and where the last end; the same of the entries' tokens; the scale of each vector; all vectors in
+//! eight bits a number, then in sixteen; the codes of the tokens. Head, keys, starts and scales have one
+//! checksum, each kind of vectors and the codes their own.
 
 use std::io;
 use std::io::{BufWriter, Write};
@@ -13,12 +14,15 @@ use half::f16;
 
 use super::VectorKey;
 use super::dot::{Small, Wide, dot_exact, dot_small};
+use super::tokens::TOKEN_BYTES;
 use crate::beneath::{Access, Folder, Target};
 use crate::columns::Bytes;
 
-const MAGIC: &[u8; 8] = b"memdirv1";
+const MAGIC: &[u8; 8] = b"memdirv2";
 const HEAD: usize = 64;
 const KEY: usize = 16;
+/// Bytes of the head that its checksum is of.
+const SUMMED: usize = 36;
 
 /// A file of vectors.
 pub(super) struct VectorSegment {
@@ -30,18 +34,23 @@ pub(super) struct VectorSegment {
     /// Number of keys.
     pub entries: usize,
     vectors: usize,
+    tokens: usize,
     small_sum: u32,
     exact_sum: u32,
-    /// Whether the vectors' checksums are right, once checked.
+    tokens_sum: u32,
+    /// Whether these checksums are right, once checked.
     is_sound: OnceLock<bool>,
 }
 
 /// A key with the vectors of its pieces.
-pub(super) struct VectorEntry {
+#[derive(Debug, Clone, PartialEq)]
+pub struct VectorEntry {
     /// Key of the text.
     pub key: VectorKey,
     /// Vectors of the pieces of the text.
     pub pieces: Vec<Vec<f32>>,
+    /// Codes of the tokens of a text in one piece, of [`TOKEN_BYTES`] bytes each; may be empty.
+    pub tokens: Vec<u8>,
 }
 
 /// Writes `entries`, which have ascending keys and vectors of one length, to a new file in `folder`;
@@ -53,15 +62,20 @@ pub(super) fn write(
 ) -> io::Result<String> {
     let vectors: usize = entries.iter().map(|entry| entry.pieces.len()).sum();
     let pieces = || entries.iter().flat_map(|entry| &entry.pieces);
-    let mut tables = Vec::with_capacity(entries.len() * (KEY + 4) + 4 + vectors * 4);
+    let token_count = |entry: &VectorEntry| entry.tokens.len() / TOKEN_BYTES;
+    let tokens: usize = entries.iter().map(token_count).sum();
+    let mut tables = Vec::with_capacity(entries.len() * (KEY + 8) + 8 + vectors * 4);
     for entry in entries {
         tables.extend(entry.key.to_le_bytes());
     }
-    let mut start = 0_u32;
-    tables.extend(start.to_le_bytes());
-    for entry in entries {
-        start += entry.pieces.len() as u32;
+    let counts: [&dyn Fn(&VectorEntry) -> usize; 2] = [&|entry| entry.pieces.len(), &token_count];
+    for count in counts {
+        let mut start = 0_u32;
         tables.extend(start.to_le_bytes());
+        for entry in entries {
+            start += count(entry) as u32;
+            tables.extend(start.to_le_bytes());
+        }
     }
     let small: Vec<Small> = pieces().map(|piece| Small::of(piece)).collect();
     for piece in &small {
@@ -81,14 +95,20 @@ pub(super) fn write(
     };
     let mut exact_sum = crc32fast::Hasher::new();
     pieces().for_each(|piece| exact_sum.update(&exact_bytes(piece)));
+    let mut tokens_sum = crc32fast::Hasher::new();
+    entries
+        .iter()
+        .for_each(|entry| tokens_sum.update(&entry.tokens));
     let mut head = Vec::with_capacity(HEAD);
     head.extend(MAGIC);
     for number in [
         dimensions as u32,
         entries.len() as u32,
         vectors as u32,
+        tokens as u32,
         small_sum.finalize(),
         exact_sum.finalize(),
+        tokens_sum.finalize(),
     ] {
         head.extend(number.to_le_bytes());
     }
@@ -112,6 +132,9 @@ pub(super) fn write(
         for piece in pieces() {
             file.write_all(&exact_bytes(piece))?;
         }
+        for entry in entries {
+            file.write_all(&entry.tokens)?;
+        }
         file.flush()?;
         file.get_ref().sync_data()?;
         folder.rename(&temporary, folder, &name, Target::Replace)
@@ -132,26 +155,28 @@ impl VectorSegment {
             let bytes = &head[8 + 4 * at..12 + 4 * at];
             u32::from_le_bytes(bytes.try_into().expect("these are four bytes"))
         };
-        let [dimensions, entries, vectors] = [0, 1, 2].map(|at| number(at) as usize);
-        let tables = HEAD + entries * KEY + (entries + 1) * 4 + vectors * 4;
-        let size = tables + vectors * dimensions * 3;
+        let [dimensions, entries, vectors, tokens] = [0, 1, 2, 3].map(|at| number(at) as usize);
+        let tables = HEAD + entries * KEY + (entries + 1) * 8 + vectors * 4;
+        let size = tables + vectors * dimensions * 3 + tokens * TOKEN_BYTES;
         let mut sum = crc32fast::Hasher::new();
         if &head[..8] != MAGIC || map.len() != size {
             return Err(damaged());
         }
-        sum.update(&head[..28]);
+        sum.update(&head[..SUMMED]);
         sum.update(&map[HEAD..tables]);
-        if sum.finalize() != number(5) {
+        if sum.finalize() != number(7) {
             return Err(damaged());
         }
         Ok(VectorSegment {
             path: folder.path().join(name),
-            small_sum: number(3),
-            exact_sum: number(4),
+            small_sum: number(4),
+            exact_sum: number(5),
+            tokens_sum: number(6),
             map,
             dimensions,
             entries,
             vectors,
+            tokens,
             is_sound: OnceLock::new(),
         })
     }
@@ -194,23 +219,39 @@ impl VectorSegment {
 
     /// Returns the numbers of the vectors of an entry's pieces.
     fn pieces(&self, entry: usize) -> std::ops::Range<usize> {
-        let starts = HEAD + self.entries * KEY;
+        self.range(HEAD + self.entries * KEY, entry)
+    }
+
+    /// Returns the range of an entry in the table of starts at `starts`.
+    fn range(&self, starts: usize, entry: usize) -> std::ops::Range<usize> {
         let start = |entry: usize| self.word(starts + entry * 4) as usize;
         start(entry)..start(entry + 1)
     }
 
+    /// Returns the codes of an entry's tokens.
+    pub fn tokens(&self, entry: usize) -> &[u8] {
+        let starts = HEAD + self.entries * KEY + (self.entries + 1) * 4;
+        let range = self.range(starts, entry);
+        &self.token_block()[range.start * TOKEN_BYTES..range.end * TOKEN_BYTES]
+    }
+
     fn scale(&self, vector: usize) -> f32 {
-        let scales = HEAD + self.entries * KEY + (self.entries + 1) * 4;
+        let scales = HEAD + self.entries * KEY + (self.entries + 1) * 8;
         f32::from_bits(self.word(scales + vector * 4))
     }
 
     fn small_block(&self) -> &[u8] {
-        let start = HEAD + self.entries * KEY + (self.entries + 1) * 4 + self.vectors * 4;
+        let start = HEAD + self.entries * KEY + (self.entries + 1) * 8 + self.vectors * 4;
         &self.map[start..start + self.vectors * self.dimensions]
     }
 
     fn exact_block(&self) -> &[u8] {
-        &self.map[self.map.len() - self.vectors * self.dimensions * 2..]
+        let end = self.map.len() - self.tokens * TOKEN_BYTES;
+        &self.map[end - self.vectors * self.dimensions * 2..end]
+    }
+
+    fn token_block(&self) -> &[u8] {
+        &self.map[self.map.len() - self.tokens * TOKEN_BYTES..]
     }
 
     /// Returns the approximate scalar product of the best of an entry's pieces with the query.
@@ -244,14 +285,16 @@ impl VectorSegment {
         VectorEntry {
             key: self.key(entry),
             pieces: self.pieces(entry).map(vector).collect(),
+            tokens: self.tokens(entry).to_vec(),
         }
     }
 
-    /// Returns whether the vectors' checksums are right; reads all of them, once.
+    /// Returns whether the checksums of vectors and tokens are right; reads all of them, once.
     pub fn is_sound(&self) -> bool {
         *self.is_sound.get_or_init(|| {
             crc32fast::hash(self.small_block()) == self.small_sum
                 && crc32fast::hash(self.exact_block()) == self.exact_sum
+                && crc32fast::hash(self.token_block()) == self.tokens_sum
         })
     }
 

@@ -95,16 +95,12 @@ impl VectorStore {
         }
     }
 
-    /// Keeps `vectors`, each key with those of its pieces. The folder must exist.
+    /// Keeps `entries`. The folder must exist.
     ///
     /// # Errors
     ///
     /// Fails if they cannot be written; then none of them is kept.
-    pub fn add(&self, vectors: Vec<(VectorKey, Vec<Vec<f32>>)>) -> io::Result<()> {
-        let mut entries: Vec<VectorEntry> = vectors
-            .into_iter()
-            .map(|(key, pieces)| VectorEntry { key, pieces })
-            .collect();
+    pub fn add(&self, mut entries: Vec<VectorEntry>) -> io::Result<()> {
         entries.sort_unstable_by_key(|entry| entry.key);
         entries.dedup_by_key(|entry| entry.key);
         let of_one = |entry: &VectorEntry| entry.pieces.first().map(Vec::len);
@@ -266,6 +262,11 @@ impl View {
         }
     }
 
+    /// Returns the codes of the tokens at `place`; empty where none are kept.
+    pub fn tokens(&self, place: VectorLocation) -> &[u8] {
+        self.segments[place.segment as usize].tokens(place.entry as usize)
+    }
+
     /// Reads everything and returns the files that are not as they were written.
     pub fn unsound(&self) -> Vec<PathBuf> {
         let unsound = self.segments.iter().filter(|segment| !segment.is_sound());
@@ -307,6 +308,17 @@ mod tests {
         VectorKey::from_le_bytes(hash.as_bytes()[..16].try_into().unwrap())
     }
 
+    fn entry(number: u64, pieces: Vec<Vec<f32>>) -> VectorEntry {
+        VectorEntry {
+            key: key(number),
+            tokens: pieces
+                .concat()
+                .first()
+                .map_or(Vec::new(), |_| vec![number as u8; 64]),
+            pieces,
+        }
+    }
+
     fn paths(store: &VectorStore) -> Vec<PathBuf> {
         let folder = store.open().unwrap().unwrap();
         let names = super::files(&folder, "vec").unwrap();
@@ -323,13 +335,13 @@ mod tests {
         let store = VectorStore::new(folder.path());
         assert!(store.view().unwrap().is_empty());
         let many: Vec<_> = (0..200)
-            .map(|n| (key(n), vec![vector(n as usize)]))
+            .map(|n| entry(n, vec![vector(n as usize)]))
             .collect();
         store.add(many).unwrap();
         store
             .add(vec![
-                (key(500), vec![vector(1), vector(2)]),
-                (key(501), vec![]),
+                entry(500, vec![vector(1), vector(2)]),
+                entry(501, vec![]),
             ])
             .unwrap();
         let view = VectorStore::new(folder.path()).view().unwrap();
@@ -350,6 +362,8 @@ mod tests {
         assert!((view.exact(view.find(key(500)).unwrap(), &query) - 1.0).abs() < 0.001);
         assert!(view.exact(view.find(key(501)).unwrap(), &query).is_nan());
         assert_eq!(view.find(key(999)), None);
+        assert_eq!(view.tokens(view.find(key(7)).unwrap()), [7; 64]);
+        assert_eq!(view.tokens(view.find(key(501)).unwrap()), [0; 0]);
         assert!(view.near(&[1.0; 3]).at(view.find(key(1)).unwrap()).is_nan());
     }
 
@@ -359,13 +373,14 @@ mod tests {
         let store = VectorStore::new(folder.path());
         for number in 0..50 {
             store
-                .add(vec![(key(number), vec![vector(number as usize)])])
+                .add(vec![entry(number, vec![vector(number as usize)])])
                 .unwrap();
             store.tidy(None).unwrap();
         }
         assert!(files(&store) < JOINED * 2, "{}", files(&store));
         let view = store.view().unwrap();
-        assert!((0..50).all(|number| view.find(key(number)).is_some()));
+        let tokens = |number| view.find(key(number)).map(|place| view.tokens(place));
+        assert!((0..50).all(|number| tokens(number) == Some(&[number as u8; 64])));
     }
 
     #[test]
@@ -373,7 +388,7 @@ mod tests {
         let folder = folder();
         let store = VectorStore::new(folder.path());
         store
-            .add((0..10).map(|n| (key(n), vec![vector(0)])).collect())
+            .add((0..10).map(|n| entry(n, vec![vector(0)])).collect())
             .unwrap();
         let wanted: HashSet<VectorKey> = (0..6).map(key).collect();
         store.tidy(Some(&wanted)).unwrap();
@@ -391,7 +406,7 @@ mod tests {
     fn a_view_keeps_what_others_join_and_remove() {
         let folder = folder();
         let store = VectorStore::new(folder.path());
-        store.add(vec![(key(1), vec![vector(1)])]).unwrap();
+        store.add(vec![entry(1, vec![vector(1)])]).unwrap();
         let before = store.view().unwrap();
         let other = VectorStore::new(folder.path());
         other.tidy(Some(&HashSet::new())).unwrap();
@@ -404,7 +419,7 @@ mod tests {
     fn a_damaged_file_is_left_out_and_removed() {
         let folder = folder();
         let store = VectorStore::new(folder.path());
-        let three = (0..3).map(|n| (key(n), vec![vector(n as usize)])).collect();
+        let three = (0..3).map(|n| entry(n, vec![vector(n as usize)])).collect();
         store.add(three).unwrap();
         let whole = fs::read(&paths(&store)[0]).unwrap();
         let path = paths(&store)[0].clone();
@@ -415,7 +430,7 @@ mod tests {
                 "{cut}"
             );
         }
-        for at in (0..whole.len()).filter(|at| !(32..64).contains(at)) {
+        for at in (0..whole.len()).filter(|at| !(40..64).contains(at)) {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x40;
             fs::write(&path, &bytes).unwrap();

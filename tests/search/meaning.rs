@@ -285,6 +285,7 @@ fn vectors_of_two_models_are_not_mixed() {
     let (first, _) = options(&store, "one");
     let engine = Engine::open(first, clock(noon())).unwrap();
     assert_eq!(embed(&engine), 2);
+    fs::create_dir(store.state().join("vectors-v1-two")).unwrap();
     let (second, _) = options(&store, "two");
     let other = Engine::open(second, clock(noon())).unwrap();
     assert!(
@@ -293,7 +294,8 @@ fn vectors_of_two_models_are_not_mixed() {
     );
     assert_eq!(embed(&other), 2);
     assert_eq!(found(&other, "breadous bookous")[0], BREAD);
-    assert_eq!(folders_of_vectors(&store), ["vectors-v1-two"]);
+    let left = folders_of_vectors(&store);
+    assert_eq!(left, ["vectors-v2-two"], "former formats go, too");
 }
 
 fn folders_of_vectors(store: &TestStore) -> Vec<String> {
@@ -338,7 +340,7 @@ fn the_former_model_answers_until_the_new_one_has_made_its_vectors() {
     let server = Arc::new(Engine::open(options, Box::new(SystemClock)).unwrap());
     let _background = Background::start(&server).unwrap();
     until("the new vectors are the only ones", || {
-        folders_of_vectors(&store) == ["vectors-v1-two"]
+        folders_of_vectors(&store) == ["vectors-v2-two"]
     });
     assert_eq!(found(&engine, "breadous bookous")[0], BREAD);
     let status = meaning::meaning_status(&engine.meaning).unwrap().unwrap();
@@ -394,7 +396,7 @@ fn damaged_vectors_cost_nothing_but_making_them_again() {
     let store = store_of_two();
     let (engine, passages) = engine(&store);
     embed(&engine);
-    let folder = store.state().join("vectors-v1-tiny");
+    let folder = store.state().join("vectors-v2-tiny");
     let file = fs::read_dir(&folder)
         .unwrap()
         .next()
@@ -417,7 +419,7 @@ fn verify_names_damaged_vectors_and_reindex_makes_them_anew() {
     let (engine, _) = engine(&store);
     embed(&engine);
     live::settle(&engine.live, true).unwrap();
-    let folder = store.state().join("vectors-v1-tiny");
+    let folder = store.state().join("vectors-v2-tiny");
     let entry = fs::read_dir(&folder).unwrap().next().unwrap().unwrap();
     let mut bytes = fs::read(entry.path()).unwrap();
     let last = bytes.len() - 1;
@@ -426,7 +428,7 @@ fn verify_names_damaged_vectors_and_reindex_makes_them_anew() {
     let (engine, _) = self::engine(&store);
     let faults = ops::verify(&engine).unwrap().index_faults;
     let name = entry.file_name().into_string().unwrap();
-    assert_eq!(faults, [format!("vectors-v1-tiny/{name} is damaged")]);
+    assert_eq!(faults, [format!("vectors-v2-tiny/{name} is damaged")]);
     live::reindex(&engine.live, true, &mut |_| {}).unwrap();
     assert_eq!(embed(&engine), 2);
     assert_eq!(

@@ -15,7 +15,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use crate::embed::{EmbedError, Priority};
+use crate::embed::{self, EmbedError, Priority};
 use crate::engine::error::EngineError;
 use crate::engine::live::indexing::Progress;
 use crate::engine::live::{current_snapshot, leader};
@@ -192,12 +192,16 @@ pub(in crate::engine) fn embed_query(
     if outage::is_out(meaning, embedder.as_ref()) {
         return None;
     }
-    let asked = embedder.query(&sent(embedder.as_ref(), text.to_owned()));
+    let asked = embedder.query_in_tokens(&sent(embedder.as_ref(), text.to_owned()));
     outage::heard_of(meaning, embedder.as_ref(), asked.as_ref().err());
     match asked {
-        Ok(vector) => Some(Embedded {
+        Ok(embed::Embedding { vector, tokens }) => Some(Embedded {
             model: embedder.id().to_owned(),
             vector,
+            tokens: tokens
+                .into_iter()
+                .map(|one| (one.place, one.state))
+                .collect(),
         }),
         // A text without words has no vector.
         Err(EmbedError::NoWords) => None,

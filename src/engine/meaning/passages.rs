@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use crate::embed::{EmbedError, Embedder, Priority, Vector};
+use crate::embed::{EmbedError, Embedder, Embedding, Priority};
 use crate::engine::error::EngineError;
 use crate::engine::meaning::models::Meaning;
 use crate::engine::meaning::outage;
@@ -18,7 +18,7 @@ use crate::format::MAX_INDEXED_BYTES;
 use crate::index::{Unembedded, passage};
 use crate::model::Memory;
 use crate::secrets;
-use crate::vectors::VectorKey;
+use crate::vectors::{VectorEntry, VectorKey, token_code};
 
 /// Maximum number of passages that are read ahead.
 pub(in crate::engine::meaning) const LOOK_AHEAD: usize = 1_024;
@@ -63,7 +63,7 @@ pub(in crate::engine::meaning) fn embed_passages(
         let (passages, ahead) = read_ahead(meaning, embedder, &missing[read..]);
         let pieces: Vec<Vec<&str>> = passages
             .iter()
-            .map(|(_, text)| passage::pieces(text))
+            .map(|one| passage::pieces(&one.text))
             .collect();
         let mut repeated = Repeated::of(&pieces);
         let mut next = 0;
@@ -98,11 +98,38 @@ pub(in crate::engine::meaning) fn embed_passages(
     made.keep()
 }
 
+/// Maximum number of tokens that are kept of a memory, for late interaction: 8 KB.
+const MOST_TOKENS: usize = 128;
+
+/// A passage to be embedded.
+struct Passage {
+    key: VectorKey,
+    text: String,
+    /// Whether it is a memory's own, and not a window.
+    is_own: bool,
+}
+
+impl Passage {
+    /// Returns what is kept of the passage with these pieces. Tokens are those of the first one: a long
+    /// memory has many, and words far apart in it say little together.
+    fn entry(&self, pieces: Vec<Embedding>) -> VectorEntry {
+        let is_short = self.is_own && passage::is_short(&self.text);
+        let tokens = pieces.first().filter(|_| is_short);
+        let tokens = tokens.map_or(&[][..], |piece| &piece.tokens);
+        let codes = tokens.iter().take(MOST_TOKENS);
+        VectorEntry {
+            key: self.key,
+            tokens: codes.flat_map(|token| token_code(&token.state)).collect(),
+            pieces: pieces.into_iter().map(|piece| piece.vector).collect(),
+        }
+    }
+}
+
 /// Vectors that were made, some of which are not stored yet.
 struct Made<'a> {
     meaning: &'a Meaning,
     embedder: &'a dyn Embedder,
-    vectors: Vec<(VectorKey, Vec<Vector>)>,
+    vectors: Vec<VectorEntry>,
     kept_at: Instant,
     count: usize,
 }
@@ -121,11 +148,12 @@ impl<'a> Made<'a> {
     /// Adds the vectors of some passages, and stores all of them from time to time.
     fn add(
         &mut self,
-        passages: &[(VectorKey, String)],
-        vectors: Vec<Vec<Vector>>,
+        passages: &[Passage],
+        embedded: Vec<Vec<Embedding>>,
     ) -> Result<(), EngineError> {
-        let keys = passages.iter().map(|(key, _)| *key);
-        self.vectors.extend(keys.zip(vectors));
+        let entries = passages.iter().zip(embedded);
+        self.vectors
+            .extend(entries.map(|(passage, pieces)| passage.entry(pieces)));
         self.count += passages.len();
         if self.kept_at.elapsed() > KEPT_EVERY {
             self.keep()?;
@@ -148,7 +176,7 @@ impl<'a> Made<'a> {
 
 /// Texts that stand in several places of what was read ahead, each with its vectors once it has
 /// been embedded.
-struct Repeated<'a>(HashMap<&'a str, Option<Vec<Vector>>>);
+struct Repeated<'a>(HashMap<&'a str, Option<Vec<Embedding>>>);
 
 impl<'a> Repeated<'a> {
     fn of(pieces: &[Vec<&'a str>]) -> Repeated<'a> {
@@ -163,7 +191,7 @@ impl<'a> Repeated<'a> {
         &mut self,
         embedder: &dyn Embedder,
         pieces: &[Vec<&'a str>],
-    ) -> Result<Vec<Vec<Vector>>, EmbedError> {
+    ) -> Result<Vec<Vec<Embedding>>, EmbedError> {
         let mut asked = HashSet::new();
         let texts = pieces.iter().flatten().copied();
         let is_new = |text: &&'a str| match self.0.get(text) {
@@ -173,7 +201,7 @@ impl<'a> Repeated<'a> {
         };
         let texts: Vec<&str> = texts.filter(is_new).collect();
         let mut single = Vec::new();
-        for (text, vectors) in texts.iter().zip(embedder.passages(&texts)?) {
+        for (text, vectors) in texts.iter().zip(embedder.passages_in_tokens(&texts)?) {
             match self.0.get_mut(text) {
                 Some(repeated) => *repeated = Some(vectors),
                 None => single.push(vectors),
@@ -203,7 +231,7 @@ fn read_ahead(
     meaning: &Meaning,
     embedder: &dyn Embedder,
     missing: &[Unembedded],
-) -> (Vec<(VectorKey, String)>, usize) {
+) -> (Vec<Passage>, usize) {
     let reader = meaning.live.store.reader(Place::Files);
     let mut memories: HashMap<&str, Option<(Memory, VectorKey)>> = HashMap::new();
     let mut known = HashSet::new();
@@ -221,7 +249,11 @@ fn read_ahead(
         let text = passage_of(one, &memories).filter(|_| known.insert(one.key));
         if let Some(text) = text {
             bytes += text.len();
-            passages.push((one.key, sent(embedder, text)));
+            passages.push(Passage {
+                key: one.key,
+                text: sent(embedder, text),
+                is_own: one.previous.is_none(),
+            });
         }
         read += 1;
         if bytes > LOOK_AHEAD_BYTES {
@@ -264,6 +296,7 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
+    use crate::embed::Vector;
 
     /// Gives the length of a text as its vector, and notes what it was asked.
     #[derive(Default)]
@@ -312,7 +345,9 @@ mod tests {
         let mut repeated = Repeated::of(&pieces);
         let mut found = repeated.embed(&embedder, &pieces[..2]).unwrap();
         found.extend(repeated.embed(&embedder, &pieces[2..]).unwrap());
-        let lengths = |vectors: &Vec<Vector>| vectors.concat();
+        let lengths = |pieces: &Vec<Embedding>| -> Vec<f32> {
+            pieces.iter().map(|piece| piece.vector[0]).collect()
+        };
         let found: Vec<Vec<f32>> = found.iter().map(lengths).collect();
         assert_eq!(
             found,

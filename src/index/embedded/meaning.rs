@@ -1,15 +1,16 @@
 //! The vectors of a view's rows.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::failure::unusable;
 use super::opened::Part;
 use super::rows::table::{RowOf, Table};
 use super::schema::KEY_NAMES;
-use crate::index::{IndexError, Unembedded, passage};
-use crate::ranking::fused::Cosines;
-use crate::vectors::{VectorKey, VectorLocation, View};
+use crate::index::{Embedded, IndexError, Unembedded, passage};
+use crate::ranking::fused::{Cosines, QueryTokens};
+use crate::vectors::{AskedToken, VectorKey, VectorLocation, View};
 
 /// Vector keys of each row.
 pub(super) struct Keys {
@@ -113,7 +114,8 @@ impl Places {
     }
 
     /// Returns the cosines of the query with each row's vectors; NaN where a row has none.
-    pub fn cosines(self: &Arc<Places>, keys: &Arc<Keys>, query: Vec<f32>) -> Cosines {
+    pub fn cosines(self: &Arc<Places>, keys: &Arc<Keys>, embedded: Embedded) -> Cosines {
+        let (query, tokens) = (embedded.vector, embedded.tokens);
         let near = self.view.near(&query);
         let at = |place: &Option<VectorLocation>| place.map_or(f32::NAN, |place| near.at(place));
         let own: Vec<f32> = self.own.iter().map(at).collect();
@@ -140,6 +142,22 @@ impl Places {
             own,
             window,
             exact: Box::new(exact),
+            tokens: (!tokens.is_empty()).then(|| Arc::clone(self).query_tokens(tokens)),
+        }
+    }
+
+    /// Returns the tokens of a query, to be compared with those of rows.
+    fn query_tokens(self: Arc<Places>, tokens: Vec<(Range<usize>, Vec<f32>)>) -> QueryTokens {
+        let asked = tokens.iter().map(|(_, state)| AskedToken::of(state));
+        let asked: Vec<AskedToken> = asked.collect();
+        let nearest = move |row: u32| {
+            let codes = self.own[row as usize].map_or(&[][..], |place| self.view.tokens(place));
+            let nearest = asked.iter().map_while(|token| token.nearest(codes));
+            nearest.collect()
+        };
+        QueryTokens {
+            places: tokens.into_iter().map(|(place, _)| place).collect(),
+            nearest: Box::new(nearest),
         }
     }
 

@@ -83,7 +83,7 @@ use self::failure::{failed, guarded};
 use self::rows::kept;
 use super::{Batch, Index, IndexError, Overlay, Snapshot};
 use crate::columns;
-use crate::vectors::VectorKey;
+use crate::vectors::{VectorEntry, VectorKey};
 
 impl Index for EmbeddedIndex {
     fn snapshot(&self, overlay: &Overlay) -> Result<Arc<dyn Snapshot>, IndexError> {
@@ -125,11 +125,7 @@ impl Index for EmbeddedIndex {
         guarded(|| self.with_open(|_| Ok(())))
     }
 
-    fn keep_vectors(
-        &self,
-        model: &str,
-        vectors: Vec<(VectorKey, Vec<Vec<f32>>)>,
-    ) -> Result<(), IndexError> {
+    fn keep_vectors(&self, model: &str, vectors: Vec<VectorEntry>) -> Result<(), IndexError> {
         let kept = self.vectors.keep(model, vectors);
         kept.map_err(|error| failed("write vectors beside", error))
     }

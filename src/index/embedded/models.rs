@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex};
 
 use super::failure::locked;
 use crate::beneath::{Folder, Kind};
-use crate::vectors::{VectorKey, VectorStore};
+use crate::vectors::{VectorEntry, VectorKey, VectorStore};
 
 /// Raised whenever vectors are kept in another way.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Vector stores of all models.
 pub(super) struct Models {
@@ -52,18 +52,37 @@ impl Models {
 
     /// Returns the names of the models that have a folder, sorted.
     pub fn names(&self) -> Vec<String> {
+        let folders = self.folders().into_iter();
+        let name = |folder: String| folder.strip_prefix(&Models::prefix()).map(str::to_owned);
+        let mut names: Vec<String> = folders.filter_map(name).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Returns the names of the folders beside the index, those that were set aside left out.
+    fn folders(&self) -> Vec<String> {
         let state = self.state.as_ref().map(|state| Folder::of_state(state));
         let Some(Ok(entries)) = state.map(|state| state.and_then(|state| state.names())) else {
             return Vec::new();
         };
-        let name = |(name, kind): (String, Kind)| {
-            let is_folder = kind == Kind::Folder && !name.contains(".set-aside-");
-            let model = name.strip_prefix(&Models::prefix()).map(str::to_owned);
-            model.filter(|_| is_folder)
+        let is_folder =
+            |(name, kind): &(String, Kind)| *kind == Kind::Folder && !name.contains(".set-aside-");
+        let folders = entries.into_iter().filter(is_folder);
+        folders.map(|(name, _)| name).collect()
+    }
+
+    /// Removes the vectors that older versions kept in another way.
+    fn remove_outdated(&self) -> io::Result<()> {
+        let version = |name: &str| -> Option<u32> {
+            let (version, _) = name.strip_prefix("vectors-v")?.split_once('-')?;
+            version.parse().ok()
         };
-        let mut names: Vec<String> = entries.into_iter().filter_map(name).collect();
-        names.sort_unstable();
-        names
+        for folder in self.folders() {
+            if let (Some(state), Some(0..VERSION)) = (&self.state, version(&folder)) {
+                Folder::of_state(state)?.remove_all(&folder)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the damaged vector files of all models, each as `folder/file`.
@@ -92,13 +111,14 @@ impl Models {
         Ok(())
     }
 
-    /// Writes vectors of `model`, each key with the vectors of its pieces.
-    pub fn keep(&self, model: &str, vectors: Vec<(VectorKey, Vec<Vec<f32>>)>) -> io::Result<()> {
+    /// Writes vectors of `model`.
+    pub fn keep(&self, model: &str, vectors: Vec<VectorEntry>) -> io::Result<()> {
         let (Some(folder), Some(store)) = (self.folder(model), self.of(model)) else {
             return Ok(());
         };
         Folder::create_of_state(&folder)?;
         store.add(vectors)?;
+        self.remove_outdated()?;
         store.tidy(None)
     }
 

@@ -401,7 +401,7 @@ impl EmbeddedSnapshot {
     /// Returns the cosines of a vector with each row's; `None` where no vectors of its model can be read.
     pub(super) fn cosines(&self, embedded: Embedded) -> Option<Cosines> {
         let places = self.places(&embedded.model).ok()??;
-        Some(places.cosines(self.keys().ok()?, embedded.vector))
+        Some(places.cosines(self.keys().ok()?, embedded))
     }
 
     /// Returns the names of the users and agents.

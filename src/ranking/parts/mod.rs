@@ -53,6 +53,9 @@ pub struct Parts {
     pub own: f32,
     /// The same of the memory together with the one before.
     pub window: f32,
+    /// Nearness of the query's words to those of a memory, one by one, adjusted for the kind of query; 0 in
+    /// talks and without a model.
+    pub late: f32,
     /// Nearness by the vectors of words, without a model, and where no memory holds the query's words by
     /// those of the model; weighted.
     pub nearness: f32,
@@ -104,7 +107,7 @@ pub struct Parts {
 
 impl Parts {
     /// Returns each part's name and its contribution to the score, in the order of the documentation.
-    pub fn weighed(&self, weights: &Weights) -> [(&'static str, f32); 27] {
+    pub fn weighed(&self, weights: &Weights) -> [(&'static str, f32); 28] {
         [
             ("words", self.words),
             ("coverage", weights.coverage * self.coverage),
@@ -113,6 +116,7 @@ impl Parts {
             ("date", weights.date * self.date),
             ("own", weights.own * self.own),
             ("window", weights.window * self.window),
+            ("late", weights.late * self.late),
             ("nearness", self.nearness),
             ("message", weights.message * self.message),
             ("length", weights.length * self.length),

@@ -80,6 +80,7 @@ fn embed_memory(engine: &Engine, memory: &Memory) -> Option<Vec<Embedded>> {
     let embedded = vectors.into_iter().flatten().map(|vector| Embedded {
         model: model.to_owned(),
         vector,
+        tokens: Vec::new(),
     });
     Some(embedded.collect())
 }
