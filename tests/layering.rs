@@ -305,6 +305,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ),
     ("cli/memories", &["args", "store", "terminal", "wiring"]),
     ("cli/serving", &["args", "store", "terminal", "wiring"]),
+    ("cli/doctor", &["args", "terminal", "wiring"]),
 ];
 
 /// Text that may occur only in the files of the listed modules. Tests at the end of a file may

@@ -7,6 +7,7 @@
 mod args;
 mod arms;
 mod complete;
+mod doctor;
 mod eval;
 mod memories;
 mod model;
@@ -160,6 +161,7 @@ fn dispatch(
         Command::Sync(command) => sync::sync(&mut context, &command),
         Command::Model(command) => model::model(&mut context, &command),
         Command::Verify(command) => status::verify(&mut context, command.verbose),
+        Command::Doctor(command) => doctor::doctor(&mut context, &command),
         Command::Import(command) => import_export::import(&mut context, &command),
         Command::Export(command) => import_export::export(&mut context, &command),
         Command::Mcp(command) => mcp::mcp(&mut context, &command),

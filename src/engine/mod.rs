@@ -33,7 +33,7 @@ pub use history::past_commits::{PastText, Revision};
 pub use history::remote::exchanged::Transfer;
 pub use history::remote::exchanged::{Accept, Exchanged};
 pub use history::remote::setup::Setup;
-pub use history::remote::state::{GitStatus, RemoteStatus, SyncState};
+pub use history::remote::state::{GitStatus, RemoteLook, RemoteStatus, SyncState};
 pub use history::with::report::{Direction, Taken, With, WithReport};
 pub use live::changes::Listening;
 pub use live::indexing::{Progress, Reindexed};

@@ -209,3 +209,89 @@ fn findings_of_one_kind_in_one_file_are_one_file() {
     let verified = home.run(&["verify"]).text();
     assert!(verified.contains("2 files: missing-key"), "{verified}");
 }
+
+#[test]
+fn doctor_finds_all_well_in_a_sound_store_and_starts_its_server() {
+    let home = home_of_two();
+    let found = home.run(&["doctor", "--json"]).json();
+    let checks = found["checks"].as_array().unwrap();
+    let of = |name: &str| checks.iter().find(|check| check["name"] == name).unwrap();
+    assert_eq!(found["well"], json!(true), "{found}");
+    assert!(
+        of("store")["what"]
+            .as_str()
+            .unwrap()
+            .starts_with("2 memories")
+    );
+    assert!(
+        of("server")["what"]
+            .as_str()
+            .unwrap()
+            .starts_with("3 tools")
+    );
+    assert!(
+        of("sync")["what"]
+            .as_str()
+            .unwrap()
+            .contains("begins with the first memory"),
+        "{found}"
+    );
+    let said = home.run(&["doctor"]).done();
+    assert_eq!(said.lines().count(), checks.len(), "{said}");
+    assert!(
+        said.lines().all(|line| line.starts_with("\u{2713} ")),
+        "{said}"
+    );
+}
+
+#[test]
+fn doctor_names_what_is_wrong_and_what_to_do() {
+    let home = home_of_two();
+    home.put("20260116_091500_3f3a9c02.md", "---\nid: 3f3a9c02\nno end");
+    let ran = home.run(&["doctor"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let said = ran.text();
+    assert!(said.contains("\u{2717} store"), "{said}");
+    assert!(
+        said.contains("20260116_091500_3f3a9c02.md has a problem"),
+        "{said}"
+    );
+    assert!(said.contains("`memdir verify` names each"), "{said}");
+    assert!(
+        said.contains("\u{2713} server"),
+        "the other checks are made: {said}"
+    );
+}
+
+/// Returns a store of two memories whose index is damaged.
+fn home_with_damaged_index() -> Home {
+    let home = home_of_two();
+    home.run(&["reindex"]).done();
+    let files = regular_files(&home.store().join(".memdir")).into_iter();
+    let damaged: Vec<_> = files
+        .filter(|file| file.extension().is_some_and(|kind| kind == "idx"))
+        .collect();
+    assert!(!damaged.is_empty());
+    for file in damaged {
+        let mut bytes = fs::read(&file).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0x10;
+        fs::write(&file, bytes).unwrap();
+    }
+    home
+}
+
+#[test]
+fn doctor_makes_a_damaged_index_anew_when_it_is_told_to() {
+    let ran = home_with_damaged_index().run(&["doctor"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.text().contains("the index is wrong"), "{ran:?}");
+    let home = home_with_damaged_index();
+    let fixed = home.run(&["doctor", "--fix"]);
+    assert_eq!(fixed.code, 0, "{fixed:?}");
+    assert!(
+        fixed.text().contains("the index was made anew"),
+        "{fixed:?}"
+    );
+    home.run(&["verify"]).done();
+}

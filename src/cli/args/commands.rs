@@ -339,6 +339,15 @@ Nothing is downloaded unless you say so. Without a model searches are by words a
     Model(model::Model),
     /// Prove that files are sound and the index agrees with them; exit code 1 if not
     Verify(shared::Findings),
+    /// Check that agents get what they need: program, store, server, remote, model
+    #[command(after_help = "Examples:
+  memdir doctor                                 a line for each, with what to do where one is wrong
+  memdir doctor --fix                           and make a wrong index anew
+
+Nothing is sent; the remote is asked for its newest commit only.
+
+Exit code: 0 all is well, 1 something is wrong, 2 error")]
+    Doctor(setup::Doctor),
     /// Give notes that were written by hand ids and the names of memories
     #[command(after_help = "Examples:
   memdir adopt                                  what would be done to all of them

@@ -21,7 +21,9 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
     (
         "A store and who uses it",
-        &["init", "mcp", "serve", "token", "config", "trust", "model"],
+        &[
+            "init", "mcp", "serve", "token", "config", "trust", "model", "doctor",
+        ],
     ),
     (
         "What belongs together",

@@ -57,3 +57,10 @@ pub struct PathOf {
     /// A memory
     pub id: Option<String>,
 }
+
+#[derive(Debug, ClapArgs)]
+pub struct Doctor {
+    /// Make a wrong index anew
+    #[arg(long)]
+    pub fix: bool,
+}

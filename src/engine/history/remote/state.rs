@@ -154,6 +154,36 @@ fn remote_status(
     })
 }
 
+/// A remote as it was just seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemoteLook {
+    /// Whether its branch has commits that are not here.
+    pub has_news: bool,
+}
+
+/// Asks the store's remote for its branches; fetches and changes nothing.
+///
+/// # Errors
+///
+/// Fails if the store has no remote that the user agreed to, or if it cannot be reached.
+pub fn look_at_remote(history: &History) -> Result<RemoteLook, EngineError> {
+    let none = || EngineError::Invalid("there is no remote".to_owned());
+    let repository = consent::repository(history)?.ok_or_else(none)?;
+    let remote = Remote::of(&repository)?.ok_or_else(none)?;
+    let network = consent::network_for(history, &remote).map_err(EngineError::Invalid)?;
+    let seen = network.look(&remote.address, Some(repository.path()), &|| false)?;
+    let mut branches = seen.branches.into_iter();
+    let tip = branches.find_map(|(name, id)| (name == repository.branch()).then_some(id));
+    let tip = tip.as_deref().and_then(Id::parse);
+    let is_here = |tip: Id| match repository.head() {
+        Ok(Some(head)) => git::descends_from(&repository, head, tip).unwrap_or(false),
+        _ => false,
+    };
+    Ok(RemoteLook {
+        has_news: tip.is_some_and(|tip| !is_here(tip)),
+    })
+}
+
 /// Returns the result of the last synchronization; `None` if there was none.
 pub fn sync_state(history: &History) -> Option<SyncState> {
     let (text, _) = crate::files::said(&history.live.state().join("sync-state"))?;

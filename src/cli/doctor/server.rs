@@ -1,0 +1,130 @@
+//! Check of the server that a client starts: its tools, and the time until they are named.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::cli::doctor::check::Check;
+use crate::cli::wiring::context::Context;
+
+const NAME: &str = "server";
+
+/// Time within which clients are to have the tools: some give up after a few seconds.
+const SOON: Duration = Duration::from_secs(1);
+
+/// Time after which the server is given up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Starts a server of the store in use as a client does, and asks for its tools.
+pub fn server(context: &Context) -> Check {
+    let hint = "Run `memdir mcp` in a terminal: what it says on standard error is the reason.";
+    match tools(context) {
+        Ok((tools, taken)) if taken > SOON => Check::wrong(
+            NAME,
+            format!("{tools} tools, only after {} ms", taken.as_millis()),
+            "`memdir reindex` brings the index up to date; the machine may be busy.",
+        ),
+        Ok((0, _)) => Check::wrong(NAME, "it has no tools", hint),
+        Ok((tools, taken)) => Check::well(
+            NAME,
+            format!("{tools} tools after {} ms", taken.as_millis()),
+        ),
+        Err(why) => Check::wrong(NAME, why, hint),
+    }
+}
+
+/// Returns the number of tools, and the time from the start until they were named.
+fn tools(context: &Context) -> Result<(usize, Duration), String> {
+    let program = std::env::current_exe().map_err(|error| format!("cannot be found: {error}"))?;
+    let begun = Instant::now();
+    let child = Command::new(program)
+        .arg("--store")
+        .arg(&context.config.store.value)
+        .arg("mcp")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut server = Server(child.map_err(|error| format!("cannot be started: {error}"))?);
+    let answers = server.answers();
+    let client = json!({"name": "memdir doctor", "version": env!("CARGO_PKG_VERSION")});
+    let hello = json!({
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client,
+    });
+    server.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}))?;
+    answer(&answers, 1)?;
+    server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+    server.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}))?;
+    let listed = answer(&answers, 2)?;
+    let tools = listed["tools"].as_array().map_or(0, Vec::len);
+    Ok((tools, begun.elapsed()))
+}
+
+/// A server that ends with this value.
+struct Server(Child);
+
+impl Server {
+    fn send(&mut self, message: &Value) -> Result<(), String> {
+        let input = self.0.stdin.as_mut().expect("it is a pipe");
+        let sent = input
+            .write_all(format!("{message}\n").as_bytes())
+            .and_then(|()| input.flush());
+        sent.map_err(|error| format!("ended before it answered: {error}"))
+    }
+
+    /// Returns the lines of its output as they come.
+    fn answers(&mut self) -> mpsc::Receiver<String> {
+        let (lines, answers) = mpsc::channel();
+        let output = self.0.stdout.take().expect("it is a pipe");
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if lines.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        answers
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // With its input closed it ends by itself; one that does not is ended.
+        drop(self.0.stdin.take());
+        let begun = Instant::now();
+        while begun.elapsed() < SOON {
+            if let Ok(Some(_)) = self.0.try_wait() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits for the result of the request `id`.
+fn answer(answers: &mpsc::Receiver<String>, id: u64) -> Result<Value, String> {
+    let begun = Instant::now();
+    loop {
+        let left = PATIENCE.saturating_sub(begun.elapsed());
+        let line = answers.recv_timeout(left).map_err(|error| match error {
+            mpsc::RecvTimeoutError::Timeout => {
+                format!("no answer within {} s", PATIENCE.as_secs())
+            }
+            mpsc::RecvTimeoutError::Disconnected => "ended before it answered".to_owned(),
+        })?;
+        let mut message: Value = serde_json::from_str(&line)
+            .map_err(|_| format!("standard output holds what is no message: {line}"))?;
+        if message["id"] != json!(id) {
+            continue;
+        }
+        return match message.get("error") {
+            Some(error) => Err(format!("refused: {error}")),
+            None => Ok(message["result"].take()),
+        };
+    }
+}
