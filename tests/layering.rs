@@ -58,6 +58,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "words",
             "literals",
             "secrets",
+            "injection",
             "embed",
             "vectors",
             "format",
@@ -155,6 +156,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("engine/history/with", &["commits", "merge_plan", "remote"]),
+    ("engine/ops/brief", &["standards"]),
     ("engine/ops/retrieval", &["stats"]),
     ("engine/ops/relations", &["retrieval", "update"]),
     ("engine/ops/maintenance", &["forget", "retrieval", "update"]),
@@ -199,6 +201,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ),
     ("git/network", &["repository", "settings"]),
     ("files/watch", &["storage"]),
+    ("ranking/brief", &["lexical", "text"]),
     ("ranking/parts", &["weights"]),
     ("ranking/people", &["collection", "postings", "text"]),
     ("ranking/text", &[]),
@@ -306,6 +309,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ("cli/memories", &["args", "store", "terminal", "wiring"]),
     ("cli/serving", &["args", "store", "terminal", "wiring"]),
     ("cli/doctor", &["args", "terminal", "wiring"]),
+    ("cli/sessions", &["args", "terminal", "wiring"]),
 ];
 
 /// Text that may occur only in the files of the listed modules. Tests at the end of a file may

@@ -12,6 +12,7 @@ mod eval;
 mod memories;
 mod model;
 mod serving;
+mod sessions;
 mod sharing;
 mod store;
 mod terminal;
@@ -24,6 +25,7 @@ use clap::FromArgMatches;
 use self::args::{Args, Command};
 use self::memories::{archive, edit, find, history, life, maintenance, resolve, stats, write};
 use self::serving::{mcp, serve};
+use self::sessions::brief;
 use self::sharing::{import_export, sync};
 use self::store::{adopt, config, layout, purge, reset, secrets, setup, status, trust};
 use self::terminal::fail::Failure;
@@ -77,7 +79,7 @@ pub fn run() -> ExitCode {
 fn dispatch(
     args: &Args,
     command: Command,
-    environment: Environment,
+    mut environment: Environment,
     output: &mut Output,
     pager: &mut Option<Pager>,
 ) -> Result<Outcome, Failure> {
@@ -86,10 +88,16 @@ fn dispatch(
         Command::Man => return setup::man(output),
         _ => {}
     }
+    let store = args.store.as_ref();
     let flags = Flags {
-        store: args.store.clone(),
+        store: store.map(|store| environment.folder.join(store)),
         read_only: args.read_only,
     };
+    if let Command::Brief(brief) = &command
+        && let Some(folder) = &brief.cwd
+    {
+        environment.folder = environment.folder.join(folder);
+    }
     let mut config = Config::read(&flags, &environment)?;
     let as_json = matches!(&command, Command::Serve(serve) if serve.log_format == "json");
     log::start(&config, as_json);
@@ -117,6 +125,7 @@ fn dispatch(
         Command::Recall(command) => find::recall(&mut context, &command),
         Command::List(command) => find::list(&mut context, &command),
         Command::Grep(command) => find::grep(&mut context, &command),
+        Command::Brief(command) => brief::brief(&mut context, &command),
         Command::Update(command) => write::update(&mut context, *command),
         Command::Edit(command) => edit::edit(&mut context, &command),
         Command::Forget(command) => life::forget(&mut context, &command),

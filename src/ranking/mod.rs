@@ -5,6 +5,7 @@
 //! formulas, the contribution of each part, and the measurements.
 
 mod best;
+pub mod brief;
 mod chats;
 mod collection;
 mod episode;

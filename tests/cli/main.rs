@@ -9,6 +9,7 @@ mod documentation;
 #[cfg(unix)]
 mod editing;
 mod searching;
+mod sessions;
 mod stores;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,8 +1,8 @@
 //! The commands, and the options of every one of them.
 
 use super::{
-    archive, change, config, eval, history, life, maintenance, mcp, model, remember, reset, search,
-    serve, setup, shared, sharing,
+    archive, change, config, eval, history, life, maintenance, mcp, model, remember, search, serve,
+    sessions, setup, shared, sharing,
 };
 use crate::cli::terminal::output::Color;
 use clap::{Parser, Subcommand};
@@ -86,6 +86,9 @@ Exit code: 0 found, 1 nothing found, 2 error"
 
 Exit code: 0 found, 1 nothing found, 2 error")]
     Grep(search::Grep),
+    /// Print what a session begins with: standards, the last session, decisions, open ends
+    #[command(after_help = sessions::BRIEF_EXAMPLES)]
+    Brief(sessions::Brief),
     /// Change fields or the content of a memory; every other byte of the file stays
     #[command(after_help = "Examples:
   memdir update 1f3a --topics rust,review --importance 9
@@ -244,7 +247,7 @@ Settings, journals and the words of what was purged stay. With a remote nothing 
 text stays in the backup. The history keeps the memories, too: `memdir undo`.
 
 Exit code: 0 done, 1 nothing to do, 2 error")]
-    Reset(reset::Reset),
+    Reset(change::Reset),
     /// Say that memories may hold the credentials they hold now, also on other machines
     #[command(after_help = "Examples:
   memdir allow 1f3a9c02                         commit and send it all the same

@@ -11,7 +11,7 @@ use super::commands::Args;
 use crate::cli::terminal::prose::{terminal_width, wrapped};
 
 /// The groups of commands, each with its heading and names. The first is what most people need.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Every day",
         &[
@@ -25,6 +25,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "init", "mcp", "serve", "token", "config", "trust", "model", "doctor",
         ],
     ),
+    ("Sessions of agents", &["brief"]),
     (
         "What belongs together",
         &[

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use serde_json::{Value, json};
 
-use crate::cli::args::reset::Reset;
+use crate::cli::args::change::Reset;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};

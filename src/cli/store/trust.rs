@@ -108,6 +108,7 @@ pub fn decide(
         Command::Mcp(_)
         | Command::Serve(_)
         | Command::Token(_)
+        | Command::Brief(_)
         | Command::Config { .. }
         | Command::Status(_)
         | Command::Path(_) => {

@@ -4,6 +4,7 @@
 //! between callers is passed as values. None answers from the index alone.
 
 pub(in crate::engine) mod adopt_notes;
+pub(in crate::engine) mod brief;
 pub(in crate::engine) mod bulk;
 pub(in crate::engine) mod conflicts;
 pub(in crate::engine) mod duplicates;
@@ -27,6 +28,7 @@ pub(in crate::engine) mod update;
 pub(in crate::engine) mod verify;
 
 pub use adopt_notes::adopt_notes;
+pub use brief::session_start::brief;
 pub use bulk::remember_many;
 pub use conflicts::{
     conflicts, conflicts_of, keep_both, keep_one, take_out_markers, title_conflicts, unmerged,

@@ -10,6 +10,8 @@ pub use calling::{Calling, callings};
 pub use role::Role;
 pub use shingles::{ShingleFilter, ShingleSet, resemblance};
 pub use standing::condition;
+pub(in crate::ranking) use standing::{instructs, prefers};
 pub use text_features::{
     LONG_WORDS, PIECE_WORDS, SKETCH_PARTS, Sketch, TextFeatures, TextPart, TraitsBuilder,
 };
+pub(in crate::ranking) use text_features::{names_something, tells_time};

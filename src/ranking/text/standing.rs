@@ -128,13 +128,13 @@ fn has_one(text: &str, is: impl Fn(&str) -> bool) -> bool {
 }
 
 /// Returns whether a text asks for something for good: "always …", "from now on …".
-pub(super) fn instructs(text: &str) -> bool {
+pub(in crate::ranking) fn instructs(text: &str) -> bool {
     let text = plain(text);
     has_one(&text, is_of_instructions) && INSTRUCTION.is_match(&text)
 }
 
 /// Returns whether a text says what its author prefers.
-pub(super) fn prefers(text: &str) -> bool {
+pub(in crate::ranking) fn prefers(text: &str) -> bool {
     let text = plain(text);
     has_one(&text, is_of_preferences) && PREFERENCE.is_match(&text)
 }

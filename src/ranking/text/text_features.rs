@@ -115,6 +115,16 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&pattern).expect("it is valid")
 });
 
+/// Returns whether a text has a capitalised word inside a sentence: it names something.
+pub(in crate::ranking) fn names_something(text: &str) -> bool {
+    CAPITAL.is_match(text)
+}
+
+/// Returns whether a text has a time: a weekday, a month, a year, "yesterday".
+pub(in crate::ranking) fn tells_time(text: &str) -> bool {
+    TIME.is_match(text)
+}
+
 /// Returns whether a lower-case word is a number.
 fn is_number(word: &str) -> bool {
     word.starts_with(|first: char| first.is_ascii_digit())
@@ -286,8 +296,8 @@ impl TraitsBuilder {
             title_words: self.title.len().clamp(1, MOST_TITLE_WORDS) as u8,
             asks: text.ends_with(['?', '？']),
             has_question: memchr::memchr(b'?', text.as_bytes()).is_some() || text.contains('？'),
-            names: CAPITAL.is_match(judged),
-            tells_time: TIME.is_match(judged),
+            names: names_something(judged),
+            tells_time: tells_time(judged),
             has_number: self.has_number,
             has_place: has_place(judged),
             has_reason: self.has_reason,

@@ -1,0 +1,186 @@
+//! Memories as single lines, and the fence around them.
+//!
+//! What is shown to an agent that has not asked for it is marked as data: a fence longer than any run of
+//! backticks in it encloses the lines, and no character in a line can end the line or hide a text.
+
+use std::collections::VecDeque;
+
+use chrono::SecondsFormat;
+
+use crate::model::Memory;
+
+/// Maximum number of backticks in a row that a line keeps.
+const MAX_BACKTICKS: usize = 3;
+
+/// Number of characters that [`fenced`] adds to its lines.
+pub const FENCE_CHARACTERS: usize = 2 * (MAX_BACKTICKS + 1) + "memories\n\n".len();
+
+/// Returns the lines between two fences, each line ended.
+pub fn fenced(lines: &[String]) -> String {
+    let fence = "`".repeat(MAX_BACKTICKS + 1);
+    let mut text = format!("{fence}memories\n");
+    for line in lines {
+        text.push_str(line);
+        text.push('\n');
+    }
+    text.push_str(&fence);
+    text.push('\n');
+    text
+}
+
+/// Returns a memory as a line of at most `limit` characters: its id, its day, the reason and its text.
+pub fn line(id: &str, memory: &Memory, reason: Option<&str>, limit: usize) -> String {
+    let at = memory
+        .timestamp
+        .utc()
+        .to_rfc3339_opts(SecondsFormat::Secs, true);
+    let day = at.get(..10).unwrap_or_default();
+    let mut line = format!("- {id} {day}");
+    if let Some(reason) = reason {
+        line.push_str(&format!(" {reason}"));
+    }
+    line.push_str(": ");
+    let left = limit.saturating_sub(line.chars().count());
+    line.push_str(&excerpt(memory, left));
+    line
+}
+
+/// Returns title and text of a memory on one line of at most `limit` characters; a longer text is cut after
+/// a word, and ends with `…`.
+pub fn excerpt(memory: &Memory, limit: usize) -> String {
+    // One more shows that the text goes on.
+    let text = plain(memory, limit + 1);
+    if text.chars().count() <= limit {
+        return text;
+    }
+    let mut cut: Vec<char> = text.chars().take(limit).collect();
+    let last_blank = cut.iter().rposition(|letter| *letter == ' ');
+    // A word of more than a third of the line is cut inside.
+    let after_word = last_blank.filter(|at| *at * 3 > cut.len() * 2);
+    cut.truncate(after_word.unwrap_or(limit.saturating_sub(1)));
+    let cut: String = cut.into_iter().collect();
+    format!("{}…", cut.trim_end_matches([' ', ',', ';', ':']))
+}
+
+/// Returns the first `limit` characters of title and text on one line, without markup of headings, without
+/// characters that nobody sees, and without long runs of backticks.
+pub(super) fn plain(memory: &Memory, limit: usize) -> String {
+    let mut texts: VecDeque<&str> = memory.content.lines().collect();
+    let title = memory.title.as_deref().unwrap_or_default().trim();
+    let begins_with_title = || {
+        let mut lines = memory.content.lines().map(without_markup);
+        let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
+        first.starts_with(title)
+    };
+    let shows_title = !title.is_empty() && !begins_with_title();
+    if shows_title {
+        texts.push_front(title);
+    }
+    let mut plain = String::new();
+    let (mut count, mut ticks) = (0, 0);
+    for (number, text) in texts.into_iter().map(without_markup).enumerate() {
+        let separator = match (plain.is_empty(), shows_title && number == 1) {
+            (true, _) => "",
+            (false, true) => ": ",
+            (false, false) => " ",
+        };
+        let mut pending = separator
+            .chars()
+            .chain(text.chars())
+            .filter(|c| !is_unseen(*c));
+        let mut was_blank = false;
+        if text.is_empty() {
+            continue;
+        }
+        while count < limit
+            && let Some(letter) = pending.next()
+        {
+            let is_blank = letter.is_whitespace();
+            ticks = if letter == '`' { ticks + 1 } else { 0 };
+            if (is_blank && was_blank) || ticks > MAX_BACKTICKS {
+                continue;
+            }
+            plain.push(if is_blank { ' ' } else { letter });
+            was_blank = is_blank;
+            count += 1;
+        }
+    }
+    plain
+}
+
+fn without_markup(line: &str) -> &str {
+    line.trim().trim_start_matches('#').trim()
+}
+
+/// Returns whether a character is a control character, or changes or hides a text without being seen.
+fn is_unseen(letter: char) -> bool {
+    (letter.is_control() && !letter.is_whitespace())
+        || matches!(
+            letter,
+            '\u{ad}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{NewMemory, Stem, Timestamp};
+
+    fn memory(title: Option<&str>, content: &str) -> Memory {
+        let new = NewMemory {
+            title: title.map(str::to_owned),
+            content: content.to_owned(),
+            ..NewMemory::default()
+        };
+        let stem = Stem::from_file_name("20260114_091500_1f3a9c02");
+        new.into_memory(stem, Timestamp::parse("2026-01-14T09:15:00Z").unwrap())
+    }
+
+    #[test]
+    fn a_memory_becomes_one_line() {
+        let memory = memory(
+            Some("How we deploy"),
+            "# Steps\n\nWith a tag,\non  Tuesdays.\n",
+        );
+        assert_eq!(
+            line("1f3a9c02", &memory, Some("decision"), 300),
+            "- 1f3a9c02 2026-01-14 decision: How we deploy: Steps With a tag, on Tuesdays."
+        );
+    }
+
+    #[test]
+    fn a_title_that_begins_the_text_is_not_said_twice() {
+        let memory = memory(Some("How we deploy"), "# How we deploy\nWith a tag.");
+        assert_eq!(excerpt(&memory, 300), "How we deploy With a tag.");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_after_a_word() {
+        let words = memory(None, "seven words of text that are cut");
+        assert_eq!(excerpt(&words, 20), "seven words of text…");
+        assert_eq!(excerpt(&words, 32), "seven words of text that are cut");
+        let letters = memory(None, &"x".repeat(400));
+        assert_eq!(excerpt(&letters, 300).chars().count(), 300);
+    }
+
+    #[test]
+    fn no_text_ends_the_fence_or_hides_a_word() {
+        let memory = memory(
+            None,
+            "a ``````` b\n``````\u{202e}c\u{200b}d\u{e0041}\u{1b}[2J",
+        );
+        let line = excerpt(&memory, 300);
+        assert_eq!(line, "a ``` b ```cd[2J");
+        let text = fenced(std::slice::from_ref(&line));
+        assert_eq!(text, format!("````memories\n{line}\n````\n"));
+        assert_eq!(
+            text.chars().count(),
+            line.chars().count() + 1 + FENCE_CHARACTERS
+        );
+    }
+}
