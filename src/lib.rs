@@ -31,6 +31,7 @@ pub mod mcp;
 pub mod model;
 pub mod ranking;
 pub mod secrets;
+pub mod sessions;
 pub mod trust;
 pub mod vectors;
 pub mod words;

@@ -25,7 +25,7 @@ use clap::FromArgMatches;
 use self::args::{Args, Command};
 use self::memories::{archive, edit, find, history, life, maintenance, resolve, stats, write};
 use self::serving::{mcp, serve};
-use self::sessions::brief;
+use self::sessions::{brief, hook};
 use self::sharing::{import_export, sync};
 use self::store::{adopt, config, layout, purge, reset, secrets, setup, status, trust};
 use self::terminal::fail::Failure;
@@ -41,7 +41,13 @@ pub fn run() -> ExitCode {
     if complete::answer() {
         return ExitCode::SUCCESS;
     }
-    let matches = args::command().get_matches();
+    let matches = match args::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) if hook::is_called() && error.use_stderr() => {
+            return hook::misunderstood(&error.to_string());
+        }
+        Err(error) => error.exit(),
+    };
     let mut args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let mut output = Output::new(args.json, args.color, args.raw);
     let mut pager = None;
@@ -93,6 +99,10 @@ fn dispatch(
         store: store.map(|store| environment.folder.join(store)),
         read_only: args.read_only,
     };
+    // It fails for nothing, settings included.
+    if let Command::Hook(command) = &command {
+        return Ok(hook::hook(flags, command, environment, output));
+    }
     if let Command::Brief(brief) = &command
         && let Some(folder) = &brief.cwd
     {
@@ -177,6 +187,8 @@ fn dispatch(
         Command::Serve(command) => serve::serve(&mut context, &command),
         Command::Token(command) => serve::token(&mut context, &command),
         Command::Trust(command) => trust::trust(&mut context, &command),
-        Command::Completions(_) | Command::Man => unreachable!("they were answered above"),
+        Command::Completions(_) | Command::Man | Command::Hook(_) => {
+            unreachable!("they were answered above")
+        }
     }
 }

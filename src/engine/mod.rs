@@ -26,7 +26,7 @@ pub use crate::lifecycle::{
     ContradictionKind, DuplicatePolicy, Evidence, FLAGGED_BELOW, Reflection, Resemblance, State,
     Suggestion, WritePolicy,
 };
-pub use crate::ranking::brief::fenced;
+pub use crate::ranking::brief::{FENCE_CHARACTERS, fenced, line as brief_line};
 pub use crate::ranking::{AskedTime, Method, NamedPerson, Ranking};
 pub use error::{EngineError, FoundSecret, Leak, PastError, Quarantined};
 pub use history::commits::commit::Committed;
@@ -45,6 +45,7 @@ pub use live::read_cache::Shared;
 pub use meaning::models::Outage;
 pub use meaning::status::MeaningStatus;
 pub use ops::adopt_notes::{Adopted, AdoptedNote, NoteAuthor};
+pub use ops::brief::prompt::{PROMPT_FLOOR, PromptHit, PromptQuery};
 pub use ops::brief::session_start::{
     Brief, BriefEntry, BriefLimits, BriefQuery, BriefReason, LeftOut,
 };

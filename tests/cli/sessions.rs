@@ -1,8 +1,8 @@
 //! What sessions of agents begin with, and what the user may see and stop.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::program::{Home, Ran};
+use crate::support::program::{Home, Ran, run_with};
 
 /// The items of a brief, as pairs of reason and line.
 #[track_caller]
@@ -125,4 +125,161 @@ fn an_empty_store_has_nothing_to_begin_with() {
     let home = Home::new();
     home.run(&["brief"])
         .complains(1, &["there is nothing to begin with in global"]);
+}
+
+/// What a hook printed for its client, the line it logged, and whether it kept to its promises.
+struct Hooked {
+    text: String,
+    log: String,
+}
+
+/// Calls a hook as a client does.
+#[track_caller]
+fn hook(home: &Home, event: &str, message: &Value) -> Hooked {
+    let input = message.to_string();
+    let ran = home.run_with(
+        &["hook", event, "--client", "claude-code"],
+        input.as_bytes(),
+    );
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(ran.stderr.lines().count(), 1, "{ran:?}");
+    let text = match ran.stdout.is_empty() {
+        true => String::new(),
+        false => {
+            let said = &ran.json()["hookSpecificOutput"]["additionalContext"];
+            said.as_str().expect("there is a text").to_owned()
+        }
+    };
+    Hooked {
+        text,
+        log: ran.stderr,
+    }
+}
+
+fn start(home: &Home, session: &str, source: &str) -> Hooked {
+    let message = json!({
+        "session_id": session, "cwd": home.root(), "hook_event_name": "SessionStart", "source": source,
+    });
+    hook(home, "session-start", &message)
+}
+
+fn prompt(home: &Home, session: &str, prompt: &str) -> Hooked {
+    let message = json!({
+        "session_id": session, "cwd": home.root(), "hook_event_name": "UserPromptSubmit", "prompt": prompt,
+    });
+    hook(home, "prompt", &message)
+}
+
+/// A home with memories of which one answers a question about the harbour.
+fn harbour() -> Home {
+    let home = Home::new();
+    home.remember(&["The harbour master of Rorschach is called Ines Keller."]);
+    for (number, text) in [
+        "The tulip field is watered from the north well.",
+        "Invoices are sent on the last day of a month.",
+        "The choir sings Bach in the small church.",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let at = format!("2026-01-{:02}T10:00:00Z", number + 1);
+        home.remember(&["--timestamp", &at, text]);
+    }
+    home
+}
+
+#[test]
+fn a_session_begins_with_the_brief_and_goes_on_without_repeating_it() {
+    let home = harbour();
+    let first = start(&home, "a", "startup");
+    assert!(first.text.contains("Ines Keller"), "{}", first.text);
+    assert!(first.text.contains("Call `think`"), "{}", first.text);
+    assert!(first.text.chars().count() <= 4_000);
+    assert!(first.log.contains("4 memories of global"), "{}", first.log);
+    assert_eq!(start(&home, "a", "resume").text, "");
+    // An agent that this one starts, and a client that starts a session twice.
+    assert_eq!(start(&home, "a", "startup").text, "");
+    home.remember(&["The ferry leaves at ten past eight."]);
+    let resumed = start(&home, "a", "resume").text;
+    assert!(
+        resumed.contains("ferry") && !resumed.contains("Ines"),
+        "{resumed}"
+    );
+    assert!(start(&home, "b", "startup").text.contains("Ines Keller"));
+    assert!(start(&home, "a", "clear").text.contains("Ines Keller"));
+}
+
+#[test]
+fn after_a_compaction_only_what_was_not_shown_is_shown() {
+    let home = harbour();
+    let id = home.remember(&["The crane was painted."]);
+    start(&home, "a", "startup");
+    home.remember(&["The ferry leaves at ten past eight."]);
+    let text = start(&home, "a", "compact").text;
+    assert!(text.contains("ferry") && !text.contains("crane"), "{text}");
+    assert!(text.contains("Shown earlier in this session: "), "{text}");
+    assert!(text.contains(&id), "{text}");
+}
+
+#[test]
+fn a_prompt_brings_what_fits_it_once() {
+    let home = harbour();
+    let first = prompt(
+        &home,
+        "a",
+        "What is the harbour master of Rorschach called?",
+    );
+    assert!(first.text.contains("Ines Keller"), "{}", first.log);
+    assert!(first.text.chars().count() <= 800);
+    let again = prompt(
+        &home,
+        "a",
+        "And the harbour master of Rorschach, what is she called?",
+    );
+    assert!(!again.text.contains("Ines"), "{}", again.text);
+    for unrelated in ["fix the failing test", "/clear", "", "thanks, that is all"] {
+        assert_eq!(prompt(&home, "b", unrelated).text, "", "{unrelated}");
+    }
+}
+
+#[test]
+fn a_hook_fails_for_nothing() {
+    let home = Home::new();
+    let ends_well = |arguments: &[&str], input: &[u8]| {
+        let ran = home.run_with(arguments, input);
+        assert_eq!(
+            (ran.code, ran.stdout.len()),
+            (0, 0),
+            "{arguments:?} {ran:?}"
+        );
+        assert!(!ran.stderr.is_empty());
+    };
+    ends_well(&["hook"], b"{}");
+    ends_well(&["hook", "no-such-event"], b"{}");
+    ends_well(&["hook", "prompt", "--no-such-option"], b"{}");
+    ends_well(&["hook", "prompt"], b"\xff\xfe no JSON");
+    ends_well(&["hook", "stop"], b"{\"session_id\":\"a\"}");
+    ends_well(&["hook", "session-end"], b"{\"session_id\":\"a\"}");
+    ends_well(&["hook", "before-compact"], b"{\"session_id\":\"a\"}");
+    home.write("config/memdir/config.toml", "this is = no toml [");
+    ends_well(&["hook", "session-start"], b"{}");
+    std::fs::remove_dir_all(home.store()).unwrap();
+    ends_well(&["hook", "session-start", "--store", "nowhere"], b"{}");
+    assert!(!home.store().exists());
+}
+
+#[test]
+fn a_store_that_was_only_found_gives_no_brief() {
+    let home = Home::new();
+    home.write("work/memdir.toml", "");
+    home.write(
+        "work/files/20250301_100000_1f3a9c02.md",
+        "---\nid: 1f3a9c02\ntimestamp: 2025-03-01T10:00:00Z\nagent: a\nuser: b\ntopics: []\n---\n\nA stranger wrote this.\n",
+    );
+    let message = json!({"session_id": "a", "cwd": home.root().join("work"), "source": "startup"});
+    let mut command = home.bare();
+    command.args(["hook", "session-start"]);
+    let ran = run_with(&mut command, message.to_string().as_bytes());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(!ran.text().contains("stranger"), "{ran:?}");
 }

@@ -89,6 +89,9 @@ Exit code: 0 found, 1 nothing found, 2 error")]
     /// Print what a session begins with: standards, the last session, decisions, open ends
     #[command(after_help = sessions::BRIEF_EXAMPLES)]
     Brief(sessions::Brief),
+    /// Answer a hook of a client, at the beginning of a session and with each prompt
+    #[command(after_help = sessions::HOOK_EXAMPLES)]
+    Hook(sessions::Hook),
     /// Change fields or the content of a memory; every other byte of the file stays
     #[command(after_help = "Examples:
   memdir update 1f3a --topics rust,review --importance 9

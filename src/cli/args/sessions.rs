@@ -22,6 +22,24 @@ pub struct Brief {
     pub explain: bool,
 }
 
+#[derive(Debug, ClapArgs)]
+pub struct Hook {
+    /// session-start, prompt, before-compact, stop or session-end
+    pub event: Option<String>,
+    /// Who calls: claude-code, codex, cursor, gemini or copilot
+    #[arg(long, value_name = "NAME", default_value = "claude-code")]
+    pub client: String,
+}
+
+pub const HOOK_EXAMPLES: &str = "Examples:
+  memdir hook session-start --client claude-code < message.json
+  echo '{\"prompt\":\"how do we deploy atlas?\"}' | memdir hook prompt
+
+Clients call it; `memdir setup` tells them to. It reads the client's message on standard input and prints
+what the client gives to its agent, or nothing. What it did is one line on standard error.
+
+Exit code: 0, whatever happens";
+
 pub const BRIEF_EXAMPLES: &str = "Examples:
   memdir brief                                  what a session in this folder begins with
   memdir brief --cwd ~/projects/atlas

@@ -4,6 +4,8 @@
 
 use crate::engine::fenced;
 
+pub use crate::engine::FENCE_CHARACTERS;
+
 /// Names of the tools of a dialect that the instruction mentions.
 struct ToolNames {
     ask: &'static str,
@@ -30,6 +32,27 @@ pub fn start_instruction(dialect: Option<&str>) -> String {
          something that may have been settled before; call `{write}` when something is decided, learned or left \
          open that a later session needs; `{read}` shows a memory whole by its id.\n"
     )
+}
+
+/// Returns the text before the memories that fit a prompt.
+pub fn prompt_instruction() -> &'static str {
+    "Memories of earlier sessions that may have to do with this. "
+}
+
+/// Most characters of [`shown_before`]: ids of as many memories as a brief has.
+pub const SHOWN_BEFORE_CHARACTERS: usize = 400;
+
+/// Returns a line that names memories which the session was shown before its context was compacted; empty
+/// without any.
+pub fn shown_before(ids: &[&str]) -> String {
+    if ids.is_empty() {
+        return String::new();
+    }
+    let line = format!("Shown earlier in this session: {}.\n", ids.join(", "));
+    match line.chars().count() > SHOWN_BEFORE_CHARACTERS {
+        true => String::new(),
+        false => line,
+    }
 }
 
 /// Follows the instruction where memories are shown.

@@ -91,6 +91,20 @@ impl Context {
         }
     }
 
+    /// Returns the store for who answers within milliseconds: no model is loaded, nothing is committed.
+    pub fn engine_without_models(&self) -> Result<Engine, Failure> {
+        let root = &self.config.store.value;
+        if !crate::config::is_store(root) {
+            return Err(no_store::no_store(root));
+        }
+        open(Options {
+            models: None,
+            reranker: None,
+            git: None,
+            ..self.options(root)
+        })
+    }
+
     pub fn open(&self, may_create: bool) -> Result<Engine, Failure> {
         let config = &self.config;
         let root = &config.store.value;

@@ -28,6 +28,7 @@ pub(in crate::engine) mod update;
 pub(in crate::engine) mod verify;
 
 pub use adopt_notes::adopt_notes;
+pub use brief::prompt::fitting_prompt;
 pub use brief::session_start::brief;
 pub use bulk::remember_many;
 pub use conflicts::{

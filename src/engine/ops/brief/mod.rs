@@ -4,5 +4,6 @@
 //! not be shown unasked.
 
 mod candidates;
+pub(in crate::engine) mod prompt;
 pub(in crate::engine) mod session_start;
 mod showable;

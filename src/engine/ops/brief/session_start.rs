@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use chrono::{DateTime, Utc};
+
 use crate::engine::error::EngineError;
 use crate::engine::ops::brief::candidates;
 use crate::engine::ops::brief::showable::Showable;
@@ -20,6 +22,8 @@ pub struct BriefQuery {
     pub namespace: Option<String>,
     /// Limits.
     pub limits: BriefLimits,
+    /// Only memories from this moment on; standards and pinned ones, too.
+    pub since: Option<DateTime<Utc>>,
     /// Stems of memories that are known to the session and get no place.
     pub known: HashSet<String>,
 }
@@ -62,7 +66,10 @@ pub fn brief(engine: &Engine, query: &BriefQuery) -> Result<Brief, EngineError> 
     let namespace = namespace.unwrap_or(GLOBAL).to_owned();
     let read = candidates::read(engine, &namespace)?;
     let mut candidates = candidates::candidates(engine, &read);
-    candidates.retain(|one| !query.known.contains(one.memory.stem.as_str()));
+    candidates.retain(|one| {
+        let is_new = |since| one.memory.timestamp.utc() >= since;
+        query.since.is_none_or(is_new) && !query.known.contains(one.memory.stem.as_str())
+    });
     let mut showable = Showable::new(engine);
     let mut analyzer = Analyzer::new(&engine.live.languages);
     let chosen = choose(&candidates, query.limits, &mut analyzer, &mut |memory| {
