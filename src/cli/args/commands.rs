@@ -89,6 +89,9 @@ Exit code: 0 found, 1 nothing found, 2 error")]
     /// Print what a session begins with: standards, the last session, decisions, open ends
     #[command(after_help = sessions::BRIEF_EXAMPLES)]
     Brief(sessions::Brief),
+    /// Show agents nothing unasked for a while
+    #[command(after_help = sessions::PAUSE_EXAMPLES)]
+    Pause(sessions::Pause),
     /// Answer a hook of a client, at the beginning of a session and with each prompt
     #[command(after_help = sessions::HOOK_EXAMPLES)]
     Hook(sessions::Hook),
@@ -109,7 +112,8 @@ Exit code: 0 found, 1 nothing found, 2 error")]
   memdir forget 1f3a9c02
   memdir forget 1f3a9c02 4be01c9a --reason 'The contract ended.'
   memdir forget --namespace atlas --tier short          which ones?
-  memdir forget --namespace atlas --tier short --yes    these"
+  memdir forget --namespace atlas --tier short --yes    these
+  memdir forget --since 1h                              what was written in the last hour?"
     )]
     Forget(life::Forget),
     /// Bring forgotten memories back, or with ID@REV the text that a memory had

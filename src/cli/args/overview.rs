@@ -25,7 +25,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "init", "mcp", "serve", "token", "config", "trust", "model", "doctor",
         ],
     ),
-    ("Sessions of agents", &["brief", "hook"]),
+    ("Sessions of agents", &["brief", "hook", "pause"]),
     (
         "What belongs together",
         &[

@@ -14,12 +14,15 @@ pub struct Brief {
     /// The most characters of the whole text
     #[arg(long, value_name = "N", default_value_t = 4_000)]
     pub budget: usize,
-    /// The most memories
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 12)]
-    pub limit: usize,
+    /// The most memories, of the log the most events [default: 12, of the log 50]
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
     /// Say why each memory is in it, how much its text says, and what was left out
     #[arg(long)]
     pub explain: bool,
+    /// Show what agents were shown unasked, when, and into which session, newest first
+    #[arg(long, conflicts_with_all = ["explain", "namespace"])]
+    pub log: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -30,6 +33,29 @@ pub struct Hook {
     #[arg(long, value_name = "NAME", default_value = "claude-code")]
     pub client: String,
 }
+
+#[derive(Debug, ClapArgs)]
+pub struct Pause {
+    /// How long, or until when [default: until `memdir pause --end`]
+    #[arg(value_name = "SPAN")]
+    pub span: Option<String>,
+    /// End the pause
+    #[arg(long, conflicts_with = "span")]
+    pub end: bool,
+    /// Only say whether there is one
+    #[arg(long, conflicts_with_all = ["span", "end"])]
+    pub show: bool,
+}
+
+pub const PAUSE_EXAMPLES: &str = "Examples:
+  memdir pause 2h
+  memdir pause                                  until you end it
+  memdir pause --end
+
+Meanwhile agents are shown nothing unasked, in all stores of yours; what they ask for is answered. `memdir
+status` tells of a pause.
+
+Exit code: 0 done, 1 there is no pause, 2 error";
 
 pub const HOOK_EXAMPLES: &str = "Examples:
   memdir hook session-start --client claude-code < message.json
@@ -45,6 +71,7 @@ pub const BRIEF_EXAMPLES: &str = "Examples:
   memdir brief --cwd ~/projects/atlas
   memdir brief --explain                        why each of them is in it
   memdir brief --budget 1500
+  memdir brief --log                            what agents were shown, and when
 
 It holds standards and pinned memories (`pinned: true`) of the project and of `global`, how the last
 session here ended, decisions and open ends, what you prefer, and what else says most. Memories that want

@@ -52,7 +52,10 @@ pub fn forget(context: &mut Context, command: &Forget) -> Result<Outcome, Failur
         }),
         (true, true) => {
             let dry_run = command.dry_run || !command.yes;
-            let archived = ops::forget_all(&engine, &filter, why, dry_run)?;
+            let archived = match filter.since {
+                Some(_) => ops::forget_written_since(&engine, &filter, why, dry_run)?,
+                None => ops::forget_all(&engine, &filter, why, dry_run)?,
+            };
             if !archived.moved.is_empty() && !command.dry_run && !command.yes {
                 context
                     .output

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::cli::args::sessions::Brief as BriefArgs;
-use crate::cli::sessions::text;
+use crate::cli::sessions::{shown, text};
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::{DIM, ID};
 use crate::cli::wiring::afterwards;
@@ -11,8 +11,14 @@ use crate::cli::wiring::context::{Context, Outcome};
 use crate::engine::{Brief, BriefEntry, BriefLimits, BriefQuery, LeftOut, ops};
 use crate::model::normalized_namespace;
 
+/// Number of events that `--log` shows.
+const MOST_EVENTS: usize = 50;
+
 /// Runs `memdir brief`.
 pub fn brief(context: &mut Context, command: &BriefArgs) -> Result<Outcome, Failure> {
+    if command.log {
+        return shown::show(context, command.limit.unwrap_or(MOST_EVENTS));
+    }
     let instruction = text::start_instruction(context.config.mcp.dialect.as_deref());
     let around = text::characters_around(&instruction);
     if command.budget <= around {
@@ -27,7 +33,7 @@ pub fn brief(context: &mut Context, command: &BriefArgs) -> Result<Outcome, Fail
         namespace: namespace.map(|namespace| namespace.into_owned()),
         limits: BriefLimits {
             characters: command.budget - around,
-            items: command.limit,
+            items: command.limit.unwrap_or(BriefLimits::default().items),
             ..BriefLimits::default()
         },
         ..BriefQuery::default()

@@ -18,6 +18,7 @@ use crate::engine::{
     live, meaning, ops,
 };
 use crate::lifecycle::FLAGGED_BELOW;
+use crate::sessions::{Pause, Sessions};
 
 /// Runs `memdir reindex`.
 pub fn reindex(context: &mut Context, command: &Reindex) -> Result<Outcome, Failure> {
@@ -99,6 +100,7 @@ pub fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> 
         meaning: embedding::summary(&context.config, &context.environment),
         notes: engine.live.notes().map(|notes| notes.display().to_string()),
         now: context.now(),
+        paused: paused(context),
     };
     let output = &mut context.output;
     if output.json {
@@ -122,6 +124,13 @@ struct SeenStatus {
     /// The folder of notes around a store in place.
     notes: Option<String>,
     now: DateTime<Utc>,
+    /// The pause of what agents are shown unasked.
+    paused: Option<Pause>,
+}
+
+fn paused(context: &Context) -> Option<Pause> {
+    let folder = context.environment.state_folder.as_deref()?;
+    Sessions::new(folder).paused(context.now())
 }
 
 impl SeenStatus {
@@ -150,6 +159,9 @@ impl SeenStatus {
             "conflicts": status.conflicts,
             "flagged": status.flagged,
             "layout": status.layout.as_str(),
+            "paused": self.paused.map(|pause| json!({
+                "until": pause.until.map(|until| until.to_rfc3339()),
+            })),
             "meaning": self.meaning.1,
             "git": git_state::git_json(&self.git),
             "embedded": embedding.as_ref().map(|embedding| json!({
@@ -237,6 +249,7 @@ impl SeenStatus {
             );
             rows.push(("doubtful", what));
         }
+        rows.extend(self.paused.map(|pause| ("sessions", pause.to_string())));
         rows.extend(crowded(status.in_no_folder).map(|advice| ("layout", advice)));
         rows.extend(git_state::git_rows(&self.git, self.now));
         rows

@@ -109,6 +109,7 @@ pub fn decide(
         | Command::Serve(_)
         | Command::Token(_)
         | Command::Brief(_)
+        | Command::Pause(_)
         | Command::Config { .. }
         | Command::Status(_)
         | Command::Path(_) => {

@@ -70,6 +70,9 @@ const ARCHIVES: [&str; 7] = [
     "undo",
 ];
 
+/// Operations in records that write new memories.
+const WRITES: [&str; 2] = ["remember", "import"];
+
 /// Operations that replace several memories by a new one.
 const MERGES: [&str; 2] = ["compact", "consolidate"];
 
@@ -126,15 +129,54 @@ pub fn forget_all(
     if !dry_run {
         engine.writer.check_writable()?;
     }
-    // Every hit of a search was read from its file, and passes the filter.
-    let query = Query::everything(filter.clone(), usize::MAX);
-    let hits = search::search(engine, &query)?.hits.into_iter();
-    let mut names: Vec<String> = hits.map(|hit| hit.name).collect();
-    names.sort_unstable();
+    let names = names_passing(engine, filter)?;
     let why = why.map(secrets::redact);
     Ok(archive_all(engine, names, why.as_deref(), dry_run, |_| {
         true
     }))
+}
+
+/// As [`forget_all`]; `filter.since` is also met by memories of an earlier time that were written since then,
+/// as the journals say.
+///
+/// # Errors
+///
+/// As for [`forget_all`].
+pub fn forget_written_since(
+    engine: &Engine,
+    filter: &Filter,
+    why: Option<&str>,
+    dry_run: bool,
+) -> Result<Archived, EngineError> {
+    if !dry_run {
+        engine.writer.check_writable()?;
+    }
+    let records = usage::records_since(&engine.live, filter.since)?.into_iter();
+    let written = records.filter(|record| WRITES.contains(&record.did.as_str()));
+    let written = written.flat_map(|record| record.of);
+    let filter_of_written = Filter {
+        since: None,
+        stems: Some(written.map(|stem| Stem::from_file_name(&stem)).collect()),
+        ..filter.clone()
+    };
+    let mut names = names_passing(engine, filter)?;
+    names.extend(names_passing(engine, &filter_of_written)?);
+    names.sort_unstable();
+    names.dedup();
+    let why = why.map(secrets::redact);
+    Ok(archive_all(engine, names, why.as_deref(), dry_run, |_| {
+        true
+    }))
+}
+
+/// Returns the files of all memories that pass a filter, sorted. Every hit of a search was read from its
+/// file.
+fn names_passing(engine: &Engine, filter: &Filter) -> Result<Vec<String>, EngineError> {
+    let query = Query::everything(filter.clone(), usize::MAX);
+    let hits = search::search(engine, &query)?.hits.into_iter();
+    let mut names: Vec<String> = hits.map(|hit| hit.name).collect();
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// Moves the memories in these files to the archive, except those for which `is_meant` is false

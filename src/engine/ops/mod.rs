@@ -37,8 +37,8 @@ pub use conflicts::{
 pub use duplicates::{rewrite, update_keeping};
 pub use expiry::expire;
 pub use forget::{
-    archived, forget, forget_all, forget_because, forgotten, forgotten_each, merged_into,
-    resolve_forgotten, restore,
+    archived, forget, forget_all, forget_because, forget_written_since, forgotten, forgotten_each,
+    merged_into, resolve_forgotten, restore,
 };
 pub use hints::contradiction_between;
 pub use import_export::{export, import};

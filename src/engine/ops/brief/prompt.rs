@@ -83,18 +83,22 @@ pub fn fitting_prompt(
     let hits = results.hits.into_iter().filter(is_new);
     let hits: Vec<(f32, Hit)> = hits
         .filter_map(|hit| Some((hit.relevance()?, hit)))
-        .filter(|(relevance, hit)| {
-            *relevance >= FOLLOWING * query.floor && showable.may_be_shown(&hit.memory)
-        })
+        .collect();
+    let best = best_of(&hits);
+    if best < query.floor {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let mut fitting: Vec<(f32, Hit)> = hits
+        .into_iter()
+        .filter(|(relevance, _)| *relevance >= FOLLOWING * best)
+        .filter(|(_, hit)| showable.may_be_shown(&hit.memory))
         .take(query.limit)
         .collect();
-    let best = hits
-        .iter()
-        .map(|(relevance, _)| *relevance)
-        .fold(0.0, f32::max);
-    let fitting = hits
-        .into_iter()
-        .filter(|(relevance, _)| best >= query.floor && *relevance >= FOLLOWING * best);
+    // The best one may not have been among those that may be shown.
+    if best_of(&fitting) < query.floor {
+        fitting.clear();
+    }
+    let fitting = fitting.into_iter();
     let hits = fitting.map(|(relevance, hit)| PromptHit {
         id: engine.live.shown_id(&hit.memory.stem),
         memory: hit.memory,
@@ -102,4 +106,10 @@ pub fn fitting_prompt(
     });
     let hits: Vec<PromptHit> = hits.collect();
     Ok((hits, showable.left_out()))
+}
+
+/// Returns the best relevance; 0 of no hits.
+fn best_of(hits: &[(f32, Hit)]) -> f32 {
+    let relevances = hits.iter().map(|(relevance, _)| *relevance);
+    relevances.fold(0.0, f32::max)
 }
