@@ -158,7 +158,10 @@ const FOLDERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("engine/history/with", &["commits", "merge_plan", "remote"]),
-    ("engine/ops/brief", &["retrieval", "standards"]),
+    (
+        "engine/ops/brief",
+        &["import_export", "retrieval", "standards"],
+    ),
     ("engine/ops/retrieval", &["stats"]),
     ("engine/ops/relations", &["retrieval", "update"]),
     ("engine/ops/maintenance", &["forget", "retrieval", "update"]),

@@ -25,7 +25,7 @@ use clap::FromArgMatches;
 use self::args::{Args, Command};
 use self::memories::{archive, edit, find, history, life, maintenance, resolve, stats, write};
 use self::serving::{mcp, serve};
-use self::sessions::{brief, hook, pause};
+use self::sessions::{brief, hook, pause, review};
 use self::sharing::{import_export, sync};
 use self::store::{adopt, config, layout, purge, reset, secrets, setup, status, trust};
 use self::terminal::fail::Failure;
@@ -136,6 +136,7 @@ fn dispatch(
         Command::List(command) => find::list(&mut context, &command),
         Command::Grep(command) => find::grep(&mut context, &command),
         Command::Brief(command) => brief::brief(&mut context, &command),
+        Command::Review(command) => review::review(&mut context, &command),
         Command::Pause(command) => pause::pause(&mut context, &command),
         Command::Update(command) => write::update(&mut context, *command),
         Command::Edit(command) => edit::edit(&mut context, &command),

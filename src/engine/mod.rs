@@ -46,6 +46,7 @@ pub use meaning::models::Outage;
 pub use meaning::status::MeaningStatus;
 pub use ops::adopt_notes::{Adopted, AdoptedNote, NoteAuthor};
 pub use ops::brief::prompt::{PROMPT_FLOOR, PromptHit, PromptQuery};
+pub use ops::brief::provenance::ForeignSource;
 pub use ops::brief::session_start::{
     Brief, BriefEntry, BriefLimits, BriefQuery, BriefReason, LeftOut,
 };

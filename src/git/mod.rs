@@ -54,7 +54,7 @@ pub use repository::path_change::PathChange;
 pub use repository::paths::{PathRejection, STORE_PARTS, path_rejection};
 pub use repository::processes::is_git_committing;
 pub use repository::umask::make_private;
-pub use settings::{GitSetting, Honoured, foreign_settings};
+pub use settings::{GitSetting, Honoured, foreign_settings, has_remote};
 pub use upkeep::packing::{join_packs, pack_loose_objects};
 pub use upkeep::repair::{RESUME, Repaired, repair, replace_repository, repository_faults};
 pub use upkeep::rewrite::{IsGone, Rewritten, rewrite_obstacle, rewrite_without};

@@ -189,6 +189,17 @@ pub(super) fn origin_of(git_folder: &Path) -> Option<String> {
     found.map(|setting| setting.value)
 }
 
+/// Returns whether the repository that `folder` lies in names a remote; also if its settings cannot be read.
+/// Without a repository it names none.
+pub fn has_remote(folder: &Path) -> bool {
+    let Some(git_folder) = git_folder_of(folder) else {
+        return false;
+    };
+    let is_address =
+        |setting: &GitSetting| setting.key.starts_with("remote.") && setting.key.ends_with(".url");
+    settings_of(&git_folder).map_or(true, |settings| settings.iter().any(is_address))
+}
+
 /// Returns the `.git` of the repository that `folder` lies in, without opening it.
 pub(super) fn git_folder_of(folder: &Path) -> Option<PathBuf> {
     git2::Repository::discover_path(folder, &[] as &[&Path]).ok()

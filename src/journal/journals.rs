@@ -145,8 +145,32 @@ impl Journal for JournalFolder {
     }
 
     fn records(&self, wanted: &dyn Fn(&Record) -> bool) -> Result<Vec<Record>, JournalError> {
+        self.records_in(self.files()?.into_keys(), wanted)
+    }
+
+    fn own_records(&self, wanted: &dyn Fn(&Record) -> bool) -> Result<Vec<Record>, JournalError> {
+        let own = self.own_names();
+        let is_own = |path: &PathBuf| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| own.iter().any(|own| own == name))
+        };
+        self.records_in(self.files()?.into_keys().filter(is_own), wanted)
+    }
+
+    fn sum_up(&self) -> Result<usize, JournalError> {
+        JournalFolder::sum_up(self)
+    }
+}
+
+impl JournalFolder {
+    /// Returns the records in the journals at `paths` for which `wanted` is true, oldest first.
+    fn records_in(
+        &self,
+        paths: impl Iterator<Item = PathBuf>,
+        wanted: &dyn Fn(&Record) -> bool,
+    ) -> Result<Vec<Record>, JournalError> {
         let mut records = Vec::new();
-        for path in self.files()?.into_keys() {
+        for path in paths {
             let each = |line| match line {
                 Line::Record(record) if wanted(&record) => records.push(record),
                 _ => {}
@@ -159,10 +183,6 @@ impl Journal for JournalFolder {
         }
         records.sort_by(|a, b| a.at.cmp(&b.at).then_with(|| a.of.cmp(&b.of)));
         Ok(records)
-    }
-
-    fn sum_up(&self) -> Result<usize, JournalError> {
-        JournalFolder::sum_up(self)
     }
 }
 

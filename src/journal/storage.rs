@@ -44,6 +44,14 @@ pub trait Journal: Send + Sync {
     /// Fails if a journal cannot be read.
     fn records(&self, wanted: &dyn Fn(&Record) -> bool) -> Result<Vec<Record>, JournalError>;
 
+    /// Returns the records of this copy's own journals for which `wanted` is true, oldest first. Nobody else
+    /// writes these.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a journal cannot be read.
+    fn own_records(&self, wanted: &dyn Fn(&Record) -> bool) -> Result<Vec<Record>, JournalError>;
+
     /// Replaces the uses in journals that this copy has left by their sum, if there are enough to pay;
     /// returns the number of lines that were removed.
     ///

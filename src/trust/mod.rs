@@ -10,6 +10,10 @@
 //! This module knows records and folders. Who may be asked, and what is done without consent, is
 //! decided by its callers.
 
+mod reviews;
+
+pub use reviews::{ReviewedTexts, Reviews, text_digest};
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -68,6 +72,9 @@ pub struct Record {
     /// Whether folders of the store may be links.
     #[serde(default)]
     pub allow_links: bool,
+    /// Sources whose texts agents may be shown without a review.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted_sources: Vec<String>,
     /// Settings of the store's repository that name a program, a host or a file elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     git_settings: Vec<RecordedSetting>,
@@ -152,6 +159,8 @@ fn id_path(store: &Path) -> Option<PathBuf> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Records {
     folder: PathBuf,
+    /// The user's folder for state.
+    state: PathBuf,
 }
 
 impl Records {
@@ -159,6 +168,7 @@ impl Records {
     pub fn new(state_folder: &Path) -> Records {
         Records {
             folder: state_folder.join(FOLDER),
+            state: state_folder.to_owned(),
         }
     }
 
@@ -251,6 +261,7 @@ fn mark(store: &Path) -> Record {
         id: written.then_some(id),
         remote: None,
         allow_links: false,
+        accepted_sources: Vec::new(),
         git_settings: Vec::new(),
     }
 }
@@ -329,6 +340,24 @@ impl Consent {
     pub fn honoured(&self) -> Honoured {
         self.record()
             .map(|record| record.honoured())
+            .unwrap_or_default()
+    }
+
+    /// Returns the reviews of the store; `None` without a place for records.
+    pub fn reviews(&self) -> Option<Reviews> {
+        let records = self.records.as_ref()?;
+        Some(Reviews::new(&records.state, &self.store))
+    }
+
+    /// Returns the names of the sources whose texts are accepted. That of another folder at the same path
+    /// counts for nothing.
+    pub fn accepted_sources(&self) -> Vec<String> {
+        let record = self
+            .records
+            .as_ref()
+            .and_then(|records| records.find(&self.store));
+        record
+            .map(|record| record.accepted_sources)
             .unwrap_or_default()
     }
 

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::program::{Home, Ran, run_with};
+use crate::support::git::Git;
+use crate::support::program::{Home, Ran, run, run_with};
 
 /// The items of a brief, as pairs of reason and line.
 #[track_caller]
@@ -357,4 +358,89 @@ fn what_was_written_in_the_last_hour_can_be_forgotten() {
     assert_eq!(home.run(&["list", "--json"]).json()["total"], 3);
     names(&home.run(&["forget", "--since", "1h", "--yes"]).done());
     assert_eq!(home.run(&["list", "--json"]).json()["total"], 1);
+}
+
+/// The texts of a brief; empty if there is nothing to begin with.
+fn brief_of(home: &Home) -> String {
+    home.run(&["brief"]).text()
+}
+
+#[test]
+fn imported_memories_are_shown_unasked_after_they_are_accepted() {
+    let home = Home::new();
+    let notes = home.write(
+        "notes.jsonl",
+        "{\"id\":\"n1\",\"timestamp\":\"2026-01-05T10:00:00Z\",\"text\":\"The ferry leaves at ten past eight.\"}\n\
+         {\"id\":\"n2\",\"timestamp\":\"2026-01-06T10:00:00Z\",\"text\":\"The crane was painted in May.\"}\n",
+    );
+    home.run(&["import", "--from", "jsonl", notes.to_str().unwrap()]);
+    home.remember(&["The choir sings Bach."]);
+    let brief = brief_of(&home);
+    assert!(
+        brief.contains("choir") && !brief.contains("ferry"),
+        "{brief}"
+    );
+    let asked = prompt(&home, "a", "When does the ferry leave?");
+    assert!(!asked.text.contains("ferry"), "{}", asked.text);
+    let listed = home.run(&["review", "--json"]).json();
+    assert_eq!(listed["total"], 2);
+    let mut unreviewed = listed["unreviewed"].as_array().unwrap().iter();
+    let ferry = unreviewed.find(|one| one["headline"].as_str().unwrap().contains("ferry"));
+    let ferry = ferry.unwrap()["id"].as_str().unwrap().to_owned();
+    home.run(&["review", "--accept", &ferry]).done();
+    let brief = brief_of(&home);
+    assert!(
+        brief.contains("ferry") && !brief.contains("crane"),
+        "{brief}"
+    );
+    // What was accepted is a text, and not whatever the file says later.
+    let path = home.file_of(&ferry);
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("ten past eight", "nine")).unwrap();
+    assert!(!brief_of(&home).contains("ferry"));
+    home.run(&["review", "--source", "import"]).done();
+    assert!(brief_of(&home).contains("ferry leaves at nine"));
+    home.run(&["review", "--revoke", "import"]).done();
+    assert!(!brief_of(&home).contains("ferry"));
+    home.run(&["review", "--all"]).done();
+    assert!(brief_of(&home).contains("crane"));
+    home.run(&["review"])
+        .complains(1, &["there is nothing to review"]);
+    home.run(&["review", "--source", "heaven"])
+        .complains(2, &["`heaven` is no source", "import and sync"]);
+}
+
+#[test]
+fn what_others_may_have_written_into_a_shared_store_is_reviewed_first() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    let own = home.remember(&["The choir sings Bach."]);
+    git.says(&["init", "-q"]);
+    git.says(&[
+        "remote",
+        "add",
+        "origin",
+        "git@git.example:crew/memories.git",
+    ]);
+    home.put(
+        "20260301_100000_1f3a9c02.md",
+        "---\nid: 1f3a9c02\ntimestamp: 2026-03-01T10:00:00Z\nagent: a\nuser: b\ntopics: []\nreviewed: true\n---\n\nThe crew sails on Monday.\n",
+    );
+    let brief = brief_of(&home);
+    assert!(
+        brief.contains(&own) && !brief.contains("crew sails"),
+        "{brief}"
+    );
+    let found = home.run(&["think", "when does the crew sail?"]).text();
+    assert!(found.contains("crew sails"), "searches find it: {found}");
+    home.run(&["review", "--source", "sync"]).done();
+    assert!(brief_of(&home).contains("crew sails"));
+    // The decision lies with the user, and not in the store.
+    let named = |folder: &str| {
+        let folder = home.root().join(folder);
+        let mut command = std::process::Command::new("grep");
+        let ran = run(command.args(["-rl", "accepted_sources"]).arg(folder));
+        ran.lines().len()
+    };
+    assert_eq!((named("store"), named("state")), (0, 1));
 }

@@ -89,6 +89,9 @@ Exit code: 0 found, 1 nothing found, 2 error")]
     /// Print what a session begins with: standards, the last session, decisions, open ends
     #[command(after_help = sessions::BRIEF_EXAMPLES)]
     Brief(sessions::Brief),
+    /// Show texts that others wrote, and accept them for the brief
+    #[command(after_help = sessions::REVIEW_EXAMPLES)]
+    Review(sessions::Review),
     /// Show agents nothing unasked for a while
     #[command(after_help = sessions::PAUSE_EXAMPLES)]
     Pause(sessions::Pause),

@@ -25,7 +25,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "init", "mcp", "serve", "token", "config", "trust", "model", "doctor",
         ],
     ),
-    ("Sessions of agents", &["brief", "hook", "pause"]),
+    ("Sessions of agents", &["brief", "hook", "pause", "review"]),
     (
         "What belongs together",
         &[

@@ -26,6 +26,38 @@ pub struct Brief {
 }
 
 #[derive(Debug, ClapArgs)]
+pub struct Review {
+    /// Accept the texts of these memories as they are now
+    #[arg(long, value_name = "ID", num_args = 1.., conflicts_with = "all")]
+    pub accept: Vec<String>,
+    /// Accept all that are unreviewed
+    #[arg(long)]
+    pub all: bool,
+    /// Accept everything from this source from now on: import or sync
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["accept", "all", "revoke"])]
+    pub source: Option<String>,
+    /// Take the rule for a source back
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["accept", "all"])]
+    pub revoke: Option<String>,
+    /// The most
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+    pub limit: usize,
+}
+
+pub const REVIEW_EXAMPLES: &str = "Examples:
+  memdir review                                 which are unreviewed?
+  memdir review --accept 1f3a9c02 4be01c9a
+  memdir review --all
+  memdir review --source sync                   all that this store's remote brings, such as from your other machine
+  memdir review --revoke sync
+
+What was imported, and what others may have written into a store with a remote, is found by searches, but no
+agent is shown it unasked before you have accepted it. What you accept is a text; if it changes, it is
+unreviewed again. Your decisions are kept in your own folder for state, never in the store.
+
+Exit code: 0 done, or there is something to review; 1 there is nothing; 2 error";
+
+#[derive(Debug, ClapArgs)]
 pub struct Hook {
     /// session-start, prompt, before-compact, stop or session-end
     pub event: Option<String>,

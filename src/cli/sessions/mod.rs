@@ -1,8 +1,10 @@
-//! Commands about sessions of agents: what one begins with, what clients call at its events, and pauses.
+//! Commands about sessions of agents: what one begins with, what clients call at its events, pauses, and the
+//! review of what others wrote.
 
 pub mod brief;
 mod client;
 pub mod hook;
 pub mod pause;
+pub mod review;
 mod shown;
 mod text;

@@ -15,7 +15,7 @@ use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::git::{
     Address, GitError, GitSetting, Honoured, Id, Network, NetworkSettings, Owner, Repository,
-    foreign_settings, without_credentials,
+    foreign_settings, has_remote, without_credentials,
 };
 use crate::trust::{Record, RemoteConsent};
 
@@ -29,6 +29,13 @@ pub fn repository(history: &History) -> Result<Option<Repository>, GitError> {
         record_setup_of_0_1(history)?;
     }
     Repository::find(history.live.root(), &history.consent.honoured())
+}
+
+/// Returns whether others may have written memories of this store: it has a remote, or was found above the
+/// working folder.
+pub(in crate::engine) fn is_shared(history: &History) -> bool {
+    let consent = &history.consent;
+    !consent.is_named() || consent.remote().is_some() || has_remote(history.live.root())
 }
 
 /// Records the data that version 0.1 kept in the repository of a store that the user's settings name:

@@ -43,7 +43,7 @@ pub struct History {
     /// Settings of commits; `None` if nothing is committed.
     pub(in crate::engine) git: Option<GitOptions>,
     /// The user's consent to the repository and its remote.
-    pub(in crate::engine::history) consent: Consent,
+    pub(in crate::engine) consent: Consent,
     /// Commit that a server made or saw last.
     pub(in crate::engine::history) committed_to: Mutex<Option<Id>>,
     /// Memories that the last commit held back.

@@ -100,7 +100,7 @@ impl Report {
 }
 
 /// Metadata key with a hash of text and time, for memories without an id or a time.
-const SOURCE_HASH: &str = "source_hash";
+pub(in crate::engine) const SOURCE_HASH: &str = "source_hash";
 
 /// Kind of a memory without text, which is not imported.
 const NO_TEXT: &str = "memories without text";

@@ -1,6 +1,8 @@
 //! Brings files into the state of a plan, with the same checks as any edit: a file that differs from
 //! the one that the plan was made for is left alone, and the plan is made anew.
 
+use chrono::DateTime;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::unfinished::Unfinished;
@@ -14,6 +16,7 @@ use crate::engine::write::put;
 use crate::files::{FilesError, Place, Replaced, is_below_journals};
 use crate::format::{MergeSide, Merged, merge};
 use crate::git::{Id, Repository};
+use crate::trust::text_digest;
 
 /// Performs the steps. Returns the path of a file that differs from the planned one, if there is
 /// one: the steps of other files are performed all the same.
@@ -116,8 +119,25 @@ pub(in crate::engine) fn apply_to(
         (Some(_), None, None) => Replaced::Done,
         (None, seen, text) => history.writer.put_beside(path, seen.as_ref(), text)?,
     };
+    if let (Some((Place::Files, name)), Some(text)) = (at, text) {
+        note_foreign(history, name, text);
+    }
     // A text that somebody wrote in the same moment is a conflict copy now, as after any edit.
     Ok(replaced != Replaced::Stale)
+}
+
+/// Notes with the user that a text came from another copy: no agent is shown it unasked before the user has
+/// accepted it.
+fn note_foreign(history: &History, name: &str, text: &[u8]) {
+    let Some(reviews) = history.consent.reviews() else {
+        return;
+    };
+    let stem = stem_of(name);
+    let memory = crate::format::parse(&stem, text, DateTime::UNIX_EPOCH);
+    let digest = text_digest(stem.as_str(), memory.title.as_deref(), &memory.content);
+    if let Err(error) = reviews.note_foreign(&[digest]) {
+        tracing::warn!("{name} counts as written here: {error}");
+    }
 }
 
 /// Performs a step on a memory that is held back: the commit has the other side's text, the file

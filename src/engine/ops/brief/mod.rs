@@ -5,5 +5,6 @@
 
 mod candidates;
 pub(in crate::engine) mod prompt;
+pub(in crate::engine) mod provenance;
 pub(in crate::engine) mod session_start;
 mod showable;

@@ -1,5 +1,8 @@
 //! Whether a memory may be shown to an agent that has not asked for it.
 
+use std::cell::OnceCell;
+
+use crate::engine::ops::brief::provenance::{ForeignSource, Provenance};
 use crate::engine::parts::Engine;
 use crate::injection;
 use crate::model::{Memory, Stem};
@@ -19,6 +22,8 @@ pub struct LeftOut {
 pub(super) struct Showable<'a> {
     engine: &'a Engine,
     left_out: Vec<LeftOut>,
+    /// Read when the first memory is judged.
+    provenance: OnceCell<Provenance>,
 }
 
 impl<'a> Showable<'a> {
@@ -27,6 +32,7 @@ impl<'a> Showable<'a> {
         Showable {
             engine,
             left_out: Vec::new(),
+            provenance: OnceCell::new(),
         }
     }
 
@@ -35,7 +41,7 @@ impl<'a> Showable<'a> {
         if self.left_out.iter().any(|known| known.stem == memory.stem) {
             return false;
         }
-        let Some(why) = obstacle(memory) else {
+        let Some(why) = self.obstacle(memory) else {
             return true;
         };
         self.left_out.push(LeftOut {
@@ -50,11 +56,22 @@ impl<'a> Showable<'a> {
     pub fn left_out(self) -> Vec<LeftOut> {
         self.left_out
     }
-}
 
-/// Returns why a memory may not be shown unasked.
-fn obstacle(memory: &Memory) -> Option<String> {
-    let title = memory.title.as_deref().unwrap_or_default();
-    let signs = injection::find(&format!("{title}\n{}", memory.content));
-    signs.first().map(|sign| format!("it {sign}"))
+    /// Returns why a memory may not be shown unasked.
+    fn obstacle(&self, memory: &Memory) -> Option<String> {
+        let provenance = self
+            .provenance
+            .get_or_init(|| Provenance::read(self.engine));
+        if let Some(source) = provenance.unreviewed(memory) {
+            return Some(match source {
+                ForeignSource::Import => "it was imported and is not reviewed".to_owned(),
+                ForeignSource::Sync => {
+                    "others may have written it, and it is not reviewed".to_owned()
+                }
+            });
+        }
+        let title = memory.title.as_deref().unwrap_or_default();
+        let signs = injection::find(&format!("{title}\n{}", memory.content));
+        signs.first().map(|sign| format!("it {sign}"))
+    }
 }
