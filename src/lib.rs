@@ -8,6 +8,7 @@
 
 pub mod beneath;
 pub mod cli;
+pub mod clients;
 pub mod clock;
 pub mod columns;
 pub mod config;

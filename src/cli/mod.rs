@@ -6,6 +6,7 @@
 
 mod args;
 mod arms;
+mod clients;
 mod complete;
 mod doctor;
 mod eval;
@@ -128,6 +129,7 @@ fn dispatch(
     };
     match command {
         Command::Init(command) => setup::init(&mut context, &command),
+        Command::Setup(command) => clients::setup::setup(&mut context, &command),
         Command::Config { command } => config::config(&mut context, &command),
         Command::Path(command) => setup::path(&mut context, &command),
         Command::Remember(command) => write::remember(&mut context, *command),

@@ -3,6 +3,8 @@
 #![expect(clippy::print_stderr, reason = "tests say what they could not try")]
 
 mod answers;
+mod client_files;
+mod clients;
 mod completions;
 #[cfg(unix)]
 mod documentation;

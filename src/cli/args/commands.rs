@@ -46,6 +46,9 @@ pub enum Command {
     /// Make a store, or open a folder of notes in place
     #[command(after_help = INIT_EXAMPLES)]
     Init(setup::Init),
+    /// Set up the clients on this machine: server, hooks and instructions
+    #[command(after_help = super::setup::SETUP_EXAMPLES)]
+    Setup(setup::Setup),
     /// Store a memory; prints its id
     #[command(
         visible_aliases = ["store", "add"],

@@ -22,7 +22,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "A store and who uses it",
         &[
-            "init", "mcp", "serve", "token", "config", "trust", "model", "doctor",
+            "init", "setup", "mcp", "serve", "token", "config", "trust", "model", "doctor",
         ],
     ),
     ("Sessions of agents", &["brief", "hook", "pause", "review"]),

@@ -1,6 +1,7 @@
 //! Options of the commands that set memdir up.
 
 use clap::Args as ClapArgs;
+use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 
 #[derive(Debug, ClapArgs)]
@@ -64,3 +65,53 @@ pub struct Doctor {
     #[arg(long)]
     pub fix: bool,
 }
+
+#[derive(Debug, ClapArgs)]
+pub struct Setup {
+    /// The clients [default: those that are found on this machine]
+    #[arg(value_name = "CLIENT", value_parser = PossibleValuesParser::new(crate::clients::CLIENTS.iter().map(|client| client.name)))]
+    pub clients: Vec<String>,
+    /// Write the files of the project in the working folder instead of your own
+    #[arg(long)]
+    pub project: bool,
+    /// Show what would be written, as a unified diff, and write nothing
+    #[arg(long, conflicts_with = "print")]
+    pub dry_run: bool,
+    /// Do it without asking
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Print the entries for pasting, and write nothing
+    #[arg(long, conflicts_with = "uninstall")]
+    pub print: bool,
+    /// Take out what this command put in: files that nobody else changed get the bytes they had
+    #[arg(long, conflicts_with_all = ["no_hooks", "no_instructions", "dialect", "tools"])]
+    pub uninstall: bool,
+    /// Write no hooks: nothing is shown to agents unasked
+    #[arg(long)]
+    pub no_hooks: bool,
+    /// Write no instructions and no skill
+    #[arg(long)]
+    pub no_instructions: bool,
+    /// The tool set of the server, which the instructions name [default: mcp.dialect, else core]
+    #[arg(long, value_parser = PossibleValuesParser::new(crate::dialect::NAMES))]
+    pub dialect: Option<String>,
+    /// Further tools of the usual set, with commas between: forget, link, list, status, or all
+    #[arg(long, value_delimiter = ',', value_name = "TOOL")]
+    pub tools: Vec<String>,
+}
+
+pub const SETUP_EXAMPLES: &str = "Examples:
+  memdir setup                                  which clients are here, and which to set up
+  memdir setup --yes                            all that are here
+  memdir setup claude-code codex --dry-run      what would be written, as a diff
+  memdir setup cursor --project                 for the project in the working folder
+  memdir setup zed --print                      for pasting
+  memdir setup --tools forget --yes             agents may also move memories to the archive
+  memdir setup --uninstall --yes
+
+A client gets the server, where it has them the hooks that show an agent what matters at the start of a
+session, and a few lines of instructions with a skill. Comments, order, indentation, mode and links of
+its files stay. A file that cannot be read is left alone, and what belongs into it is printed. Doing it
+twice changes nothing.
+
+Exit code: 0 done, 1 something was left alone or waits for --yes, 2 error";

@@ -103,7 +103,11 @@ pub fn decide(
     };
     match command {
         // They make, name or show stores, and read nothing of this one.
-        Command::Init(_) | Command::Trust(_) | Command::Model(_) | Command::Eval(_) => Ok(false),
+        Command::Init(_)
+        | Command::Setup(_)
+        | Command::Trust(_)
+        | Command::Model(_)
+        | Command::Eval(_) => Ok(false),
         // Nobody is there to be asked, or no answer depends on it.
         Command::Mcp(_)
         | Command::Serve(_)

@@ -101,6 +101,7 @@ memdir update $(of 4f99d222) --content 'Deploys go out on Wednesdays.'",
         r"memdir init ~/memories && cd ~/memories
 called 4f99d222 memdir remember 'Deploys go out on Tuesdays.'",
     ),
+    ("clients", "mkdir ~/.claude ~/.codex ~/.cursor"),
     (
         "remote",
         r"git init -q --bare $ROOT/remotes/mira/memories.git

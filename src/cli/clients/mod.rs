@@ -1,0 +1,5 @@
+//! The command that sets clients up.
+
+mod shown;
+
+pub mod setup;
