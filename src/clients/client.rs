@@ -21,6 +21,8 @@ pub struct Client {
     pub hooks: Option<Hooks>,
     pub instructions: Files,
     pub skill: Files,
+    /// The program whose `mcp list` shows the servers that the client has.
+    pub list: Option<&'static str>,
 }
 
 /// Sign of an installation.

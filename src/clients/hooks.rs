@@ -185,6 +185,19 @@ pub fn without_empty(text: &str, path: &[Step<'_>], before: &Value) -> Result<St
     }
 }
 
+/// Returns whether a text has hooks of memdir.
+pub fn are_in(text: &str, style: HookStyle) -> bool {
+    let Ok(value) = json::value(text) else {
+        return false;
+    };
+    let events = EVENTS.iter().filter_map(|(event, ..)| style.event(*event));
+    let mut entries = events.flat_map(|event| listed(&value, event));
+    entries.any(|entry| match entry.get("hooks").and_then(Value::as_array) {
+        Some(hooks) => hooks.iter().any(is_own),
+        None => is_own(&entry),
+    })
+}
+
 fn listed(value: &Value, event: &str) -> Vec<Value> {
     let listed = value.get("hooks").and_then(|hooks| hooks.get(event));
     listed

@@ -158,7 +158,7 @@ fn is_own_skill(text: &str) -> bool {
 }
 
 /// Returns the entry of the server; `None` if there is none.
-fn present(text: &str, style: ServerStyle) -> Result<Option<Value>, EditError> {
+pub(super) fn present(text: &str, style: ServerStyle) -> Result<Option<Value>, EditError> {
     let path = style.path();
     match style {
         ServerStyle::Yaml => Err(EditError::ByHand),

@@ -362,7 +362,7 @@ fn draft(drafts: &mut Vec<Draft>, path: &Path, records: Option<&Records>) -> Res
 }
 
 /// Returns the file that a path leads to, which need not exist.
-fn resolved(path: &Path) -> Result<PathBuf, String> {
+pub(super) fn resolved(path: &Path) -> Result<PathBuf, String> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_symlink() => path
             .canonicalize()
@@ -372,7 +372,7 @@ fn resolved(path: &Path) -> Result<PathBuf, String> {
 }
 
 /// Returns the text of a file that may be changed; `None` if there is none.
-fn read(path: &Path) -> Result<Option<String>, String> {
+pub(super) fn read(path: &Path) -> Result<Option<String>, String> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

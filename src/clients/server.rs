@@ -143,6 +143,16 @@ impl ServerStyle {
 
 /// Returns whether an entry starts a memdir of the user's own choice: another path, another store.
 pub fn starts_memdir(entry: &Value) -> bool {
+    let command = command(entry);
+    let name = command.first().map(Path::new);
+    let is_memdir = name
+        .and_then(Path::file_stem)
+        .is_some_and(|name| name == SERVER);
+    is_memdir && command.iter().any(|word| word == "mcp")
+}
+
+/// Returns the program that an entry runs and its arguments; nothing if it runs none.
+pub fn command(entry: &Value) -> Vec<String> {
     let words = |key: &str| -> Vec<&str> {
         match entry.get(key) {
             Some(Value::String(word)) => vec![word],
@@ -150,16 +160,8 @@ pub fn starts_memdir(entry: &Value) -> bool {
             _ => Vec::new(),
         }
     };
-    let command = words("command");
-    let name = command.first().map(Path::new);
-    let is_memdir = name
-        .and_then(Path::file_stem)
-        .is_some_and(|name| name == SERVER);
-    is_memdir
-        && command
-            .iter()
-            .chain(&words("args"))
-            .any(|word| *word == "mcp")
+    let words = [words("command"), words("args")].concat();
+    words.into_iter().map(str::to_owned).collect()
 }
 
 /// Returns the entry as YAML, for the clients that keep their settings in it.

@@ -38,6 +38,7 @@ pub const CLIENTS: &[Client] = &[
             user: Some(at(Base::Claude, &["skills/memdir/SKILL.md"])),
             project: Some(at(Base::Project, &[".claude/skills/memdir/SKILL.md"])),
         },
+        list: Some("claude"),
     },
     Client {
         name: "claude-desktop",
@@ -57,6 +58,7 @@ pub const CLIENTS: &[Client] = &[
         hooks: None,
         instructions: Files::NONE,
         skill: Files::NONE,
+        list: None,
     },
     Client {
         name: "codex",
@@ -82,6 +84,7 @@ pub const CLIENTS: &[Client] = &[
             project: AGENTS,
         },
         skill: SHARED_SKILL,
+        list: Some("codex"),
     },
     Client {
         name: "cursor",
@@ -112,6 +115,7 @@ pub const CLIENTS: &[Client] = &[
             project: AGENTS,
         },
         skill: SHARED_SKILL,
+        list: None,
     },
     Client {
         name: "vscode",
@@ -134,6 +138,7 @@ pub const CLIENTS: &[Client] = &[
             project: AGENTS,
         },
         skill: Files::NONE,
+        list: None,
     },
     Client {
         name: "copilot",
@@ -162,6 +167,7 @@ pub const CLIENTS: &[Client] = &[
             project: AGENTS,
         },
         skill: SHARED_SKILL,
+        list: Some("copilot"),
     },
     Client {
         name: "windsurf",
@@ -184,6 +190,7 @@ pub const CLIENTS: &[Client] = &[
             project: AGENTS,
         },
         skill: Files::NONE,
+        list: None,
     },
     Client {
         name: "gemini",
@@ -206,6 +213,7 @@ pub const CLIENTS: &[Client] = &[
             project: Some(at(Base::Project, &["GEMINI.md"])),
         },
         skill: SHARED_SKILL,
+        list: Some("gemini"),
     },
     Client {
         name: "antigravity",
@@ -226,6 +234,7 @@ pub const CLIENTS: &[Client] = &[
         hooks: None,
         instructions: ANTIGRAVITY_RULES,
         skill: Files::NONE,
+        list: None,
     },
     Client {
         name: "antigravity-cli",
@@ -245,6 +254,7 @@ pub const CLIENTS: &[Client] = &[
         hooks: None,
         instructions: ANTIGRAVITY_RULES,
         skill: Files::NONE,
+        list: None,
     },
     Client {
         name: "zed",
@@ -270,6 +280,7 @@ pub const CLIENTS: &[Client] = &[
             project: AGENTS,
         },
         skill: Files::NONE,
+        list: None,
     },
     Client {
         name: "opencode",
@@ -296,6 +307,7 @@ pub const CLIENTS: &[Client] = &[
             project: AGENTS,
         },
         skill: SHARED_SKILL,
+        list: Some("opencode"),
     },
     Client {
         name: "goose",
@@ -318,6 +330,7 @@ pub const CLIENTS: &[Client] = &[
             project: Some(at(Base::Project, &[".goosehints"])),
         },
         skill: Files::NONE,
+        list: None,
     },
 ];
 

@@ -1,10 +1,13 @@
 //! `memdir setup`, as people use it.
 
 use std::fs;
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use memdir::clients::{CLIENTS, Words};
 use memdir::dialect;
+use serde_json::Value;
 
 use crate::support::program::{Home, run};
 
@@ -422,4 +425,95 @@ fn in_a_terminal_it_asks_which_clients_to_set_up() {
     assert!(text.contains("There is no client `nobody`."), "{text}");
     assert!(text.contains("make    ~/.cursor/mcp.json"), "{text}");
     assert!(!home.root().join(".codex/config.toml").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn doctor_says_which_clients_know_this_program_and_that_their_hooks_answer() {
+    let home = Home::new();
+    let folder = on_path(&home);
+    home.make(".codex");
+    home.make(".cursor");
+    let doctor = |code: i32| {
+        let mut command = home.command(&["doctor", "--json"]);
+        let ran = run(command.env("PATH", &folder));
+        assert_eq!(ran.code, code, "{ran:?}");
+        ran.json()["checks"].as_array().unwrap().clone()
+    };
+    let of = |checks: &[Value], name: &str| -> Vec<String> {
+        let checks = checks.iter().filter(|check| check["name"] == name);
+        checks
+            .map(|check| format!("{} {}", check["well"], check["what"].as_str().unwrap()))
+            .collect()
+    };
+    home.remember(&["Atlas is deployed on Fridays."]);
+    let checks = doctor(1);
+    assert_eq!(
+        of(&checks, "client"),
+        ["false none knows memdir; found here: codex, cursor"]
+    );
+    assert!(of(&checks, "hooks").is_empty());
+
+    let mut command = home.command(&["setup", "codex", "--yes"]);
+    assert_eq!(run(command.env("PATH", &folder)).code, 0);
+    let checks = doctor(0);
+    assert_eq!(
+        of(&checks, "client"),
+        [
+            "true Codex: `memdir mcp` in ~/.codex/config.toml",
+            "true found, and not set up: cursor; `memdir setup NAME` does it"
+        ]
+    );
+    let hooks = of(&checks, "hooks").join("\n");
+    assert!(hooks.starts_with("true codex: session-start "), "{hooks}");
+    assert!(hooks.contains("(1 memory of "), "{hooks}");
+    home.run(&["brief", "--log"])
+        .complains(1, &["nothing unasked"]);
+
+    let gone = "[mcp_servers.memdir]\ncommand = \"/gone/memdir\"\nargs = [\"mcp\"]\n";
+    home.write(".codex/config.toml", gone);
+    let wrong = "false Codex: ~/.codex/config.toml starts `/gone/memdir`, which is not there";
+    assert_eq!(of(&doctor(1), "client")[0], wrong);
+    home.write(".codex/config.toml", "[mcp_servers");
+    let wrong = "false Codex: ~/.codex/config.toml cannot be read: it cannot be read as TOML";
+    assert!(of(&doctor(1), "client")[0].starts_with(wrong));
+}
+
+/// The list of a client is a script here, which says what its argument says; `tests/clients/setup.py` asks
+/// the clients themselves.
+#[cfg(unix)]
+#[test]
+fn doctor_repeats_what_the_list_of_a_client_says() {
+    let home = Home::new();
+    let folder = on_path(&home);
+    let mut command = home.command(&["setup", "codex", "--yes"]);
+    assert_eq!(run(command.env("PATH", &folder)).code, 0);
+    home.remember(&["Atlas is deployed on Fridays."]);
+    let program = folder.join("codex");
+    for (script, well, what) in [
+        (
+            "echo 'memdir: Connected'",
+            true,
+            "connected by its own list",
+        ),
+        ("echo 'memdir  enabled'", true, "known by its own list"),
+        (
+            "echo 'memdir: Failed to connect'",
+            false,
+            "memdir: failed to connect",
+        ),
+        ("echo 'other: Connected'", false, "it does not name memdir"),
+        ("echo broken >&2; exit 3", false, "`codex mcp list`: broken"),
+    ] {
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        let mut command = home.command(&["doctor", "--json"]);
+        let path = format!("{}:/usr/bin:/bin", folder.display());
+        let found = run(command.env("PATH", path)).json();
+        let checks = found["checks"].as_array().unwrap();
+        let check = checks.iter().find(|check| check["name"] == "client");
+        let check = check.unwrap();
+        assert_eq!(check["well"], well, "{script}: {check}");
+        assert!(check["what"].as_str().unwrap().contains(what), "{check}");
+    }
 }

@@ -64,6 +64,9 @@ pub struct Hook {
     /// Who calls: claude-code, codex, cursor, gemini or copilot
     #[arg(long, value_name = "NAME", default_value = "claude-code")]
     pub client: String,
+    /// Answer, and note nothing of it
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 #[derive(Debug, ClapArgs)]

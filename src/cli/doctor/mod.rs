@@ -5,6 +5,8 @@
 //! harm: it makes derived state anew.
 
 mod check;
+mod clients;
+mod run;
 mod server;
 mod state;
 
@@ -28,6 +30,8 @@ pub fn doctor(context: &mut Context, command: &Doctor) -> Result<Outcome, Failur
         Err(failure) => checks.push(Check::of_failure("store", &failure)),
     }
     checks.push(state::model(context));
+    checks.extend(clients::clients(context));
+    checks.extend(clients::hooks(context));
     checks.extend(state::variables(context));
     let is_well = checks.iter().all(Check::is_well);
     show(context, &checks, is_well)?;

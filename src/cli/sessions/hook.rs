@@ -188,7 +188,7 @@ fn answer(
         did: given.did,
     };
     // Most prompts are answered by silence.
-    if !is_silent_prompt || !event.left_out.is_empty() {
+    if !command.dry_run && (!is_silent_prompt || !event.left_out.is_empty()) {
         match sessions.map(|sessions| sessions.add(&event)) {
             Some(Err(error)) => said.push_str(&format!("; it cannot be recorded: {error}")),
             None => said.push_str("; it cannot be recorded: there is no folder for state"),
