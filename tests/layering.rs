@@ -238,6 +238,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
             "parameter",
             "preview",
             "reply",
+            "stores",
             "tool_set",
             "views",
         ],

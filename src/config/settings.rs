@@ -57,6 +57,8 @@ pub struct Config {
     pub limit: Setting<usize>,
     /// Command of the editor; `None` for the default one.
     pub editor: Setting<Option<String>>,
+    /// Root folders of the stores that a server for agents answers from beside the one in use.
+    pub also: Vec<PathBuf>,
     /// Whether changes are committed.
     pub git: Setting<bool>,
     /// Time between two looks of a server at the remote.
@@ -165,6 +167,7 @@ impl Config {
             llm,
             duplicates: lives::duplicates(&values),
             mcp: McpSettings::read(&values),
+            also: also(environment, &values),
             log,
             read_only: flags.read_only,
             store,
@@ -273,6 +276,14 @@ fn languages(values: &SettingValues) -> Setting<Vec<Language>> {
     let names = values.text(SettingId::Languages);
     let read = |name: &str| name.parse().expect("the table's type takes no other");
     names.map(|names| list(&names.unwrap_or_default(), read))
+}
+
+fn also(environment: &Environment, values: &SettingValues) -> Vec<PathBuf> {
+    let folders = values.text(SettingId::StoresAlso).value.unwrap_or_default();
+    list(&folders, |folder| {
+        let folder = environment.folder.join(environment.expand_home(folder));
+        discover::store_at(&folder)
+    })
 }
 
 /// `project` (the default) means the project of the working folder, `global` none.

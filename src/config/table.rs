@@ -86,6 +86,8 @@ const TOKENS: SettingType = whole(50, 1_000_000);
 settings! {
     Store, "store", SettingType::Path, "", User, ["MEMDIR_STORE", "AIAML_MEMORY_DIR"],
         "The store to use where none is named and none lies above the working folder.";
+    StoresAlso, "stores.also", SettingType::List, "", User, [],
+        "Further stores that a server for agents answers from, such as a project's; each must be agreed to.";
     IndexDir, "index_dir", SettingType::Path, "", User, ["MEMDIR_INDEX_DIR"],
         "Where the index lies, if not in the store.";
     Agent, "agent", SettingType::Name, "cli", Anyone, ["MEMDIR_AGENT"],

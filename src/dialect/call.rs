@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::stores::{self, ServedStore};
 use crate::engine::{Engine, Ranking};
 
 /// Context of a call: everything but its arguments.
@@ -13,9 +14,17 @@ pub struct Call<'a> {
     pub caller: &'a Caller,
     /// Settings of the user.
     pub preferences: &'a Preferences,
+    /// All stores of the server, that of `engine` first, if there are several; else none.
+    pub stores: &'a [ServedStore],
 }
 
 impl Call<'_> {
+    /// Returns the engine of the store that has a memory called `id`; the server's own if none has.
+    pub fn engine_of(&self, id: &str) -> &Engine {
+        let holder = stores::holder_of(self.stores, id);
+        holder.map_or(self.engine, |store| &store.engine)
+    }
+
     /// Returns the agent's name for memories: the client's name, on one line and truncated, since no model
     /// can correct its client's name.
     pub fn agent(&self) -> String {

@@ -19,6 +19,7 @@ mod metadata;
 mod parameter;
 mod preview;
 mod reply;
+mod stores;
 mod tool_set;
 mod toon;
 pub mod views;
@@ -32,6 +33,7 @@ pub use json::JsonObject;
 pub use parameter::{Form, Literal, Parameter, schema};
 pub use preview::{Preview, PreviewWords, preview};
 pub use reply::{Reply, ToolError};
+pub use stores::ServedStore;
 pub use tool_set::{About, Dialect, Hints, Prompt, Resource, Tool};
 
 /// Names of the tool sets, the default first.

@@ -310,6 +310,7 @@ async fn call(
             engine: &served.engine,
             caller: &caller,
             preferences: &served.preferences,
+            stores: &[],
         };
         let reply = endpoint.call(&call, values);
         let answer = reply.map(|reply| (endpoint.status(&reply), reply.text.into_bytes()));

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::dialect::{Call, Caller, Dialect, Preferences};
+use crate::dialect::{Call, Caller, Dialect, Preferences, ServedStore};
 use crate::engine::Engine;
 
 /// A dialect over a store, with the user's preferences.
@@ -14,6 +14,8 @@ pub struct Served {
     pub dialect: Arc<dyn Dialect>,
     /// Settings of the user.
     pub preferences: Arc<Preferences>,
+    /// All stores, that of `engine` first, if there are several; else none.
+    pub stores: Arc<[ServedStore]>,
     /// Notice for the first structured reply of a tool.
     pub notice: Arc<Mutex<Option<String>>>,
 }
@@ -28,6 +30,7 @@ impl Served {
             engine: &self.engine,
             caller,
             preferences: &self.preferences,
+            stores: &self.stores,
         }
     }
 }

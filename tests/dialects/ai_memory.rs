@@ -691,6 +691,7 @@ fn said_by(name: &str, arguments: Value) -> String {
         engine: &engine,
         caller: &caller,
         preferences: &preferences,
+        stores: &[],
     };
     let values = arguments.as_object().unwrap().clone();
     let arguments = Arguments::new(values, prompt.parameters).unwrap();

@@ -21,6 +21,7 @@ pub(super) fn run(engine: &Engine, tool: &str, arguments: Value) -> Value {
         engine,
         caller: &caller,
         preferences: &preferences,
+        stores: &[],
     };
     let reply = tool.call(&call, arguments.as_object().unwrap().clone());
     assert_eq!(reply.is_error, reply.structured.contains_key("error"));
@@ -656,6 +657,7 @@ fn the_resources_say_the_schema_and_the_numbers() {
         engine: &engine,
         caller: &caller,
         preferences: &preferences,
+        stores: &[],
     };
     let read = |uri: &str| -> Value {
         let resources = dialect.resources();

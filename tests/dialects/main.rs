@@ -23,5 +23,6 @@ mod namespaces;
 mod plain_metadata;
 mod replies;
 mod same_text;
+mod several_stores;
 #[path = "../support/mod.rs"]
 mod support;

@@ -65,6 +65,7 @@ impl Script {
             engine: &self.engine,
             caller: &caller,
             preferences: &preferences,
+            stores: &[],
         };
         let tool = self.dialect.tools().iter().find(|tool| tool.name == name);
         let text = match tool {

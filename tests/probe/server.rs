@@ -31,6 +31,7 @@ fn main() -> ExitCode {
     let options = Options::new(store);
     let engine = Engine::open(options, Box::new(SystemClock)).expect("the store opens");
     let served = Served {
+        stores: std::sync::Arc::default(),
         engine: Arc::new(engine),
         dialect: Arc::new(Probe),
         preferences: Arc::default(),

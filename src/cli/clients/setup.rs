@@ -4,13 +4,14 @@ use std::io::IsTerminal;
 
 use crate::cli::args::setup::Setup;
 use crate::cli::clients::shown;
+use crate::cli::store::config::{edited_for_user, save};
 use crate::cli::store::purge;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::clients::{
     self, CLIENTS, Client, Contents, Folders, Launch, Part, Program, Records, Request, Scope, Words,
 };
-use crate::config::StoreOrigin;
+use crate::config::{NewValue, StoreOrigin};
 use crate::dialect;
 use crate::dialect::core::Core;
 
@@ -117,6 +118,9 @@ pub fn setup(context: &mut Context, command: &Setup) -> Result<Outcome, Failure>
         }
     }
     report.outcome(&mut context.output, &planned, may_write)?;
+    if may_write && command.project {
+        project_store(context, command.uninstall)?;
+    }
     for failure in &failures {
         context.output.error(failure);
     }
@@ -124,6 +128,46 @@ pub fn setup(context: &mut Context, command: &Setup) -> Result<Outcome, Failure>
         return Ok(Outcome::Failed);
     }
     Ok(Outcome::found(may_write && planned.left.is_empty()))
+}
+
+/// Has servers for agents answer from the project's own store, too (`[stores] also`), if the working folder
+/// lies in one that was agreed to; or no longer.
+fn project_store(context: &mut Context, is_uninstall: bool) -> Result<(), Failure> {
+    let config = &context.config;
+    if let Some(untrusted) = &config.untrusted {
+        let shown = untrusted.display();
+        context.output.note(format!(
+            "the store {shown} is not used before you agree to it: `memdir trust`, then this command again"
+        ));
+        return Ok(());
+    }
+    if config.store_origin != StoreOrigin::Parent {
+        return Ok(());
+    }
+    let root = &config.store.value;
+    let mut also: Vec<String> = config
+        .also
+        .iter()
+        .filter(|also| *also != root)
+        .map(|also| also.display().to_string())
+        .collect();
+    let is_listed = also.len() < config.also.len();
+    if is_listed != is_uninstall {
+        return Ok(());
+    }
+    if !is_uninstall {
+        also.push(root.display().to_string());
+    }
+    let list = NewValue::typed(&serde_json::json!(also).to_string());
+    let change = ("stores.also", Some(list).filter(|_| !also.is_empty()));
+    let (path, text) = edited_for_user(&context.environment, &[change])?;
+    save(&path, &text)?;
+    let (shown, root) = (path.display(), root.display());
+    context.output.note(match is_uninstall {
+        true => format!("servers answer no longer from {root} beside your own store: {shown}"),
+        false => format!("servers answer from {root} and from your own store: {shown}"),
+    });
+    Ok(())
 }
 
 /// Returns the clients that are named, else those that are found; to take out, every one.

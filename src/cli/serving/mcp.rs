@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::cli::args::mcp::{Mcp, ToolSet};
+use crate::cli::serving::also;
 use crate::cli::store::trust;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::{Context, Outcome};
@@ -108,8 +109,12 @@ fn unconnected(context: &Context, error: BridgeError) -> Failure {
     }
 }
 
-/// Returns the store to serve, and the background work, which ends when it is dropped.
-pub fn begin(context: &mut Context, wanted: &ToolSet) -> Result<(Served, Background), Failure> {
+/// Returns the store to serve, and the background work of it and of further stores, which ends when it is
+/// dropped.
+pub fn begin(
+    context: &mut Context,
+    wanted: &ToolSet,
+) -> Result<(Served, Vec<Background>), Failure> {
     let dialect = dialect(context, wanted)?;
     let name = wanted
         .dialect
@@ -122,19 +127,27 @@ pub fn begin(context: &mut Context, wanted: &ToolSet) -> Result<(Served, Backgro
     let root = context.config.store.value.clone();
     let is_new = !crate::config::is_store(&root);
     let engine = Arc::new(context.engine_for_writing()?);
-    let background = Background::start(&engine)
-        .map_err(|error| Failure::new("cannot start the background loop").because(error))?;
+    let (stores, unused) = also::stores(context, &engine);
+    let mut background = Vec::new();
+    for engine in std::iter::once(&engine).chain(stores.iter().skip(1).map(|store| &store.engine)) {
+        let started = Background::start(engine);
+        background
+            .push(started.map_err(|error| {
+                Failure::new("cannot start the background loop").because(error)
+            })?);
+    }
     let notices = [
         trust::notice(&context.config),
         context.elsewhere(),
         is_new.then(|| no_store::made(&root)),
     ];
-    let notices: Vec<String> = notices.into_iter().flatten().collect();
+    let notices: Vec<String> = notices.into_iter().flatten().chain(unused).collect();
     let notice = (!notices.is_empty()).then(|| notices.join("\n"));
     let served = Served {
         engine,
         dialect,
         preferences: Arc::new(preferences),
+        stores: stores.into(),
         notice: Arc::new(Mutex::new(notice)),
     };
     Ok((served, background))

@@ -1,4 +1,5 @@
 //! Commands that serve a store until they are stopped: over MCP, over HTTP.
 
+mod also;
 pub mod mcp;
 pub mod serve;

@@ -99,16 +99,17 @@ pub(super) const MORE: &[Tool] = &[
 fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let id = arguments.required_text("memory_id")?;
     let reason = arguments.set_text("reason")?;
-    let (stem, what) = match ops::forget_because(call.engine, &id, reason.as_deref()) {
+    let engine = call.engine_of(&id);
+    let (stem, what) = match ops::forget_because(engine, &id, reason.as_deref()) {
         Ok(moved) => (moved.stem, "Forgotten"),
         // Twice is once.
-        Err(EngineError::NotFound(unknown)) => match ops::resolve_forgotten(call.engine, &id) {
+        Err(EngineError::NotFound(unknown)) => match ops::resolve_forgotten(engine, &id) {
             Ok((stem, _)) => (stem, "It was forgotten already"),
             Err(_) => return Err(EngineError::NotFound(unknown).into()),
         },
         Err(error) => return Err(error.into()),
     };
-    let shown = call.engine.live.shown_id(&stem);
+    let shown = engine.live.shown_id(&stem);
     Ok(Reply::of(&ForgetView {
         message: format!("{what}. The user can bring it back: memdir restore {shown}"),
         memory_id: shown,
@@ -116,17 +117,19 @@ fn forget(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
 }
 
 fn link(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
+    // A link is a line of the memory that it begins at, and leads to another one of its store.
+    let engine = call.engine_of(&arguments.required_text("from")?);
     let end = |name: &str| -> Result<(Stem, String), ToolError> {
         let id = arguments.required_text(name)?;
-        Ok(live::resolve(&call.engine.live, &id)?)
+        Ok(live::resolve(&engine.live, &id)?)
     };
     let ((from, from_name), (to, to_name)) = (end("from")?, end("to")?);
     let relation = arguments.set_text("relation")?;
     let relation = relation.unwrap_or_else(|| "related-to".to_owned());
-    let created = ops::link(call.engine, &from_name, &to_name, &relation)?;
+    let created = ops::link(engine, &from_name, &to_name, &relation)?;
     Ok(Reply::of(&LinkedView {
-        from: call.engine.live.shown_id(&from),
-        to: call.engine.live.shown_id(&to),
+        from: engine.live.shown_id(&from),
+        to: engine.live.shown_id(&to),
         relation,
         created,
     }))

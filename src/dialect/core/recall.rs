@@ -40,16 +40,76 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     let max_tokens = arguments.number("max_tokens")?.map(|n| n as usize);
     let recalled = ops::recall(call.engine, &ids);
     call.engine.writer.count_uses(&recalled);
-    Ok(recall_reply(call.engine, recalled, max_tokens))
+    let Some((own, others)) = call.stores.split_first() else {
+        return Ok(recall_reply(call.engine, recalled, max_tokens));
+    };
+    let mut entries = recalled_of(call.engine, Some(&own.name), recalled);
+    for store in others {
+        let missing = entries
+            .iter_mut()
+            .filter_map(|entry| match &entry.recalled {
+                Recalled::Failed {
+                    id,
+                    error: EngineError::NotFound(_),
+                } => Some((id.clone(), entry)),
+                _ => None,
+            });
+        let (ids, places): (Vec<String>, Vec<&mut RecalledIn<'_>>) = missing.unzip();
+        let recalled = ops::recall(&store.engine, &ids);
+        store.engine.writer.count_uses(&recalled);
+        let found = recalled_of(&store.engine, Some(&store.name), recalled);
+        for (place, entry) in places.into_iter().zip(found) {
+            if let Recalled::Found { .. } = entry.recalled {
+                *place = entry;
+            }
+        }
+    }
+    Ok(reply(entries, max_tokens))
+}
+
+/// What was read for an id, and where.
+struct RecalledIn<'a> {
+    engine: &'a Engine,
+    /// Name of the store; `None` if there is one alone.
+    store: Option<&'a str>,
+    recalled: Recalled,
+}
+
+fn recalled_of<'a>(
+    engine: &'a Engine,
+    store: Option<&'a str>,
+    recalled: Vec<Recalled>,
+) -> Vec<RecalledIn<'a>> {
+    let entry = |recalled| RecalledIn {
+        engine,
+        store,
+        recalled,
+    };
+    recalled.into_iter().map(entry).collect()
 }
 
 /// Returns the reply to a recall: one entry for each id, in the order of the call.
 pub fn recall_reply(engine: &Engine, recalled: Vec<Recalled>, max_tokens: Option<usize>) -> Reply {
+    reply(recalled_of(engine, None, recalled), max_tokens)
+}
+
+fn reply(recalled: Vec<RecalledIn<'_>>, max_tokens: Option<usize>) -> Reply {
     let mut tokens = 0;
     let mut entries = Vec::new();
-    for entry in recalled {
-        let mut object = match entry {
-            Recalled::Found { memory, .. } => to_object(&memory_view(engine, &memory)),
+    for RecalledIn {
+        engine,
+        store,
+        recalled,
+    } in recalled
+    {
+        let mut object = match recalled {
+            Recalled::Found { memory, .. } => {
+                let mut object = to_object(&memory_view(engine, &memory));
+                if let Some(store) = store {
+                    object.insert("store".to_owned(), json!(store));
+                }
+                object
+            }
             Recalled::Failed { id, error } => to_object(&Failed {
                 error: not_recalled(&id, &error),
                 id,

@@ -5,19 +5,26 @@ use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
 use crate::dialect::metadata;
 use crate::dialect::reply::{Reply, ToolError};
+use crate::dialect::stores::{self, ServedStore};
 use crate::engine::{WritePolicy, ops};
-use crate::model::NewMemory;
+use crate::model::{GLOBAL, NewMemory};
 
 /// Runs the tool `remember`.
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
-    let memory = memory(call, arguments)?;
+    let mut memory = memory(call, arguments)?;
+    let store = store_for(call, &memory);
+    let engine = store.map_or(call.engine, |store| &store.engine);
+    if store.is_some() && memory.namespace.is_none() {
+        memory.namespace = call.engine.live.namespace().map(str::to_owned);
+    }
     let policy = WritePolicy {
         force: arguments.flag("force")?.unwrap_or(false),
-        ..call.engine.writer.write_policy().clone()
+        ..engine.writer.write_policy().clone()
     };
     let key = arguments.set_text("idempotency_key")?;
-    let stored = ops::remember_as(call.engine, memory, key.as_deref(), &policy)?;
-    let mut view = remember_view(call.engine, &stored);
+    let stored = ops::remember_as(engine, memory, key.as_deref(), &policy)?;
+    let mut view = remember_view(engine, &stored);
+    view.store = store.map(|store| store.name.as_str());
     let others = arguments.others().map(|name| {
         let shown: String = name.chars().take(40).collect();
         format!("`{shown}` is no argument of `remember` and was not kept")
@@ -25,6 +32,22 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     view.warnings.extend(others);
     view.warnings.extend(arguments.object_or_note("metadata").1);
     Ok(Reply::of(&view))
+}
+
+/// Returns the store that a memory goes to, where there are several: that of its namespace; if it names none,
+/// that of what it supersedes, or of the namespace of the session.
+fn store_for<'a>(call: &Call<'a>, memory: &NewMemory) -> Option<&'a ServedStore> {
+    let of_superseded = || {
+        let mut ids = memory.supersedes.iter();
+        ids.find_map(|id| stores::holder_of(call.stores, id))
+    };
+    match &memory.namespace {
+        Some(namespace) => stores::home_of(call.stores, namespace),
+        None => of_superseded().or_else(|| {
+            let session = call.engine.live.namespace();
+            stores::home_of(call.stores, session.unwrap_or(GLOBAL))
+        }),
+    }
 }
 
 fn memory(call: &Call<'_>, arguments: &Arguments) -> Result<NewMemory, ToolError> {

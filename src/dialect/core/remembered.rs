@@ -15,6 +15,10 @@ use crate::model::Stem;
 pub struct RememberView<'a> {
     memory_id: String,
     message: String,
+    /// Name of the store that it lies in, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub(super) store: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     action: Option<Action>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,6 +171,7 @@ fn written<'a>(engine: &Engine, remembered: &'a Remembered) -> RememberView<'a> 
     RememberView {
         memory_id: id,
         message,
+        store: None,
         action: is_update.map(|is_update| match is_update {
             true => Action::Update,
             false => Action::Noop,

@@ -12,7 +12,8 @@ use crate::dialect::json::{to_json, to_text};
 use crate::dialect::preview;
 use crate::dialect::preview::PreviewWords;
 use crate::dialect::reply::{Reply, ToolError, add_note};
-use crate::engine::{Engine, EngineError, Hit, Query, QueryKind, SearchResults, Toward, live, ops};
+use crate::dialect::stores::{self, FoundIn, ServedStore};
+use crate::engine::{Engine, EngineError, Query, QueryKind, SearchResults, Toward, live, ops};
 use crate::model::{Budget, Filter, Stem, TopicMatch, estimated_tokens};
 
 /// Maximum number of hits of `think`, by the specification.
@@ -25,7 +26,70 @@ const PREVIEW: usize = 200;
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let (query, budget) = query(call, arguments)?;
     let results = ops::think(call.engine, &query)?;
-    Ok(think_reply(call.engine, &query, results, budget))
+    let Some((own, others)) = call.stores.split_first() else {
+        return Ok(think_reply(call.engine, &query, results, budget));
+    };
+    let mut answer = Answer::of(call.engine, Some(&own.name), results);
+    for store in others {
+        // What it cannot do hides no answer of the others.
+        let found = ops::think(&store.engine, &query_of(store, call, arguments)?);
+        match found {
+            Ok(results) => answer.add(Answer::of(&store.engine, Some(&store.name), results)),
+            Err(error) => {
+                let note = format!("the store {} was not searched: {error}", store.name);
+                answer.note = Some(note);
+            }
+        }
+    }
+    Ok(reply(&query.kind, answer, budget))
+}
+
+/// Returns the query as another store has it: ids are its own.
+fn query_of(
+    store: &ServedStore,
+    call: &Call<'_>,
+    arguments: &Arguments,
+) -> Result<Query, ToolError> {
+    let call = Call {
+        engine: &store.engine,
+        ..*call
+    };
+    Ok(query(&call, arguments)?.0)
+}
+
+/// What was found, in one store or in several.
+struct Answer<'a> {
+    lists: Vec<Vec<FoundIn<'a>>>,
+    total: usize,
+    /// Note that the results are not all that was asked for.
+    note: Option<String>,
+    /// Note that an answer is unlikely.
+    doubt: Option<String>,
+}
+
+impl<'a> Answer<'a> {
+    fn of(engine: &'a Engine, store: Option<&'a str>, results: SearchResults) -> Answer<'a> {
+        Answer {
+            total: results.total,
+            note: results.note(),
+            doubt: results.doubt(),
+            lists: vec![
+                results
+                    .hits
+                    .into_iter()
+                    .map(|hit| FoundIn { engine, store, hit })
+                    .collect(),
+            ],
+        }
+    }
+
+    fn add(&mut self, other: Answer<'a>) {
+        self.lists.extend(other.lists);
+        self.total += other.total;
+        self.note = self.note.take().or(other.note);
+        // One store that has an answer is enough.
+        self.doubt = self.doubt.take().and(other.doubt);
+    }
 }
 
 fn query(call: &Call<'_>, arguments: &Arguments) -> Result<(Query, Budget), ToolError> {
@@ -107,13 +171,23 @@ pub fn think_reply(
     results: SearchResults,
     budget: Budget,
 ) -> Reply {
-    let words = PreviewWords::of(&query.kind);
+    reply(&query.kind, Answer::of(engine, None, results), budget)
+}
+
+fn reply(kind: &QueryKind, answer: Answer<'_>, budget: Budget) -> Reply {
+    let words = PreviewWords::of(kind);
     let mut tokens = 0;
     let mut hits = Vec::new();
     let mut list = "[".to_owned();
-    let note = results.note().or_else(|| results.doubt());
-    for hit in results.hits.into_iter().take(budget.limit) {
-        let mut shown = hit_view(engine, query, &hit, &words, PREVIEW);
+    let Answer {
+        lists,
+        total,
+        note,
+        doubt,
+    } = answer;
+    let found = stores::merge(lists, matches!(kind, QueryKind::Keywords(_)));
+    for found in found.into_iter().take(budget.limit) {
+        let mut shown = hit_view(&found, kind, &words, PREVIEW);
         let mut text = to_text(&shown);
         let mut cost = estimated_tokens(&text);
         if let Some(most) = budget.max_tokens
@@ -123,7 +197,7 @@ pub fn think_reply(
                 break;
             }
             // One hit is better than none: without a preview if need be.
-            shown = hit_view(engine, query, &hit, &words, PREVIEW / 4);
+            shown = hit_view(&found, kind, &words, PREVIEW / 4);
             text = to_text(&shown);
             cost = estimated_tokens(&text);
         }
@@ -134,10 +208,10 @@ pub fn think_reply(
     }
     list.push(']');
     list_reply_as(list, hits, |structured| {
-        structured.insert("total".to_owned(), json!(results.total));
+        structured.insert("total".to_owned(), json!(total));
         structured.insert("tokens".to_owned(), json!(tokens));
         // The text is the specification's array, which has no room for it.
-        add_note(structured, note);
+        add_note(structured, note.or(doubt));
     })
 }
 
@@ -145,6 +219,10 @@ pub fn think_reply(
 #[derive(Serialize, JsonSchema)]
 pub(super) struct HitView<'a> {
     id: String,
+    /// Name of the store that it lies in, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    store: Option<&'a str>,
     timestamp: &'a str,
     relevance_score: Number,
     /// Probability that it answers the query, 0–1.
@@ -166,22 +244,23 @@ pub(super) struct HitView<'a> {
 }
 
 fn hit_view<'a>(
-    engine: &Engine,
-    query: &Query,
-    hit: &'a Hit,
+    found: &'a FoundIn<'_>,
+    kind: &QueryKind,
     words: &PreviewWords,
     length: usize,
 ) -> HitView<'a> {
+    let FoundIn { engine, store, hit } = found;
     let memory = &hit.memory;
     let title = memory.title.as_deref();
     let shown = preview(&memory.content, words, length);
     let rounded = |value: f64, parts: f64| Number::from_f64((value * parts).round() / parts);
-    let score = match query.kind {
+    let score = match kind {
         QueryKind::Keywords(_) => Some(Number::from(hit.score as u64)),
         _ => rounded(hit.score, 1000.0),
     };
     HitView {
         id: live::shown_name(&engine.live, &memory.stem, &hit.name),
+        store: *store,
         timestamp: memory.timestamp.as_str(),
         relevance_score: score.unwrap_or_else(|| Number::from(0)),
         relevance: hit

@@ -55,6 +55,7 @@ fn over_http(store: &str) -> Result<(), String> {
     let engine = engine.map_err(|error| error.to_string())?;
     let state = engine.live.state().to_owned();
     let served = Served {
+        stores: std::sync::Arc::default(),
         engine: Arc::new(engine),
         dialect: memdir::dialect::named("core").expect("there is a usual tool set"),
         preferences: Arc::default(),
