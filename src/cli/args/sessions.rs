@@ -17,7 +17,7 @@ pub struct Brief {
     /// The most memories, of the log the most events [default: 12, of the log 50]
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
-    /// Say why each memory is in it, how much its text says, and what was left out
+    /// Say why each memory is in it, how likely it is needed, and what was left out
     #[arg(long)]
     pub explain: bool,
     /// Show what agents were shown unasked, when, and into which session, newest first
@@ -109,7 +109,7 @@ pub const BRIEF_EXAMPLES: &str = "Examples:
   memdir brief --log                            what agents were shown, and when
 
 It holds standards and pinned memories (`pinned: true`) of the project and of `global`, how the last
-session here ended, decisions and open ends, what you prefer, and what else says most. Memories that want
+session here ended, decisions and open ends, what you prefer, and what else is most likely needed. Memories that want
 to be obeyed are left out. docs/SESSIONS.md says how it is chosen.
 
 Exit code: 0 printed, 1 there is nothing to begin with, 2 error";

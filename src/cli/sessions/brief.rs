@@ -47,9 +47,9 @@ pub fn brief(context: &mut Context, command: &BriefArgs) -> Result<Outcome, Fail
     } else if command.explain {
         for item in &brief.items {
             let line = output.shown(&item.line);
-            let BriefEntry { reason, says, .. } = item;
+            let BriefEntry { reason, needed, .. } = item;
             output.line(format!(
-                "{line}\n    {DIM}{reason}; its text says {says:.2}{DIM:#}"
+                "{line}\n    {DIM}{reason}; needed by {needed:.2}{DIM:#}"
             ))?;
         }
         for LeftOut { id, why, .. } in &brief.left_out {
@@ -82,7 +82,7 @@ fn as_json(brief: &Brief, text: &str) -> Value {
             "stem": item.memory.stem.as_str(),
             "reason": item.reason.as_str(),
             "timestamp": item.memory.timestamp.as_str(),
-            "says": (f64::from(item.says) * 1_000.0).round() / 1_000.0,
+            "needed": (f64::from(item.needed) * 1_000.0).round() / 1_000.0,
             "line": item.line,
         })
     };

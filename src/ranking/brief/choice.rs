@@ -1,14 +1,18 @@
 //! From candidates to the ordered items of a brief.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use chrono::TimeDelta;
 
 use super::excerpt::{FENCE_CHARACTERS, excerpt, line};
 use super::knowledge::{Judged, judge};
-use super::reason::{BriefReason, is_decision, is_open, is_pinned, is_preference, is_summary};
+use super::reason::{
+    BriefReason, Said, is_decision, is_open, is_pinned, is_preference, is_summary,
+};
 use crate::model::Memory;
 use crate::ranking::resemblance;
+use crate::ranking::text::Role;
 use crate::words::Analyzer;
 
 /// Place of a candidate, seen from the namespace of the session.
@@ -65,8 +69,8 @@ pub struct BriefItem<'a> {
     pub id: String,
     /// Reason for its place.
     pub reason: BriefReason,
-    /// How much its text says, as the candidates compare; see docs/SESSIONS.md.
-    pub says: f32,
+    /// How likely it is needed, as the candidates compare; see docs/SESSIONS.md.
+    pub needed: f32,
     /// Its line.
     pub line: String,
 }
@@ -83,7 +87,7 @@ struct Ranked<'a, 'c> {
     reason: BriefReason,
     /// Title and text as they would be shown.
     text: &'c str,
-    says: f32,
+    needed: f32,
     is_summary: bool,
     /// Position among the candidates.
     number: usize,
@@ -91,7 +95,7 @@ struct Ranked<'a, 'c> {
 
 /// Chooses the items of a brief from `candidates`, which are the standards, the most general first, and then
 /// other memories, newest first. `may_be_shown` is asked of each memory that would get a place. The result is
-/// ordered by reason; standards as they came, knowledge by how much it says, all others newest first.
+/// ordered by reason; standards as they came, knowledge by how likely it is needed, all others newest first.
 pub fn choose<'a>(
     candidates: &[BriefCandidate<'a>],
     limits: BriefLimits,
@@ -104,15 +108,13 @@ pub fn choose<'a>(
         .collect();
     let mut ranked = ranked(candidates, &texts, analyzer);
     ranked.sort_by(|one, other| {
-        let order = |ranked: &Ranked<'_, '_>| match ranked.reason {
-            // What sums up a session says more than its last words.
-            BriefReason::LastSession => usize::from(!ranked.is_summary),
-            _ => 0,
-        };
         let by_reason = one.reason.cmp(&other.reason);
+        let by_need = other.needed.total_cmp(&one.needed);
         let by_text = match one.reason {
-            BriefReason::Knowledge => other.says.total_cmp(&one.says),
-            _ => order(one).cmp(&order(other)),
+            BriefReason::Knowledge => by_need,
+            // What sums up a session says more than its last words, and these may be a farewell.
+            BriefReason::LastSession => other.is_summary.cmp(&one.is_summary).then(by_need),
+            _ => Ordering::Equal,
         };
         by_reason.then(by_text).then(one.number.cmp(&other.number))
     });
@@ -182,12 +184,17 @@ impl<'a, 'c> Chosen<'a, 'c, '_> {
             memory,
             id: id.clone(),
             reason: one.reason,
-            says: one.says,
+            needed: one.needed,
             line,
         };
         self.items.push(((one.reason, self.items.len()), item));
         true
     }
+}
+
+/// Returns whether a memory is a reply of an assistant in a chat.
+fn is_reply(memory: &Memory) -> bool {
+    Role::of(&memory.user) == Some(Role::Assistant)
 }
 
 /// Returns the candidates that have a text and a reason.
@@ -197,15 +204,19 @@ fn ranked<'a, 'c>(
     analyzer: &mut Analyzer,
 ) -> Vec<Ranked<'a, 'c>> {
     let is_here = |candidate: &&BriefCandidate<'_>| candidate.place == BriefPlace::Here;
+    let count = candidates.len() as f32;
     let judged: Vec<Judged<'_>> = candidates
         .iter()
         .zip(texts)
-        .map(|(candidate, text)| Judged {
+        .enumerate()
+        .map(|(number, (candidate, text))| Judged {
             text,
-            uses: candidate.uses,
+            is_used: candidate.uses > 0,
+            is_reply: is_reply(candidate.memory),
+            newness: 1.0 - number as f32 / count,
         })
         .collect();
-    let says = judge(&judged, analyzer);
+    let needed = judge(&judged, analyzer);
     // The newest memories of the namespace, up to the first pause.
     let mut last: Option<chrono::DateTime<chrono::Utc>> = None;
     let of_last_session: HashSet<&str> = candidates
@@ -223,13 +234,16 @@ fn ranked<'a, 'c>(
     for (number, candidate) in candidates.iter().enumerate() {
         let memory = candidate.memory;
         let is_here = candidate.place == BriefPlace::Here;
+        let said = Said::of(memory);
         let reason = match candidate.place {
             _ if texts[number].is_empty() => continue,
             BriefPlace::Standard => BriefReason::Standard,
             _ if is_pinned(memory) => BriefReason::Pinned,
-            BriefPlace::Here if is_open(memory) => BriefReason::OpenEnd,
-            BriefPlace::Here if is_decision(memory) => BriefReason::Decision,
-            _ if is_preference(memory) => BriefReason::Preference,
+            // An assistant that says "always" or "next step" decides nothing.
+            BriefPlace::Here if is_reply(memory) => BriefReason::Knowledge,
+            BriefPlace::Here if is_open(&said) => BriefReason::OpenEnd,
+            BriefPlace::Here if is_decision(&said) => BriefReason::Decision,
+            _ if is_preference(&said) => BriefReason::Preference,
             BriefPlace::Here => BriefReason::Knowledge,
             BriefPlace::Above => continue,
         };
@@ -237,7 +251,7 @@ fn ranked<'a, 'c>(
             candidate,
             reason,
             text: &texts[number],
-            says: says[number],
+            needed: needed[number],
             is_summary: is_summary(memory),
             number,
         };

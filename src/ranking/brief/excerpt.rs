@@ -65,7 +65,12 @@ pub fn excerpt(memory: &Memory, limit: usize) -> String {
 /// Returns the first `limit` characters of title and text on one line, without markup of headings, without
 /// characters that nobody sees, and without long runs of backticks.
 pub(super) fn plain(memory: &Memory, limit: usize) -> String {
-    let mut texts: VecDeque<&str> = memory.content.lines().collect();
+    // No line has fewer characters than none, and a separator.
+    let lines = memory
+        .content
+        .lines()
+        .filter(|line| !line.trim().is_empty());
+    let mut texts: VecDeque<&str> = lines.take(limit).collect();
     let title = memory.title.as_deref().unwrap_or_default().trim();
     let begins_with_title = || {
         let mut lines = memory.content.lines().map(without_markup);
@@ -91,6 +96,9 @@ pub(super) fn plain(memory: &Memory, limit: usize) -> String {
         let mut was_blank = false;
         if text.is_empty() {
             continue;
+        }
+        if count == limit {
+            break;
         }
         while count < limit
             && let Some(letter) = pending.next()

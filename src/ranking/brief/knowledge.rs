@@ -1,38 +1,43 @@
-//! How much a text says that the others of its namespace do not, without a query.
+//! How likely a memory of a namespace is to be needed, without a query.
 //!
-//! The sum of its words' rarity counts most; a time, a name and earlier uses count, too: questions ask for
-//! what is particular. The weights were chosen on development conversations (docs/SESSIONS.md).
+//! What was needed once is needed again, and so are memories that speak of the same things; beside that
+//! newer ones, those of the person in a chat, and texts that say what others do not. Forms and weights were
+//! chosen on every other development conversation (docs/SESSIONS.md).
 
 use std::collections::{HashMap, HashSet};
 
 use crate::ranking::idf;
-use crate::ranking::text::{names_something, tells_time};
 use crate::words::{Analyzer, Part, is_stop_word};
 
-/// Weight of the words' rarity, as a share of that of the text that says most.
-const RARITY: f32 = 1.0;
-/// Weight of a time in the text.
-const TIME: f32 = 0.15;
-/// Weight of a name in the text.
-const NAME: f32 = 0.15;
-/// Weight of the natural logarithm of one more than the number of uses.
-const USES: f32 = 0.2;
-/// Weight of a question in the text.
-const QUESTION: f32 = -0.2;
+/// Weight of a memory that was used. How often says less than whether: a brief is to hold different things.
+const USED: f32 = 1.0;
+/// Weight of the mean rarity of words that used memories hold, as a share of the greatest one.
+const LIKE_USED: f32 = 0.3;
+/// Weight of the place in time, 1 for the newest memory and 0 for the oldest.
+const NEWNESS: f32 = 0.3;
+/// Weight of a reply of an assistant.
+const REPLY: f32 = -0.2;
+/// Weight of the sum of the words' rarity, as a share of the greatest one.
+const RARITY: f32 = 0.1;
 
-/// A text to be judged.
+/// A memory to be judged.
 pub(super) struct Judged<'a> {
     /// The text as it would be shown.
     pub text: &'a str,
-    /// Number of uses of its memory.
-    pub uses: u32,
+    /// Whether the memory was used.
+    pub is_used: bool,
+    /// Whether it is a reply of an assistant.
+    pub is_reply: bool,
+    /// Place in time, 1 for the newest memory and 0 for the oldest.
+    pub newness: f32,
 }
 
-/// Returns how much each of the texts says, higher is more.
-pub(super) fn judge(texts: &[Judged<'_>], analyzer: &mut Analyzer) -> Vec<f32> {
+/// Returns how likely each of the memories is to be needed, higher is more likely.
+pub(super) fn judge(memories: &[Judged<'_>], analyzer: &mut Analyzer) -> Vec<f32> {
     let mut frequency: HashMap<String, usize> = HashMap::new();
-    let mut terms: Vec<HashSet<String>> = Vec::with_capacity(texts.len());
-    for judged in texts {
+    let mut in_used: HashMap<String, usize> = HashMap::new();
+    let mut terms: Vec<HashSet<String>> = Vec::with_capacity(memories.len());
+    for judged in memories {
         let mut own = HashSet::new();
         analyzer.terms(judged.text, |term, word, part| {
             if part == Part::Word && !is_stop_word(word) {
@@ -41,33 +46,46 @@ pub(super) fn judge(texts: &[Judged<'_>], analyzer: &mut Analyzer) -> Vec<f32> {
         });
         for term in &own {
             *frequency.entry(term.clone()).or_default() += 1;
+            if judged.is_used {
+                *in_used.entry(term.clone()).or_default() += 1;
+            }
         }
         terms.push(own);
     }
-    let count = texts.len();
-    let rarity = |own: &HashSet<String>| -> f32 {
-        let mut each: Vec<f32> = own.iter().map(|term| idf(count, frequency[term])).collect();
+    let count = memories.len();
+    let rarity = |words: &mut dyn Iterator<Item = &String>| -> f32 {
+        let mut each: Vec<f32> = words.map(|term| idf(count, frequency[term])).collect();
         // Sets have no order, and sums of floats have one.
         each.sort_unstable_by(f32::total_cmp);
         each.iter().sum()
     };
-    let rarities: Vec<f32> = terms.iter().map(rarity).collect();
-    let most = rarities
-        .iter()
-        .copied()
-        .fold(0.0, f32::max)
-        .max(f32::MIN_POSITIVE);
-    let scored = texts.iter().zip(rarities);
-    scored
-        .map(|(judged, rarity)| {
+    let rarities = terms.iter().map(|own| rarity(&mut own.iter()));
+    let likenesses = memories.iter().zip(&terms).map(|(judged, own)| {
+        let shared = |term: &&String| {
+            let others = in_used.get(*term).copied().unwrap_or_default();
+            others > usize::from(judged.is_used)
+        };
+        rarity(&mut own.iter().filter(shared)) / (1 + own.len()) as f32
+    });
+    let (rarities, likenesses) = (shares(rarities), shares(likenesses));
+    let memories = memories.iter().zip(rarities).zip(likenesses);
+    memories
+        .map(|((judged, rarity), likeness)| {
             let has = |is: bool, weight: f32| if is { weight } else { 0.0 };
-            RARITY * rarity / most
-                + has(tells_time(judged.text), TIME)
-                + has(names_something(judged.text), NAME)
-                + USES * (judged.uses as f32).ln_1p()
-                + has(judged.text.contains(['?', '？']), QUESTION)
+            has(judged.is_used, USED)
+                + LIKE_USED * likeness
+                + NEWNESS * judged.newness
+                + has(judged.is_reply, REPLY)
+                + RARITY * rarity
         })
         .collect()
+}
+
+/// Returns values as shares of the greatest one.
+fn shares(values: impl Iterator<Item = f32>) -> Vec<f32> {
+    let values: Vec<f32> = values.collect();
+    let most = values.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+    values.into_iter().map(|value| value / most).collect()
 }
 
 #[cfg(test)]
@@ -75,31 +93,38 @@ mod tests {
     use super::*;
     use crate::words::Language;
 
-    fn scores(texts: &[(&str, u32)]) -> Vec<f32> {
+    /// The scores of texts, the newest first, each with whether it was used and is a reply.
+    fn scores(texts: &[(&str, bool, bool)]) -> Vec<f32> {
         let judged: Vec<Judged<'_>> = texts
             .iter()
-            .map(|(text, uses)| Judged { text, uses: *uses })
+            .enumerate()
+            .map(|(number, (text, is_used, is_reply))| Judged {
+                text,
+                is_used: *is_used,
+                is_reply: *is_reply,
+                newness: 1.0 - number as f32 / texts.len() as f32,
+            })
             .collect();
         judge(&judged, &mut Analyzer::new(&[Language::default()]))
     }
 
     #[test]
-    fn particulars_say_more_than_pleasantries() {
+    fn what_was_used_and_what_is_like_it_come_first() {
         let scores = scores(&[
-            ("Thanks, that sounds great!", 0),
-            ("Sounds great, thanks a lot!", 0),
-            ("The ledger moved to Postgres 17 in Zürich on Tuesday.", 0),
+            ("the choir sings Bach on Sunday", false, false),
+            ("the ledger moved to Postgres", false, false),
+            ("Postgres holds the ledger of the shop", true, false),
         ]);
-        assert!(scores[2] > 2.0 * scores[0].max(scores[1]), "{scores:?}");
+        assert!(scores[2] > scores[1] && scores[1] > scores[0], "{scores:?}");
     }
 
     #[test]
-    fn uses_lift_a_text_and_questions_lower_it() {
+    fn without_uses_the_newest_comes_first_and_a_reply_later() {
         let scores = scores(&[
-            ("the cache holds seven pages", 0),
-            ("the cache holds seven pages", 9),
-            ("the cache holds seven pages?", 0),
+            ("the cache holds seven pages", false, true),
+            ("the cache holds eight pages", false, false),
+            ("the cache holds nine pages", false, false),
         ]);
-        assert!(scores[1] > scores[0] && scores[0] > scores[2], "{scores:?}");
+        assert!(scores[1] > scores[2] && scores[1] > scores[0], "{scores:?}");
     }
 }

@@ -21,7 +21,7 @@ pub enum BriefReason {
     OpenEnd,
     /// It says what the user prefers, or how answers are to be.
     Preference,
-    /// It is one of the memories of the namespace whose texts say most.
+    /// It is one of the memories of the namespace that are most likely needed.
     Knowledge,
 }
 
@@ -67,11 +67,9 @@ const DECISION_PHRASES: &[&str] = &[
     "decision:",
     "we chose",
     "we agreed",
-    "agreed to",
     "agreed on",
     "settled on",
     "we will use",
-    "instead of",
     "entschieden",
     "beschlossen",
     "nous avons décidé",
@@ -148,25 +146,48 @@ pub(super) fn is_pinned(memory: &Memory) -> bool {
     by_key || by_metadata
 }
 
+/// A memory with what it says, as phrases are searched for in it.
+pub(super) struct Said<'a> {
+    memory: &'a Memory,
+    text: String,
+    /// The text in lower case.
+    lower: String,
+}
+
+impl<'a> Said<'a> {
+    pub(super) fn of(memory: &'a Memory) -> Said<'a> {
+        let text = plain(memory, LOOKED_AT);
+        let lower = text.to_lowercase();
+        Said {
+            memory,
+            text,
+            lower,
+        }
+    }
+
+    fn has_one(&self, phrases: &[&str]) -> bool {
+        phrases.iter().any(|phrase| has_phrase(&self.lower, phrase))
+    }
+}
+
 /// Returns whether a memory says what was decided.
-pub(super) fn is_decision(memory: &Memory) -> bool {
-    has_topic(memory, DECISION_TOPICS)
-        || has_status(memory, DECISION_STATUS)
-        || says(memory, DECISION_PHRASES)
+pub(super) fn is_decision(said: &Said<'_>) -> bool {
+    has_topic(said.memory, DECISION_TOPICS)
+        || has_status(said.memory, DECISION_STATUS)
+        || said.has_one(DECISION_PHRASES)
 }
 
 /// Returns whether a memory says what is still to be done; not one whose status says that it is done.
-pub(super) fn is_open(memory: &Memory) -> bool {
-    !has_status(memory, CLOSED_STATUS)
-        && (has_topic(memory, OPEN_TOPICS)
-            || has_status(memory, OPEN_STATUS)
-            || says(memory, OPEN_PHRASES))
+pub(super) fn is_open(said: &Said<'_>) -> bool {
+    !has_status(said.memory, CLOSED_STATUS)
+        && (has_topic(said.memory, OPEN_TOPICS)
+            || has_status(said.memory, OPEN_STATUS)
+            || said.has_one(OPEN_PHRASES))
 }
 
 /// Returns whether a memory says what is preferred, or asks for something for good.
-pub(super) fn is_preference(memory: &Memory) -> bool {
-    let text = plain(memory, LOOKED_AT);
-    has_topic(memory, PREFERENCE_TOPICS) || instructs(&text) || prefers(&text)
+pub(super) fn is_preference(said: &Said<'_>) -> bool {
+    has_topic(said.memory, PREFERENCE_TOPICS) || instructs(&said.text) || prefers(&said.text)
 }
 
 /// Returns whether a memory is the summary of a session.
@@ -188,11 +209,6 @@ fn has_topic(memory: &Memory, words: &[&str]) -> bool {
 fn has_status(memory: &Memory, words: &[&str]) -> bool {
     let status = memory.status.as_deref().unwrap_or_default().trim();
     words.iter().any(|word| status.eq_ignore_ascii_case(word))
-}
-
-fn says(memory: &Memory, phrases: &[&str]) -> bool {
-    let text = plain(memory, LOOKED_AT).to_lowercase();
-    phrases.iter().any(|phrase| has_phrase(&text, phrase))
 }
 
 /// Returns whether a phrase stands in a text, both in lower case, between word boundaries.
@@ -220,9 +236,11 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(is: fn(&Memory) -> bool, yes: &[&str], no: &[&str]) {
+    fn check(is: fn(&Said<'_>) -> bool, yes: &[&str], no: &[&str]) {
         let wrong = |texts: &[&str], wanted: bool| {
-            let texts = texts.iter().filter(|text| is(&memory(text)) != wanted);
+            let texts = texts
+                .iter()
+                .filter(|text| is(&Said::of(&memory(text))) != wanted);
             texts.map(|text| (*text).to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(wrong(yes, true), [""; 0]);
@@ -259,7 +277,7 @@ mod tests {
         );
         let mut done = memory("TODO: rotate the staging key.");
         done.status = Some("done".to_owned());
-        assert!(!is_open(&done));
+        assert!(!is_open(&Said::of(&done)));
     }
 
     #[test]

@@ -14,4 +14,3 @@ pub(in crate::ranking) use standing::{instructs, prefers};
 pub use text_features::{
     LONG_WORDS, PIECE_WORDS, SKETCH_PARTS, Sketch, TextFeatures, TextPart, TraitsBuilder,
 };
-pub(in crate::ranking) use text_features::{names_something, tells_time};

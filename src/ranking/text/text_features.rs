@@ -116,12 +116,12 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Returns whether a text has a capitalised word inside a sentence: it names something.
-pub(in crate::ranking) fn names_something(text: &str) -> bool {
+fn names_something(text: &str) -> bool {
     CAPITAL.is_match(text)
 }
 
 /// Returns whether a text has a time: a weekday, a month, a year, "yesterday".
-pub(in crate::ranking) fn tells_time(text: &str) -> bool {
+fn tells_time(text: &str) -> bool {
     TIME.is_match(text)
 }
 

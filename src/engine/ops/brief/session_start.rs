@@ -50,8 +50,8 @@ pub struct BriefEntry {
     pub id: String,
     /// Reason for its place.
     pub reason: BriefReason,
-    /// How much its text says; compares within one brief.
-    pub says: f32,
+    /// How likely it is needed; compares within one brief.
+    pub needed: f32,
     /// Its line.
     pub line: String,
 }
@@ -79,7 +79,7 @@ pub fn brief(engine: &Engine, query: &BriefQuery) -> Result<Brief, EngineError> 
         memory: item.memory.clone(),
         id: item.id,
         reason: item.reason,
-        says: item.says,
+        needed: item.needed,
         line: item.line,
     });
     Ok(Brief {
