@@ -1,30 +1,32 @@
-"""Sets up clients of agents with `memdir setup` and asks each whether it sees memdir: setup.py MEMDIR [--all]
+"""Sets up clients of agents with `memdir setup` and asks each whether it sees memdir.
+
+usage: setup.py MEMDIR [--all] [--installed FOLDER]
 
 Clients are installed by npm into a temporary folder, with a home of their own. Each has configuration files
 already. After `memdir setup` its own list of servers names memdir; after `--uninstall` its files have the
 bytes that they had. Where a client wrote its file meanwhile, everything but its own change is compared.
 A client that cannot be installed is skipped, and that is said. Without --all: Claude Code and Codex.
+What --installed names keeps the installed clients for the next check.
 """
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-# The versions this was tested with.
-CLIENTS = {
-    "claude-code": ("@anthropic-ai/claude-code@2.1.197", ["claude", "mcp", "list"], r"memdir: memdir mcp - \S* ?Connected"),
-    "codex": ("@openai/codex@0.169.0", ["codex", "mcp", "list"], r"memdir +memdir +mcp .* enabled"),
-    "gemini": ("@google/gemini-cli@0.61.0", ["gemini", "mcp", "list"], r"memdir: memdir mcp \(stdio\) - Connected"),
-    "opencode": ("opencode-ai@1.18.33", ["opencode", "mcp", "list"], r"memdir .*connected"),
-    "copilot": ("@github/copilot@1.0.102", ["copilot", "mcp", "list"], r"memdir \(local\)"),
+from npm_clients import PACKAGES, USUAL, Place, can_install, check, failures, taken
+
+# How each client is asked for its servers, and what it says of one that it sees.
+LISTINGS = {
+    "claude-code": (["claude", "mcp", "list"], r"memdir: memdir mcp - \S* ?Connected"),
+    "codex": (["codex", "mcp", "list"], r"memdir +memdir +mcp .* enabled"),
+    "gemini": (["gemini", "mcp", "list"], r"memdir: memdir mcp \(stdio\) - Connected"),
+    "opencode": (["opencode", "mcp", "list"], r"memdir .*connected"),
+    "copilot": (["copilot", "mcp", "list"], r"memdir \(local\)"),
 }
-USUAL = ["claude-code", "codex"]
 
 # What is there before, with another server, and with comments where the client reads them.
 FILES = {
@@ -38,59 +40,12 @@ FILES = {
     ".copilot/mcp-config.json": '{"mcpServers":{"other":{"type":"local","command":"true","args":[],"tools":["*"]}}}\n',
 }
 
-failures = []
-
-
-def check(is_so, what):
-    """Notes what is not as it should be."""
-    if not is_so:
-        failures.append(what)
-        print(f"FAILED: {what}")
-
-
-class Place:
-    """A home, with the programs that are run in it."""
-
-    def __init__(self, work, memdir):
-        self.home = work / "home"
-        self.work = work
-        programs = work / "programs"
-        programs.mkdir(parents=True)
-        (programs / "memdir").symlink_to(memdir)
-        self.path = [str(programs), "/usr/local/bin", "/usr/bin", "/bin"]
-        node = shutil.which("node")
-        if node:
-            self.path.append(str(Path(node).parent))
-        (self.home / "project").mkdir(parents=True)
-        for name, text in FILES.items():
-            path = self.home / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode())
-
-    def install(self, package):
-        """Installs a package; returns whether that could be done."""
-        folder = self.work / re.sub(r"\W", "-", package)
-        folder.mkdir()
-        command = ["npm", "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--loglevel=error", package]
-        with open(self.work / "install.log", "w") as log:
-            if subprocess.run(command, stdout=log, stderr=log).returncode != 0:
-                return False
-        self.path.insert(1, str(folder / "node_modules/.bin"))
-        return True
-
-    def run(self, *command, code=0):
-        """Runs a program in the home, and returns what it said."""
-        environment = {"HOME": str(self.home), "PATH": ":".join(self.path), "TERM": "dumb", "NO_COLOR": "1",
-                       "CI": "1", "DISABLE_AUTOUPDATER": "1", "TZ": "UTC"}
-        ran = subprocess.run(command, cwd=self.home / "project", env=environment, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
-        said = ran.stdout.decode(errors="replace")
-        check(ran.returncode == code, f"{' '.join(command)}: code {ran.returncode}: {said[-2000:]}")
-        return re.sub(r"\x1b\[[0-9;]*m", "", said)
-
-    def bytes_of(self, paths):
-        """The bytes of files; None for one that is not there."""
-        return {path: Path(path).read_bytes() if Path(path).exists() else None for path in paths}
+def with_files(place):
+    """Puts the files into a home that a user of the clients has."""
+    for name, text in FILES.items():
+        path = place.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
 
 
 def setup(place, name, listing, connected):
@@ -156,21 +111,20 @@ def plugins(place, folder, installed):
 
 
 def main():
-    memdir = Path(sys.argv[1]).resolve()
-    names = list(CLIENTS) if "--all" in sys.argv[2:] else USUAL
-    if not shutil.which("npm") or not shutil.which("node"):
-        print("skipped: clients of agents: there is no node with npm")
+    arguments = sys.argv[1:]
+    folder = taken(arguments, "--installed")
+    memdir = Path(arguments[0]).resolve()
+    names = list(PACKAGES) if "--all" in arguments else USUAL
+    if not can_install():
         return
     with tempfile.TemporaryDirectory(prefix="memdir-clients-") as work:
-        place = Place(Path(work), memdir)
+        place = Place(Path(work), memdir, folder)
+        with_files(place)
         installed = []
         for name in names:
-            package, listing, connected = CLIENTS[name]
-            if not place.install(package):
-                print(f"skipped: {package} cannot be installed")
-                continue
-            installed.append(name)
-            setup(place, name, listing, connected)
+            if place.install(name):
+                installed.append(name)
+                setup(place, name, *LISTINGS[name])
         plugins(place, Path(__file__).resolve().parents[2] / "examples/plugins", installed)
     if failures:
         sys.exit(f"{len(failures)} failed")
