@@ -94,7 +94,7 @@ def offered_as(tools, name):
             for inner in tool["tools"]:
                 if inner.get("name") == name:
                     return {"name": name, "namespace": tool["name"]}
-        elif "memdir" in tool.get("name", "") and tool["name"].endswith(f"_{name}"):
+        elif "memdir" in tool.get("name", "") and tool["name"].endswith((f"_{name}", f"-{name}")):
             return {"name": tool["name"]}
     return None
 

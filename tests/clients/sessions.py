@@ -1,4 +1,6 @@
-"""Whole sessions of real clients against a scripted model: sessions.py MEMDIR [CLIENT…] [--installed FOLDER]
+"""Whole sessions of real clients against a scripted model.
+
+usage: sessions.py MEMDIR [CLIENT… | --all] [--installed FOLDER]
 
 Each client is installed by npm, with a home and a git project of its own, and set up by `memdir setup`. A model
 API on the loopback (scripted_api.py) answers it as written here, and keeps what the client sent. So this checks
@@ -6,11 +8,11 @@ what an agent would read, and what becomes of its calls:
 
 - session one: the client offers memdir's tools with its first request, and the instructions; the model calls
   `remember`; the client gives the reply to the model, and the memory is a file;
-- session two: the first request holds the brief with that memory, and what fits the prompt; `recall` by the id
-  in it gives the text;
+- session two: the first request holds the brief with that memory, and what fits the prompt, where the client has a
+  hook for that; `recall` by the id in it gives the text;
 - session three: an everyday prompt gets the brief alone.
 
-Without CLIENT: Claude Code and Codex. A client that cannot be installed is skipped, and that is said.
+Without CLIENT or --all: Claude Code and Codex. A client that cannot be installed is skipped, and that is said.
 """
 
 import json
@@ -64,6 +66,9 @@ def texts(value):
 class Client:
     """A client of agents, in a place, that speaks with the scripted API."""
 
+    # Whether it gives its agent what a hook says to a prompt.
+    answers_prompts = True
+
     def __init__(self, place, api):
         self.place, self.api = place, api
 
@@ -92,6 +97,18 @@ class ClaudeCode(Client):
         """The text of the last tool result in a request, and whether it is an error."""
         last = [block for block in turn["messages"][-1]["content"] if block["type"] == "tool_result"][-1]
         return texts(last["content"]), last.get("is_error", False)
+
+
+class Copilot(ClaudeCode):
+    """Copilot CLI with a provider of the user's own, which needs no login."""
+
+    answers_prompts = False
+
+    def command(self, prompt):
+        self.place.more = {"COPILOT_PROVIDER_BASE_URL": self.api.address, "COPILOT_PROVIDER_TYPE": "anthropic",
+                           "COPILOT_PROVIDER_API_KEY": "none", "COPILOT_MODEL": "claude-sonnet-4",
+                           "COPILOT_OFFLINE": "true"}
+        return ["copilot", "-p", prompt, "--allow-all-tools"]
 
 
 class Codex(Client):
@@ -170,7 +187,7 @@ class AppServer:
         return answer["data"][0]["hooks"]
 
 
-CLIENTS = {"claude-code": ClaudeCode, "codex": Codex}
+CLIENTS = {"claude-code": ClaudeCode, "codex": Codex, "copilot": Copilot}
 
 
 def holds(turn, expected, name):
@@ -215,7 +232,8 @@ def sessions(client, name):
 
     turns = client.session(FITTING, [
         {"call": "recall", "input": {"memory_ids": [memory]}}, {"say": "On the first Monday."}])
-    for expected in (BRIEF, DATA, memory, REMEMBERED, FITTING_MEMORIES, FITS):
+    fitting = (FITTING_MEMORIES, FITS) if client.answers_prompts else ()
+    for expected in (BRIEF, DATA, memory, REMEMBERED, *fitting):
         holds(turns[0], expected, f"{name}, session two")
     said, is_error = client.result(turns[-1])
     check(not is_error and REMEMBERED in said,
@@ -257,7 +275,7 @@ def main():
     arguments = sys.argv[1:]
     installed = taken(arguments, "--installed")
     memdir = Path(arguments[0]).resolve()
-    names = arguments[1:] or USUAL
+    names = list(CLIENTS) if "--all" in arguments else arguments[1:] or USUAL
     if not can_install():
         return
     with tempfile.TemporaryDirectory(prefix="memdir-sessions-") as work:
