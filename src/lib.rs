@@ -32,6 +32,7 @@ pub mod mcp;
 pub mod model;
 pub mod ranking;
 pub mod secrets;
+pub mod service;
 pub mod sessions;
 pub mod trust;
 pub mod vectors;

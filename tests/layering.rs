@@ -39,6 +39,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("git", &[]),
     ("trust", &["files", "git"]),
     ("sessions", &["files"]),
+    ("service", &["files"]),
     ("import", &["model", "format"]),
     (
         "index",
@@ -100,6 +101,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clients",
             "trust",
             "sessions",
+            "service",
             "import",
             "index",
             "llm",
@@ -349,8 +351,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("prometheus_client::", &["http"]),
     ("clap::", &["cli"]),
     ("libc::", &["columns", "embed"]),
-    // Programs: git and ssh, and the user's editor.
-    ("Command::new", &["git", "cli"]),
+    // Programs: git and ssh, the user's editor, and the service manager.
+    ("Command::new", &["git", "cli", "service"]),
     ("println!", &["cli", "main"]),
     ("print!", &["cli", "main"]),
     ("eprintln!", &["cli", "main"]),

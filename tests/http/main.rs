@@ -12,5 +12,6 @@ mod interface;
 mod limits;
 mod news;
 mod operation;
+mod service;
 #[path = "../support/mod.rs"]
 mod support;

@@ -13,6 +13,9 @@ pub const SERVE_EXAMPLES: &str = "Examples:
   memdir serve --no-token                       any program on this machine may read and write
   memdir serve --socket ~/.memdir.sock --listen 127.0.0.1:0
   memdir serve --listen 0.0.0.0:9077 --allow-host notes.lan --tls-cert cert.pem --tls-key key.pem
+  memdir serve --install-service                start it with every session from now on
+  memdir serve --install-service --print        show the unit of systemd, or the agent of launchd
+  memdir serve --uninstall-service
 
 It ends in order on Ctrl-C or SIGTERM. docs/HTTP.md says what is answered at which address.";
 
@@ -63,6 +66,16 @@ pub struct Serve {
     /// How lines of the log look: `json` is one object a line
     #[arg(long, value_parser = ["text", "json"], default_value = "text")]
     pub log_format: String,
+    /// Have the system start this server with your session, now and from now on: a systemd user unit, or a
+    /// launchd agent on macOS, with the options that are given here. Once more with others replaces it
+    #[arg(long, conflicts_with = "uninstall_service", help_heading = "Service")]
+    pub install_service: bool,
+    /// Stop the store's service and remove it
+    #[arg(long, help_heading = "Service")]
+    pub uninstall_service: bool,
+    /// With --install-service: print the text of the service, and change nothing
+    #[arg(long, requires = "install_service", help_heading = "Service")]
+    pub print: bool,
     #[command(flatten)]
     pub tool_set: ToolSet,
 }

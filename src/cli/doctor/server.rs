@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cli::doctor::check::Check;
 use crate::cli::wiring::context::Context;
+use crate::cli::wiring::service;
 
 const NAME: &str = "server";
 
@@ -20,6 +21,18 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Starts a server of the store in use as a client does, and asks for its tools.
 pub fn server(context: &Context) -> Check {
+    let service = service::installed(&context.config, &context.environment);
+    let installed = match &service {
+        Some(service) if !service.runs => {
+            return Check::wrong(
+                NAME,
+                format!("the service {} is installed and does not run", service.name),
+                "`memdir serve --install-service` starts it again, `--uninstall-service` removes it.",
+            );
+        }
+        Some(service) => format!("; the service {} runs", service.name),
+        None => String::new(),
+    };
     let hint = "Run `memdir mcp` in a terminal: what it says on standard error is the reason.";
     match tools(context) {
         Ok((tools, taken)) if taken > SOON => Check::wrong(
@@ -30,7 +43,7 @@ pub fn server(context: &Context) -> Check {
         Ok((0, _)) => Check::wrong(NAME, "it has no tools", hint),
         Ok((tools, taken)) => Check::well(
             NAME,
-            format!("{tools} tools after {} ms", taken.as_millis()),
+            format!("{tools} tools after {} ms{installed}", taken.as_millis()),
         ),
         Err(why) => Check::wrong(NAME, why, hint),
     }

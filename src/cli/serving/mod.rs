@@ -3,3 +3,4 @@
 mod also;
 pub mod mcp;
 pub mod serve;
+mod service;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::cli::args::serve::{Serve, Token as Command, TokenCommand};
-use crate::cli::serving::mcp;
+use crate::cli::serving::{mcp, service};
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::engine::{Engine, EngineError};
@@ -34,6 +34,9 @@ pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure>
         return Err(EngineError::ClockIsWrong(now).into());
     }
     let addresses = addresses(command)?;
+    if command.install_service || command.uninstall_service {
+        return service::service(context, command);
+    }
     // Before there are threads.
     crate::embed::limit_kept_memory();
     let (served, background) = mcp::begin(context, &command.tool_set)?;
@@ -62,6 +65,9 @@ pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure>
             tracing::warn!("cannot note where this server listens: {error}");
         }
         tell(context, command, &engine, serving);
+        if let Err(error) = crate::service::tell_ready() {
+            tracing::warn!("cannot tell the service manager that this server is ready: {error}");
+        }
     });
     if noted.is_some() {
         let _ = crate::files::remove_derived(&note); // Whoever follows it finds nobody there.

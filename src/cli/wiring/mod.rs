@@ -8,3 +8,4 @@ pub mod environment;
 pub mod llm;
 pub mod model_notes;
 pub mod no_store;
+pub mod service;
