@@ -31,6 +31,8 @@ pub mod llm;
 pub mod mcp;
 pub mod model;
 pub mod ranking;
+#[cfg(unix)]
+pub mod relay;
 pub mod secrets;
 pub mod service;
 pub mod sessions;

@@ -78,6 +78,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("eval", &[]),
     ("dialect", &["model", "injection", "engine"]),
     ("mcp", &["engine", "dialect"]),
+    ("relay", &["files", "dialect", "mcp"]),
     ("http", &["files", "engine", "dialect", "mcp"]),
     (
         "config",
@@ -109,6 +110,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "eval",
             "dialect",
             "mcp",
+            "relay",
             "http",
             "config",
         ],
@@ -118,8 +120,14 @@ const LAYERS: &[(&str, &[&str])] = &[
 /// Each folder inside a module with what its files may name beside it: the folders and files of the
 /// folder around it. `mod.rs` of that folder only lists what others may see.
 const FOLDERS: &[(&str, &[&str])] = &[
-    ("engine/live", &["error", "locked", "options", "texts"]),
-    ("engine/write", &["error", "live", "locked", "texts"]),
+    (
+        "engine/live",
+        &["call_scope", "error", "locked", "options", "texts"],
+    ),
+    (
+        "engine/write",
+        &["call_scope", "error", "live", "locked", "texts"],
+    ),
     (
         "engine/meaning",
         &["error", "live", "locked", "options", "texts"],

@@ -15,6 +15,8 @@ pub struct McpSettings {
     pub tools: Vec<String>,
     /// The address of the server that `memdir mcp --connect` uses.
     pub connect: Option<String>,
+    /// Whether `memdir mcp` uses a server that runs already, and `memdir serve` lets it.
+    pub relay: bool,
     /// The project or group that a session belongs to.
     pub group: Option<String>,
     /// The ranking of texts; `None` for the one that the tool set specifies.
@@ -35,6 +37,7 @@ impl McpSettings {
             dialect: text(SettingId::McpDialect),
             tools: list(&tools, str::to_owned),
             connect: text(SettingId::McpConnect),
+            relay: values.switch(SettingId::McpRelay).value,
             group: text(SettingId::McpGroup),
             ranking: text(SettingId::McpRanking),
             max_results: values.whole(SettingId::McpMaxResults).value,

@@ -234,6 +234,8 @@ settings! {
         "Further tools of the tool set `core`: `forget`, `link`, `list`, `status`, or `all`.";
     McpConnect, "mcp.connect", SettingType::Text, "", User, ["MEMDIR_CONNECT"],
         "The server that `memdir mcp --connect` uses, and the only address that `MEMDIR_TOKEN` is sent to.";
+    McpRelay, "mcp.relay", SettingType::Switch, "on", User, ["MEMDIR_RELAY"],
+        "Whether `memdir mcp` uses a `memdir serve` of the same store that runs already, instead of opening the store itself.";
     McpGroup, "mcp.group", SettingType::Text, "", User, ["MEMDIR_GROUP", "LOCI_GROUP"],
         "The project or group that a session belongs to.";
     McpRanking, "mcp.ranking", SettingType::Text, "", User, [],

@@ -7,6 +7,7 @@
 //! Promises: an operation never answers from the index alone, it first checks whether the files
 //! changed; writing a memory needs no index; a damaged file or index affects only itself.
 
+mod call_scope;
 mod error;
 pub mod history;
 pub mod live;
@@ -28,6 +29,7 @@ pub use crate::lifecycle::{
 };
 pub use crate::ranking::brief::{FENCE_CHARACTERS, fenced, line as brief_line};
 pub use crate::ranking::{AskedTime, Method, NamedPerson, Ranking};
+pub use call_scope::{Announce, CallScope};
 pub use error::{EngineError, FoundSecret, Leak, PastError, Quarantined};
 pub use history::commits::commit::Committed;
 pub use history::past_commits::{PastText, Revision};

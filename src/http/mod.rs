@@ -31,4 +31,4 @@ pub use listen::{Address, BadAddress};
 pub use names::is_loopback;
 pub use openapi::document;
 pub use rate::Rate;
-pub use serve::{HttpError, NOTE, Serving, Settings, lock_of, serve};
+pub use serve::{HttpError, NOTE, Serving, Settings, lock_of, noted, serve};

@@ -82,6 +82,17 @@ pub fn lock_of(note: &Path) -> PathBuf {
     note.with_extension("lock")
 }
 
+/// Returns the addresses in the note at `note`, if its server runs.
+pub fn noted(note: &Path) -> Vec<String> {
+    // Of a server that was killed the note is left; another user's program may listen there now.
+    if !crate::files::is_held(&lock_of(note)) {
+        return Vec::new();
+    }
+    let bytes = crate::files::read_derived(note).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().map(str::to_owned).collect()
+}
+
 impl Serving {
     /// Returns the content of the note: a line for each name.
     pub fn written(&self) -> String {

@@ -101,10 +101,13 @@ impl Handler {
         };
         let served = self.served.clone();
         let caller = caller(&context);
+        let id = serde_json::to_string(&context.id).unwrap_or_default();
+        let scope = served.session.scope(&caller, id);
         let cancelled = context.ct;
         let run = move || {
             let _turn = turn;
-            (!cancelled.is_cancelled()).then(|| act(&served.call(&caller)))
+            let call = || act(&served.call(&caller));
+            (!cancelled.is_cancelled()).then(|| scope.run(call))
         };
         let done = tokio::task::spawn_blocking(run);
         match tokio::time::timeout(timeout, done).await {

@@ -127,4 +127,4 @@ fn error_line(id: Value, code: ErrorCode, message: &str) -> String {
 
 /// Maximum length of a line without its line feed, in bytes: sixteen memories of the largest size, and
 /// small enough for several copies while parsing.
-pub(super) const MAX_LINE_BYTES: usize = 4 << 20;
+pub const MAX_LINE_BYTES: usize = 4 << 20;

@@ -14,8 +14,11 @@ mod gate;
 mod handler;
 mod lines;
 mod message;
+#[cfg(unix)]
+mod peer;
 mod resources;
 mod served;
+mod session;
 mod streamable;
 mod subscriptions;
 mod surrogates;
@@ -23,6 +26,7 @@ mod tools;
 mod transport;
 
 use std::io;
+use std::io::{Read, Write};
 use std::time::Duration;
 
 use rmcp::ServerHandler;
@@ -31,11 +35,16 @@ use rmcp::service::QuitReason;
 pub use error::ServeError;
 pub use gate::{Admission, Admitted, Gate};
 pub use lines::{Lines, Streams};
+pub use message::MAX_LINE_BYTES;
+#[cfg(unix)]
+pub use peer::is_own;
 pub use served::Served;
+pub use session::{AnnounceWrite, Session};
 pub use streamable::{Body, RequestBody, Streamable, streamable};
 
 use crate::dialect::JsonObject;
 use crate::mcp::handler::Handler;
+use crate::mcp::message::Line;
 
 /// Maximum number of concurrent tools; further calls wait for their turn. More threads
 /// than a small machine has cores, so that a slow call does not hold up quick
@@ -78,13 +87,41 @@ pub fn serve_stdio(served: Served) -> Result<(), ServeError> {
 ///
 /// As [`serve_stdio`].
 pub fn serve_stdio_with<H: ServerHandler>(handler: H) -> Result<(), ServeError> {
+    serve_lines_with(handler, io::stdin(), io::stdout())
+}
+
+/// Serves as [`serve_stdio`], on other streams.
+///
+/// # Errors
+///
+/// As [`serve_stdio`].
+pub fn serve_lines(
+    served: Served,
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+) -> Result<(), ServeError> {
+    serve_lines_with(Handler::new(served), input, output)
+}
+
+/// Parses a line of a client's for a relay; `None` if it is no message.
+pub fn read_message(line: &[u8]) -> Option<JsonObject> {
+    match message::parse_whole(line) {
+        Line::Message(message) => Some(message),
+        Line::Refused(_) | Line::Ignored => None,
+    }
+}
+
+fn serve_lines_with<H: ServerHandler>(
+    handler: H,
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .max_blocking_threads(CONCURRENT_CALLS)
         .build()
         .map_err(ServeError::Start)?;
-    let (transport, connection) =
-        transport::open(io::stdin(), io::stdout()).map_err(ServeError::Start)?;
+    let (transport, connection) = transport::open(input, output).map_err(ServeError::Start)?;
     let served = runtime.block_on(async {
         // `serve_directly` skips rmcp's own opening, in which any notification
         // or failed `initialize` ends the session. The handler does it instead.

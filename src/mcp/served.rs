@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::dialect::{Call, Caller, Dialect, Preferences, ServedStore};
 use crate::engine::Engine;
+use crate::mcp::session::Session;
 
 /// A dialect over a store, with the user's preferences.
 #[derive(Clone)]
@@ -16,6 +17,8 @@ pub struct Served {
     pub preferences: Arc<Preferences>,
     /// All stores, that of `engine` first, if there are several; else none.
     pub stores: Arc<[ServedStore]>,
+    /// Facts of the session, where they differ from those of the process.
+    pub session: Session,
     /// Notice for the first structured reply of a tool.
     pub notice: Arc<Mutex<Option<String>>>,
 }

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         engine: Arc::new(engine),
         dialect: Arc::new(Probe),
         preferences: Arc::default(),
+        session: memdir::mcp::Session::default(),
         notice: Default::default(),
     };
     match memdir::mcp::serve_stdio(served) {

@@ -200,6 +200,8 @@ pub fn memdir(root: &Path) -> Command {
         .env("MEMDIR_STORE", root)
         .env("MEMDIR_GIT", "false")
         .env("MEMDIR_EMBEDDING", "off")
+        // Its socket would lie in the home of whoever runs the tests.
+        .env("MEMDIR_RELAY", "off")
         .env("XDG_CONFIG_HOME", root.join(".memdir/none"));
     command
 }

@@ -92,7 +92,12 @@ impl Session {
 
     /// Opens a session of a server that is started by `command`.
     pub fn open_on(mut command: Command) -> Session {
-        let mut session = Session::of(&mut command);
+        Session::open_on_ref(&mut command)
+    }
+
+    /// The same.
+    pub fn open_on_ref(command: &mut Command) -> Session {
+        let mut session = Session::of(command);
         session.initialize("2025-11-25");
         session
     }

@@ -418,6 +418,9 @@ new is added, and another text under the same name stays and is named.")]
   memdir mcp --connect https://notes.lan:9077 --connect-ca notes.pem
                                                 of another machine, with its token in MEMDIR_TOKEN
 
+Where `memdir serve` of the store runs with the same settings, it is used without being named, and when it ends this
+process goes on by itself; MEMDIR_RELAY=off serves alone.
+
 With --connect many agents share one process that holds the store. A server that was started anew is
 connected to again.")]
     Mcp(mcp::Mcp),

@@ -24,7 +24,7 @@ pub fn doctor(context: &mut Context, command: &Doctor) -> Result<Outcome, Failur
     match context.engine() {
         Ok(engine) => {
             checks.push(state::store(context, &engine, command.fix));
-            checks.push(server::server(context));
+            checks.push(server::server(context, &engine));
             checks.push(state::sync(&engine));
         }
         Err(failure) => checks.push(Check::of_failure("store", &failure)),

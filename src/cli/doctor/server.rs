@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::cli::doctor::check::Check;
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::service;
+use crate::engine::Engine;
 
 const NAME: &str = "server";
 
@@ -20,7 +21,7 @@ const SOON: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Starts a server of the store in use as a client does, and asks for its tools.
-pub fn server(context: &Context) -> Check {
+pub fn server(context: &Context, engine: &Engine) -> Check {
     let service = service::installed(&context.config, &context.environment);
     let installed = match &service {
         Some(service) if !service.runs => {
@@ -32,6 +33,11 @@ pub fn server(context: &Context) -> Check {
         }
         Some(service) => format!("; the service {} runs", service.name),
         None => String::new(),
+    };
+    let served = service::served(engine);
+    let installed = match served.is_empty() {
+        true => installed,
+        false => format!("{installed}; a server runs at {}", served.join(" and ")),
     };
     let hint = "Run `memdir mcp` in a terminal: what it says on standard error is the reason.";
     match tools(context) {

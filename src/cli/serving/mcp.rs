@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::cli::args::mcp::{Mcp, ToolSet};
 use crate::cli::serving::also;
+#[cfg(unix)]
+use crate::cli::serving::relay;
 use crate::cli::store::trust;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::{Context, Outcome};
@@ -18,8 +20,10 @@ use crate::dialect::{Dialect, FeatureTier, Preferences};
 use crate::engine::{Background, Method, Ranking};
 use crate::http::bridge::{BridgeError, ServerAddress, Token, Whereabouts};
 use crate::http::{bridge, tokens};
-use crate::mcp::Served;
+use crate::mcp::{ServeError, Served, Session};
 use crate::model::normalized_namespace;
+#[cfg(unix)]
+use crate::relay::Takeover;
 
 /// The tool set of the program that keeps a file in each working folder.
 const I_AM: &str = "i-am";
@@ -31,8 +35,32 @@ pub fn mcp(context: &mut Context, command: &Mcp) -> Result<Outcome, Failure> {
     }
     // Before there are threads.
     crate::embed::limit_kept_memory();
+    settle_namespace(context, &command.tool_set);
+    #[cfg(unix)]
+    if let Some(relay) = relay::connect(context, &command.tool_set, notice(context)) {
+        tracing::debug!("using the server in process {}", relay.process);
+        match relay.run() {
+            Ok(None) => std::process::exit(0),
+            Ok(Some(session)) => return go_on(context, command, session),
+            Err(error) => return Err(Failure::new("cannot use a server").because(error)),
+        }
+    }
     let (served, background) = begin(context, &command.tool_set)?;
     let ended = crate::mcp::serve_stdio(served);
+    end(background, ended)
+}
+
+/// Serves a session of which another server is gone.
+#[cfg(unix)]
+fn go_on(context: &mut Context, command: &Mcp, session: Takeover) -> Result<Outcome, Failure> {
+    tracing::debug!("the server is gone: this process goes on with the session");
+    let (mut served, background) = begin(context, &command.tool_set)?;
+    served.session.earlier = session.earlier;
+    let ended = crate::mcp::serve_lines(served, session.input, session.output);
+    end(background, ended)
+}
+
+fn end(background: Vec<Background>, ended: Result<(), ServeError>) -> Result<Outcome, Failure> {
     drop(background);
     crate::git::end_children();
     match ended {
@@ -116,16 +144,8 @@ pub fn begin(
     wanted: &ToolSet,
 ) -> Result<(Served, Vec<Background>), Failure> {
     let dialect = dialect(context, wanted)?;
-    let name = wanted
-        .dialect
-        .as_deref()
-        .or(context.config.mcp.dialect.as_deref());
-    if name == Some(I_AM) {
-        keep_projects_apart(context);
-    }
     let preferences = preferences(context, wanted)?;
-    let root = context.config.store.value.clone();
-    let is_new = !crate::config::is_store(&root);
+    let notice = notice(context);
     let engine = Arc::new(context.engine_for_writing()?);
     let (stores, unused) = also::stores(context, &engine);
     let mut background = Vec::new();
@@ -136,21 +156,38 @@ pub fn begin(
                 Failure::new("cannot start the background loop").because(error)
             })?);
     }
-    let notices = [
-        trust::notice(&context.config),
-        context.elsewhere(),
-        is_new.then(|| no_store::made(&root)),
-    ];
-    let notices: Vec<String> = notices.into_iter().flatten().chain(unused).collect();
-    let notice = (!notices.is_empty()).then(|| notices.join("\n"));
+    let unused = unused.into_iter();
+    let notice: Vec<String> = notice.into_iter().chain(unused).collect();
+    let notice = (!notice.is_empty()).then(|| notice.join("\n"));
     let served = Served {
         engine,
         dialect,
         preferences: Arc::new(preferences),
         stores: stores.into(),
+        session: Session::default(),
         notice: Arc::new(Mutex::new(notice)),
     };
     Ok((served, background))
+}
+
+/// Gives the session the namespace that its tool set wants, before anything is served.
+pub fn settle_namespace(context: &mut Context, wanted: &ToolSet) {
+    let name = wanted.dialect.as_deref();
+    if name.or(context.config.mcp.dialect.as_deref()) == Some(I_AM) {
+        keep_projects_apart(context);
+    }
+}
+
+/// Returns what the user is to be told with the first reply of a tool.
+fn notice(context: &Context) -> Option<String> {
+    let root = &context.config.store.value;
+    let notices = [
+        trust::notice(&context.config),
+        context.elsewhere(),
+        (!crate::config::is_store(root)).then(|| no_store::made(root)),
+    ];
+    let notices: Vec<String> = notices.into_iter().flatten().collect();
+    (!notices.is_empty()).then(|| notices.join("\n"))
 }
 
 /// Tells of what the program whose tools are spoken would follow, and this one does not.

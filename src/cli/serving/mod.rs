@@ -2,5 +2,7 @@
 
 mod also;
 pub mod mcp;
+#[cfg(unix)]
+mod relay;
 pub mod serve;
 mod service;

@@ -6,6 +6,8 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::cli::args::serve::{Serve, Token as Command, TokenCommand};
+#[cfg(unix)]
+use crate::cli::serving::relay;
 use crate::cli::serving::{mcp, service};
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::{Context, Outcome};
@@ -39,7 +41,10 @@ pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure>
     }
     // Before there are threads.
     crate::embed::limit_kept_memory();
+    mcp::settle_namespace(context, &command.tool_set);
     let (served, background) = mcp::begin(context, &command.tool_set)?;
+    #[cfg(unix)]
+    let place = relay::place(context, &command.tool_set);
     let engine = std::sync::Arc::clone(&served.engine);
     let [[reads, writes], [owner_reads, owner_writes]] = rates(command, &addresses);
     let settings = Settings {
@@ -57,12 +62,20 @@ pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure>
     };
     let note = engine.live.state().join(crate::http::NOTE);
     let noted = begin_note(&note);
+    #[cfg(unix)]
+    let mut offered = None;
+    #[cfg(unix)]
+    let relayed = served.clone();
     let ended = crate::http::serve(served, &settings, |serving| {
         // Before it is said: who reads that finds it.
         if noted.is_some()
             && let Err(error) = crate::files::write_derived(&note, serving.written().as_bytes())
         {
             tracing::warn!("cannot note where this server listens: {error}");
+        }
+        #[cfg(unix)]
+        if let Some(place) = place {
+            offered = relay::offer(place, relayed);
         }
         tell(context, command, &engine, serving);
         if let Err(error) = crate::service::tell_ready() {
@@ -72,6 +85,8 @@ pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure>
     if noted.is_some() {
         let _ = crate::files::remove_derived(&note); // Whoever follows it finds nobody there.
     }
+    #[cfg(unix)]
+    drop(offered);
     drop(noted);
     drop(background);
     crate::git::end_children();

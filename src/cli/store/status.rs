@@ -10,6 +10,7 @@ use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::{BOLD, Output};
 use crate::cli::terminal::progress::progress_bar;
 use crate::cli::wiring::context::{Context, Outcome};
+use crate::cli::wiring::service::served;
 use crate::cli::wiring::{afterwards, embedding};
 use crate::dialect::views::{VerificationView, findings};
 use crate::engine;
@@ -101,6 +102,7 @@ pub fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> 
         notes: engine.live.notes().map(|notes| notes.display().to_string()),
         now: context.now(),
         paused: paused(context),
+        served: served(&engine),
     };
     let output = &mut context.output;
     if output.json {
@@ -126,6 +128,8 @@ struct SeenStatus {
     now: DateTime<Utc>,
     /// The pause of what agents are shown unasked.
     paused: Option<Pause>,
+    /// Addresses of a server that runs.
+    served: Vec<String>,
 }
 
 fn paused(context: &Context) -> Option<Pause> {
@@ -159,6 +163,7 @@ impl SeenStatus {
             "conflicts": status.conflicts,
             "flagged": status.flagged,
             "layout": status.layout.as_str(),
+            "served": self.served,
             "paused": self.paused.map(|pause| json!({
                 "until": pause.until.map(|until| until.to_rfc3339()),
             })),
@@ -235,6 +240,9 @@ impl SeenStatus {
         }
         if let Some(writer) = &status.writer {
             rows.push(("indexing", format!("process {writer}")));
+        }
+        if !self.served.is_empty() {
+            rows.push(("served", format!("at {}", self.served.join(" and "))));
         }
         if status.conflicts > 0 {
             let plural = if status.conflicts == 1 { "" } else { "s" };

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::config::{Config, Environment};
+use crate::engine::Engine;
 use crate::service::{Definition, Folders, Installed, Manager, Service};
 
 /// Variables that a service gets beside those of memdir: where its folders are, and where programs such as
@@ -71,4 +72,9 @@ pub fn installed(config: &Config, environment: &Environment) -> Option<Installed
     let definition = definition_of(config, environment);
     let service = Service::of(&definition, manager, &folders(environment)).ok()?;
     service.installed()
+}
+
+/// Returns the addresses of a server of the store that runs; none if there is none.
+pub fn served(engine: &Engine) -> Vec<String> {
+    crate::http::noted(&engine.live.state().join(crate::http::NOTE))
 }

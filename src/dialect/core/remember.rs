@@ -15,7 +15,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     let store = store_for(call, &memory);
     let engine = store.map_or(call.engine, |store| &store.engine);
     if store.is_some() && memory.namespace.is_none() {
-        memory.namespace = call.engine.live.namespace().map(str::to_owned);
+        memory.namespace = call.engine.live.namespace();
     }
     let policy = WritePolicy {
         force: arguments.flag("force")?.unwrap_or(false),
@@ -45,7 +45,7 @@ fn store_for<'a>(call: &Call<'a>, memory: &NewMemory) -> Option<&'a ServedStore>
         Some(namespace) => stores::home_of(call.stores, namespace),
         None => of_superseded().or_else(|| {
             let session = call.engine.live.namespace();
-            stores::home_of(call.stores, session.unwrap_or(GLOBAL))
+            stores::home_of(call.stores, session.as_deref().unwrap_or(GLOBAL))
         }),
     }
 }

@@ -217,7 +217,7 @@ pub(super) enum Reach {
 /// Returns the owner of `memory`.
 pub(super) fn reach(call: &Call<'_>, memory: &Memory) -> Reach {
     match memory.namespace.as_deref() {
-        own if own == call.engine.live.namespace() => Reach::Own,
+        own if own == call.engine.live.namespace().as_deref() => Reach::Own,
         None => Reach::All,
         Some(_) => Reach::Other,
     }

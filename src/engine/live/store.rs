@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 use chrono::{DateTime, Utc};
 
 use crate::clock::Clock;
+use crate::engine::call_scope;
 use crate::engine::error::EngineError;
 use crate::engine::live::freshness::Freshness;
 use crate::engine::live::listeners::Listeners;
@@ -270,9 +271,9 @@ impl LiveStore {
     }
 
     /// Returns the namespace of new memories that state none: the project of the caller. `None` is
-    /// `global`.
-    pub fn namespace(&self) -> Option<&str> {
-        self.namespace.as_deref()
+    /// `global`. A call may have its own.
+    pub fn namespace(&self) -> Option<String> {
+        call_scope::namespace().unwrap_or_else(|| self.namespace.clone())
     }
 
     /// Returns the folder of index and locks.

@@ -75,6 +75,16 @@ pub fn remember_as(
     engine.writer.check_writable()?;
     check_new(engine, &mut memory)?;
     let superseded = resolve_superseded(engine, &mut memory)?;
+    // Before a policy takes what this call wrote itself for another's.
+    if let Some((stem, screened)) = new::written_before(&engine.writer, &memory, "remember")? {
+        mark_superseded(engine, &superseded, &stem);
+        let known = Remembered {
+            superseded,
+            screened,
+            ..Remembered::of(stem, WriteOutcome::Added)
+        };
+        return Ok(Stored::written(known));
+    }
     let _same_key = match claim_key(engine, &mut memory, key)? {
         Claim::Known(stem) => {
             let known = Remembered::of(stem, WriteOutcome::Repeated);
@@ -228,7 +238,7 @@ pub(in crate::engine) fn check_new(
 ) -> Result<(), EngineError> {
     check_details(memory.kind, &memory.metadata)?;
     memory.namespace = match memory.namespace.as_deref() {
-        None => engine.live.namespace().map(str::to_owned),
+        None => engine.live.namespace(),
         Some(text) => Some(normalized_namespace(text).into_owned()),
     };
     // A memory of no project states none.

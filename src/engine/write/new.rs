@@ -1,12 +1,14 @@
 //! Writes a new memory: its handle, its name, its frontmatter.
 
+use crate::engine::call_scope;
 use crate::engine::error::EngineError;
+use crate::engine::texts::parse;
 use crate::engine::write::screen;
 use crate::engine::write::screen::Screened;
 use crate::engine::write::writer::Writer;
 use crate::files::{FilesError, Place};
 use crate::format;
-use crate::model::{Handle, NewMemory, Stem, Timestamp};
+use crate::model::{Handle, Memory, NewMemory, Stem, Timestamp};
 
 /// Maximum number of names drawn; a second one is needed once in four billion times.
 pub(in crate::engine) const MAX_DRAWS: usize = 16;
@@ -29,6 +31,9 @@ pub(in crate::engine) fn write_new_by(
     add: impl Fn(&Writer, &str, &[u8]) -> Result<(), FilesError>,
 ) -> Result<(Stem, Screened), EngineError> {
     writer.create()?;
+    if let Some(written) = written_before(writer, memory, tool)? {
+        return Ok(written);
+    }
     let timestamp = time_of(writer, memory);
     let mut wanted = memory.handle;
     for _ in 0..MAX_DRAWS {
@@ -37,6 +42,7 @@ pub(in crate::engine) fn write_new_by(
             None => Stem::new(timestamp.utc(), draw_handle(writer)),
         };
         let (name, bytes, screened) = rendered(writer, memory, &stem, &timestamp)?;
+        call_scope::announce(&stem);
         match add(writer, &name, &bytes) {
             Ok(()) => {
                 writer.note_change(tool, &name);
@@ -50,6 +56,33 @@ pub(in crate::engine) fn write_new_by(
     Err(EngineError::Invalid(format!(
         "no free name was found in {MAX_DRAWS} draws"
     )))
+}
+
+/// Returns the memory that this call wrote when it was made before, if it did: one of those that were
+/// announced then, and that says what `memory` says.
+pub(in crate::engine) fn written_before(
+    writer: &Writer,
+    memory: &NewMemory,
+    tool: &str,
+) -> Result<Option<(Stem, Screened)>, EngineError> {
+    for stem in call_scope::earlier() {
+        let name = writer.live.new_name(&stem);
+        let Ok(there) = writer.live.store.reader(Place::Files).read(&name, u64::MAX) else {
+            continue; // The process ended before it was written.
+        };
+        let known = parse(&there.entry, &there.bytes);
+        // Rendered, because credentials may have been replaced.
+        let (_, bytes, screened) = rendered(writer, memory, &stem, &known.timestamp)?;
+        let again = format::parse(&stem, &bytes, known.timestamp.utc());
+        let same = |one: &Memory| (one.content.clone(), one.title.clone(), one.user.clone());
+        if same(&known) == same(&again) {
+            call_scope::claim(&stem);
+            // That process may have ended before it noted the change.
+            writer.note_change(tool, &name);
+            return Ok(Some((stem, screened)));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the time that a new memory states, or the present time.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::engine::call_scope;
 use crate::engine::error::EngineError;
 use crate::engine::live::names::Recalled;
 use crate::engine::live::store::LiveStore;
@@ -132,10 +133,9 @@ impl Writer {
         }
     }
 
-    /// Returns the name of the client that uses the store.
+    /// Returns the name of the client that calls, else of the one that used the store last.
     pub(in crate::engine) fn client(&self) -> String {
-        let client = locked(&self.client);
-        client.clone()
+        call_scope::client().unwrap_or_else(|| locked(&self.client).clone())
     }
 
     /// Counts one use of each memory that was recalled. Does nothing on a read-only store.

@@ -1,14 +1,13 @@
 //! The address of a server: one that was given, or one in the note that the server left in its store.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::{fmt, fs};
 
 use ::http::Uri;
 
-use crate::files::is_held;
-use crate::http::{is_loopback, lock_of};
+use crate::http::is_loopback;
 
 /// Path of MCP below an address.
 const MCP: &str = "/mcp";
@@ -163,13 +162,8 @@ impl Whereabouts {
 }
 
 fn noted(note: &Path) -> Vec<ServerAddress> {
-    // Of a server that was killed the note is left; another user's program may listen there now.
-    if !is_held(&lock_of(note)) {
-        return Vec::new();
-    }
-    // Without it there is no server.
-    let text = fs::read_to_string(note).unwrap_or_default();
-    let mut places: Vec<ServerAddress> = text.lines().filter_map(parse).collect();
+    let names = crate::http::noted(note);
+    let mut places: Vec<ServerAddress> = names.iter().filter_map(|name| parse(name)).collect();
     places.sort_by_key(ServerAddress::effort);
     places
 }
@@ -224,9 +218,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let note = folder.path().join("serving");
         let found = Whereabouts::Noted(note.clone());
-        fs::write(&note, "https://[::1]:1\nhttp://127.0.0.1:2\nx\nunix:/s\n").unwrap();
+        std::fs::write(&note, "https://[::1]:1\nhttp://127.0.0.1:2\nx\nunix:/s\n").unwrap();
         assert_eq!(found.places(), []);
-        let _lock = crate::files::Lock::try_take(&lock_of(&note)).unwrap();
+        let _lock = crate::files::Lock::try_take(&crate::http::lock_of(&note)).unwrap();
         let places = found.places();
         let shown: Vec<_> = places.iter().map(ServerAddress::to_string).collect();
         assert_eq!(shown, ["unix:/s", "http://127.0.0.1:2", "https://[::1]:1"]);

@@ -59,6 +59,7 @@ fn over_http(store: &str) -> Result<(), String> {
         engine: Arc::new(engine),
         dialect: memdir::dialect::named("core").expect("there is a usual tool set"),
         preferences: Arc::default(),
+        session: memdir::mcp::Session::default(),
         notice: Default::default(),
     };
     let rate = |a_second, burst| Rate { a_second, burst };

@@ -66,9 +66,9 @@ pub fn fitting_prompt(
     if text.trim().is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
-    let namespace = query.namespace.as_deref().or(engine.live.namespace());
+    let namespace = query.namespace.clone().or_else(|| engine.live.namespace());
     let namespaces = match namespace {
-        Some(namespace) => [above(namespace), vec![namespace.to_owned()]].concat(),
+        Some(namespace) => [above(&namespace), vec![namespace]].concat(),
         None => Vec::new(),
     };
     let filter = Filter {

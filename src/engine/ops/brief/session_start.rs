@@ -62,8 +62,8 @@ pub struct BriefEntry {
 ///
 /// Fails if the store cannot be read.
 pub fn brief(engine: &Engine, query: &BriefQuery) -> Result<Brief, EngineError> {
-    let namespace = query.namespace.as_deref().or(engine.live.namespace());
-    let namespace = namespace.unwrap_or(GLOBAL).to_owned();
+    let namespace = query.namespace.clone().or_else(|| engine.live.namespace());
+    let namespace = namespace.unwrap_or_else(|| GLOBAL.to_owned());
     let read = candidates::read(engine, &namespace)?;
     let mut candidates = candidates::candidates(engine, &read);
     candidates.retain(|one| {
