@@ -6,7 +6,7 @@ usage: prompts.py [--memdir PROGRAM] [--floor N] [--keep DIR] [--prompts FILE] S
 Each question of a set is a prompt in its own conversation (it can be answered) and in another one (it is
 unrelated); so is each line of FILE, fixtures/prompts/everyday.txt unless another is named. As in the hook, of the
 first three memories of the conversation the best must have a relevance of at least the floor, and the others a
-tenth of the best one's. The conversations of a set in their order are two halves: the floor is chosen on the
+tenth of the best one's, and one memory must hold a third of the prompt's content words. The conversations of a set in their order are two halves: the floor is chosen on the
 first, third, ... and reported on the others.
 
 Prints per half and floor: right (share of the prompts with something shown that are shown something right; "all"
@@ -29,6 +29,8 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 SHOWN = 3
 # Share of the best relevance that the others must have.
 FOLLOWING = 0.1
+# Share of the prompt's content words that one memory must hold.
+COVERED = 0.34
 
 
 def main():
@@ -117,7 +119,7 @@ def ask(program, path, everyday, weights, work):
             _, at, relevant = prompts[line["qid"]]
             hits = []
             for found, evidence in zip(line["ranked"][:SHOWN], line["evidence"][:SHOWN]):
-                if evidence:
+                if evidence and evidence["best_covered"] >= COVERED:
                     hits.append((relevance(evidence, weights), found in relevant))
             kind = line["qid"].split("-")[0]
             asked.append({"set": name, "half": at % 2, "kind": kind, "hits": hits})

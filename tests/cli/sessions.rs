@@ -244,6 +244,36 @@ fn a_prompt_brings_what_fits_it_once() {
 }
 
 #[test]
+fn a_prompt_of_whose_words_short_facts_hold_none_gets_nothing() {
+    let home = Home::new();
+    for text in [
+        "The espresso machine in the kitchen is descaled on the first Monday of a month, by whoever comes first.",
+        "Invoices of the printer go to Lena, who pays them within two weeks.",
+        "The office key hangs behind the second door, and the alarm is armed by the last one who leaves.",
+        "Jonas is on leave in August; Priya has his pager then.",
+        "The license server answers on port 27000 and is restarted by the night watch.",
+        "Laptops are encrypted with LUKS; the recovery codes lie in the safe of the accountant.",
+        "Customers in Tokyo are called before nine in the morning, because of the time difference.",
+        "The staging database is copied from production every Sunday, without names and addresses.",
+    ] {
+        home.remember(&[text]);
+    }
+    for everyday in [
+        "fix the failing test",
+        "write a commit message",
+        "update the dependencies",
+    ] {
+        assert_eq!(prompt(&home, "a", everyday).text, "", "{everyday}");
+    }
+    let fitting = prompt(
+        &home,
+        "a",
+        "When is the espresso machine in the kitchen descaled?",
+    );
+    assert!(fitting.text.contains("first Monday"), "{}", fitting.log);
+}
+
+#[test]
 fn a_hook_fails_for_nothing() {
     let home = Home::new();
     let ends_well = |arguments: &[&str], input: &[u8]| {

@@ -47,7 +47,7 @@ GLOBAL = [
 ]
 FITTING = "When is the espresso machine in the kitchen descaled, and by whom?"
 FITS = GLOBAL[0]
-EVERYDAY = "run the tests"
+EVERYDAY = "fix the failing test"
 
 # Words of the texts that memdir gives to agents; the instruction block, the brief, and what fits a prompt.
 INSTRUCTIONS = "You have a memory that outlasts this session"

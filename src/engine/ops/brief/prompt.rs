@@ -18,6 +18,10 @@ use crate::model::Filter;
 /// something right (docs/SESSIONS.md).
 pub const PROMPT_FLOOR: f32 = 0.2;
 
+/// Share of a prompt's content words, by idf, that one memory must hold, or nothing is shown. In a store of short
+/// facts the best of memories that hold none of them leads the others by much, and so looks relevant.
+const COVERED: f32 = 0.34;
+
 /// Share of the best relevance that further memories must have.
 const FOLLOWING: f32 = 0.1;
 
@@ -85,7 +89,7 @@ pub fn fitting_prompt(
         .filter_map(|hit| Some((hit.relevance()?, hit)))
         .collect();
     let best = best_of(&hits);
-    if best < query.floor {
+    if best < query.floor || covered_by_one(&hits) < COVERED {
         return Ok((Vec::new(), Vec::new()));
     }
     let mut fitting: Vec<(f32, Hit)> = hits
@@ -106,6 +110,14 @@ pub fn fitting_prompt(
     });
     let hits: Vec<PromptHit> = hits.collect();
     Ok((hits, showable.left_out()))
+}
+
+/// Returns the greatest share of the prompt's content words that one memory holds; 0 of no hits.
+fn covered_by_one(hits: &[(f32, Hit)]) -> f32 {
+    let evidence = hits.iter().filter_map(|(_, hit)| hit.parts?.evidence);
+    evidence
+        .map(|evidence| evidence.best_covered)
+        .fold(0.0, f32::max)
 }
 
 /// Returns the best relevance; 0 of no hits.
