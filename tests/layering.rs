@@ -41,6 +41,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("sessions", &["files"]),
     ("service", &["files"]),
     ("import", &["model", "format"]),
+    ("talks", &["model", "secrets"]),
     (
         "index",
         &[
@@ -73,6 +74,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "git",
             "trust",
             "import",
+            "talks",
         ],
     ),
     ("eval", &[]),
@@ -104,6 +106,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "sessions",
             "service",
             "import",
+            "talks",
             "index",
             "llm",
             "engine",
@@ -337,6 +340,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("serde_yaml::", &["format"]),
     ("gray_matter::", &["import"]),
     ("rusqlite::", &["import"]),
+    ("flate2::", &["talks"]),
     ("tempfile::", &["files", "git"]),
     ("tantivy::", &["index"]),
     ("git2::", &["git"]),

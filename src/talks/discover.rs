@@ -1,0 +1,57 @@
+//! Finds the transcripts that programs keep on this machine.
+
+use std::path::{Path, PathBuf};
+
+use super::Format;
+use super::found::Source;
+use super::source::sources_at;
+
+/// Folders in which programs keep transcripts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// Each with the format of what lies in it.
+    folders: Vec<(Format, PathBuf)>,
+}
+
+impl Places {
+    /// Returns the folders of a user with this home; `variable` reads a path from the environment.
+    pub fn of(home: &Path, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Places {
+        let or_home = |name: &str, below: &str| variable(name).unwrap_or_else(|| home.join(below));
+        let claude = or_home("CLAUDE_CONFIG_DIR", ".claude");
+        let codex = or_home("CODEX_HOME", ".codex");
+        let gemini = or_home("GEMINI_CLI_HOME", "").join(".gemini");
+        let data = or_home("XDG_DATA_HOME", ".local/share");
+        Places {
+            folders: vec![
+                (Format::ClaudeCode, claude.join("projects")),
+                (Format::Codex, codex.join("sessions")),
+                (Format::Codex, codex.join("archived_sessions")),
+                (Format::Gemini, gemini.join("tmp")),
+                (Format::Opencode, data.join("opencode/storage/session")),
+            ],
+        }
+    }
+
+    /// Returns the folders.
+    pub fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.folders.iter().map(|(_, folder)| folder.as_path())
+    }
+}
+
+/// Returns the transcripts in the places, in the order of their paths; of one format if that is given.
+pub fn discover(places: &Places, format: Option<Format>) -> Vec<Source> {
+    let wanted = places.folders.iter();
+    let wanted = wanted.filter(|(known, _)| format.is_none_or(|format| format == *known));
+    let mut found: Vec<Source> = wanted
+        .flat_map(|(format, folder)| {
+            // Of other files in it each is looked into.
+            let stated = Some(*format).filter(|format| *format != Format::Gemini);
+            let mut sources = sources_at(folder, stated).unwrap_or_default();
+            sources.retain(|source| source.format == *format);
+            sources
+        })
+        .collect();
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    found.dedup_by(|one, other| one.path == other.path);
+    found
+}

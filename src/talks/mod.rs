@@ -1,0 +1,35 @@
+//! Conversations of people and agents, in transcripts and exports → one stream of sessions.
+//!
+//! Promises: sources are only read, one record at a time, so that memory does not grow with a source; a
+//! damaged record is named and the others are read; credentials, `<private>…</private>`, thinking and the
+//! results of tools are in no text; the same source gives the same sessions. How sessions are cut into
+//! memories is decided here (`part`), without a store; keeping them is the work of `engine`.
+
+mod archive;
+mod block;
+mod chatgpt;
+mod claude_code;
+mod claude_export;
+mod clean;
+mod codex;
+mod discover;
+mod format;
+mod found;
+mod gemini;
+mod loose;
+mod opencode;
+mod part;
+mod plain;
+mod records;
+mod session;
+mod slack;
+mod source;
+
+pub use clean::{MAX_CODE_BLOCK_BYTES, MAX_MESSAGE_BYTES};
+pub use discover::{Places, discover};
+pub use format::Format;
+pub use found::{Found, Source};
+pub use part::{Grown, MAX_PART_BYTES, Part, cut, fingerprint, handle};
+pub use records::MAX_STRING_BYTES;
+pub use session::{Message, Session};
+pub use source::{TalkError, read, sources_at};

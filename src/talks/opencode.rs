@@ -1,0 +1,148 @@
+//! The folder of opencode: `storage/session/PROJECT/ses_….json`, and a file for each message and each
+//! part of one.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::archive::{files_in, open_file};
+use super::block::Input;
+use super::found::{Each, Found, report};
+use super::loose::{Flag, Moment, Text};
+use super::records::Records;
+use super::session::{Session, USER};
+use super::{Format, block};
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Head {
+    id: Text,
+    title: Text,
+    directory: Text,
+    #[serde(rename = "parentID")]
+    parent_id: Text,
+    time: Option<Time>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Time {
+    created: Moment,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Message {
+    id: Text,
+    role: Text,
+    time: Option<Time>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Part {
+    r#type: Text,
+    text: Text,
+    synthetic: Flag,
+    ignored: Flag,
+    tool: Text,
+    filename: Text,
+    state: Option<State>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct State {
+    input: Input,
+}
+
+/// Reads the session in the file `path`, which lies in `storage/session/PROJECT`.
+pub(super) fn read(path: &Path, name: &str, each: &mut Each<'_>) -> ControlFlow<()> {
+    let (head, bytes) = match object::<Head>(path) {
+        Ok(read) => read,
+        Err(reason) => return report(each, name, "", &reason),
+    };
+    each(Found::Bytes(bytes))?;
+    // The session of a helper.
+    if head.parent_id.get().is_some() {
+        return ControlFlow::Continue(());
+    }
+    let stem = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned());
+    let id = head.id.0.or(stem).unwrap_or_default();
+    let mut session = Session::new(Format::Opencode, id);
+    session.named = head.title.0;
+    session.folder = head.directory.0;
+    session.began = head.time.and_then(|time| time.created.0);
+    let Some(storage) = path.ancestors().nth(3) else {
+        return ControlFlow::Continue(());
+    };
+    let folder = storage.join("message").join(&session.id);
+    let mut messages: Vec<(Option<DateTime<Utc>>, String, Message)> = Vec::new();
+    for (file, _) in files_in(&folder) {
+        match object::<Message>(&folder.join(&file)) {
+            Ok((message, bytes)) => {
+                each(Found::Bytes(bytes))?;
+                let at = message.time.as_ref().and_then(|time| time.created.0);
+                messages.push((at, file, message));
+            }
+            Err(reason) => report(each, &format!("message/{}/{file}", session.id), "", &reason)?,
+        }
+    }
+    messages.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
+    for (at, file, message) in messages {
+        let id = message.id.get().unwrap_or(file.trim_end_matches(".json"));
+        let folder = storage.join("part").join(id);
+        let who = match message.role.is("user") {
+            true => USER,
+            false => session.format.assistant(),
+        };
+        for (file, _) in files_in(&folder) {
+            match object::<Part>(&folder.join(&file)) {
+                Ok((part, bytes)) => {
+                    each(Found::Bytes(bytes))?;
+                    take(&mut session, who, at, part);
+                }
+                Err(reason) => report(each, &format!("part/{id}/{file}"), "", &reason)?,
+            }
+        }
+    }
+    match session.messages.is_empty() {
+        true => ControlFlow::Continue(()),
+        false => each(Found::Session(Box::new(session))),
+    }
+}
+
+fn take(session: &mut Session, who: &str, at: Option<DateTime<Utc>>, part: Part) {
+    match part.r#type.0.as_deref() {
+        Some("text") if !part.synthetic.0 && !part.ignored.0 => {
+            session.say(who, at, part.text.get().unwrap_or_default());
+        }
+        Some("tool") => {
+            let input = part.state.unwrap_or_default().input;
+            let name = part.tool.get().unwrap_or("tool");
+            session.call(who, at, &block::line(name, &input));
+        }
+        Some("file") if !part.synthetic.0 => {
+            let name = part.filename.get().unwrap_or("without a name");
+            session.say(who, at, &format!("[file: {name}]"));
+        }
+        _ => {}
+    }
+}
+
+/// Reads the object in a file, and returns it with the file's size.
+fn object<T: DeserializeOwned>(path: &Path) -> Result<(T, u64), String> {
+    let mut records = open_file(path)
+        .and_then(Records::new)
+        .map_err(|error| error.to_string())?;
+    match records.next::<T>() {
+        Some(Ok(object)) => Ok((object, records.bytes())),
+        Some(Err(bad)) => Err(bad.reason),
+        None => Err("it is empty".to_owned()),
+    }
+}
