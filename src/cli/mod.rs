@@ -27,7 +27,7 @@ use self::args::{Args, Command};
 use self::memories::{archive, edit, find, history, life, maintenance, resolve, stats, write};
 use self::serving::{mcp, serve};
 use self::sessions::{brief, hook, pause, review};
-use self::sharing::{import_export, sync};
+use self::sharing::{import_export, mine, sync};
 use self::store::{adopt, config, layout, purge, reset, secrets, setup, status, trust};
 use self::terminal::fail::Failure;
 use self::terminal::log;
@@ -186,6 +186,7 @@ fn dispatch(
         Command::Verify(command) => status::verify(&mut context, command.verbose),
         Command::Doctor(command) => doctor::doctor(&mut context, &command),
         Command::Import(command) => import_export::import(&mut context, &command),
+        Command::Mine(command) => mine::mine(&mut context, &command),
         Command::Export(command) => import_export::export(&mut context, &command),
         Command::Mcp(command) => mcp::mcp(&mut context, &command),
         Command::Serve(command) => serve::serve(&mut context, &command),

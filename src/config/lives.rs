@@ -3,7 +3,14 @@
 //! A store may bring the most of it: it decides about its own memories only, and what goes, goes to
 //! the archive. Whether a server does that unasked, and what the archive gives up, is the user's.
 
+use std::path::{Path, PathBuf};
+
+use chrono::TimeDelta;
+
+use super::environment::Environment;
+use super::store::is_same_folder;
 use super::table::SettingId;
+use super::value::list;
 use super::values::SettingValues;
 use crate::lifecycle::{
     Cleanup, Compaction, Decay, DuplicatePolicy, Life, Maintenance, Observations, Promotion,
@@ -82,6 +89,41 @@ pub(super) fn duplicates(values: &SettingValues) -> WritePolicy {
         shared_topics: values.whole(SettingId::SharedTopics).value,
         contradictions: values.switch(SettingId::Contradictions).value,
         ..WritePolicy::default()
+    }
+}
+
+/// The user's table `[talks]`: never from a store, which may come from a remote and would have conversations
+/// sent there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TalkSettings {
+    /// Stores whose talks are committed and sent.
+    sync: Vec<PathBuf>,
+    /// Whether those of every store are.
+    sync_all: bool,
+    /// Time after its last message for which a talk is kept; `None` for ever.
+    pub keep: Option<TimeDelta>,
+}
+
+impl TalkSettings {
+    pub(super) fn read(values: &SettingValues, environment: &Environment) -> TalkSettings {
+        let stated = values.text(SettingId::TalksSync).value.unwrap_or_default();
+        let stated = list(&stated, str::to_owned);
+        let home = environment.variables.get("HOME").map(PathBuf::from);
+        let path = |text: &String| match (text.strip_prefix("~/"), &home) {
+            (Some(below), Some(home)) => home.join(below),
+            _ => PathBuf::from(text),
+        };
+        TalkSettings {
+            sync: stated.iter().map(path).collect(),
+            sync_all: stated.iter().any(|text| text == "all"),
+            keep: values.span_or_never(SettingId::TalksKeep),
+        }
+    }
+
+    /// Returns whether the talks of the store at `root` are committed and sent.
+    pub fn are_sent_of(&self, root: &Path) -> bool {
+        let mut stores = self.sync.iter();
+        self.sync_all || stores.any(|store| store.is_absolute() && is_same_folder(store, root))
     }
 }
 

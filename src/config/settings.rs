@@ -76,6 +76,8 @@ pub struct Config {
     pub life: Life,
     /// The settings of maintenance, and of what the archive gives up.
     pub maintenance: Maintenance,
+    /// The settings of talks.
+    pub talks: lives::TalkSettings,
     /// The language model that writes summaries, if any.
     pub llm: LlmSetting,
     /// The policy for memories that say what another one says.
@@ -164,6 +166,7 @@ impl Config {
             rerank: RerankSettings::read(environment, &values),
             life: lives::life(&values),
             maintenance: lives::maintenance(&values),
+            talks: lives::TalkSettings::read(&values, environment),
             llm,
             duplicates: lives::duplicates(&values),
             mcp: McpSettings::read(&values),

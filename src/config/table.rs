@@ -206,6 +206,10 @@ settings! {
         "The least confidence that this leaves.";
     ArchiveKeep, "archive.keep", SettingType::SpanOr { none: "forever", least: 1 }, "90d", User, [],
         "How long the archive keeps replaced texts that git holds as well.";
+    TalksSync, "talks.sync", SettingType::List, "", User, [],
+        "The stores whose talks are committed and sent to their remotes, by their paths; `all` for every store.";
+    TalksKeep, "talks.keep", SettingType::SpanOr { none: "forever", least: 86_400 }, "forever", User, [],
+        "How long talks are kept after their last message; then they are archived.";
     LlmProvider, "llm.provider", LLM, "off", User, [],
         "Which language model writes summaries.";
     LlmModel, "llm.model", SettingType::Text, "", User, [],

@@ -79,6 +79,7 @@ pub use ops::retrieval::time_filter::{BadEnd, END_FORMS, Toward, read_end, read_
 pub use ops::secrets::Settled;
 pub use ops::stats::Stats;
 pub use ops::status::Status;
+pub use ops::talks::{Mined, Mining};
 pub use ops::update::tier_rank;
 pub use ops::verify::Proof;
 pub use options::{GitOptions, Models, Options};

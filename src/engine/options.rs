@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::TimeDelta;
+
 use crate::embed::{CrossEncoder, Embedder};
 use crate::files::LinkPolicy;
 use crate::lifecycle::{Life, Maintenance, WritePolicy};
@@ -72,6 +74,10 @@ pub struct Options {
     pub maintenance: Maintenance,
     /// Policy for a new memory that resembles others.
     pub writes: WritePolicy,
+    /// Whether talks are committed, and sent to a remote.
+    pub sync_talks: bool,
+    /// Age from which talks are archived; `None` keeps them.
+    pub keep_talks: Option<TimeDelta>,
     /// Models for the search by meaning; `None` for vectors of words alone.
     pub models: Option<Arc<dyn Models>>,
     /// Cross-encoder that re-ranks the first hits of a text; not loaded before it is needed.
@@ -104,6 +110,8 @@ impl Options {
             life: Life::default(),
             maintenance: Maintenance::default(),
             writes: WritePolicy::default(),
+            sync_talks: false,
+            keep_talks: None,
             models: None,
             reranker: None,
             links: LinkPolicy::Refuse,

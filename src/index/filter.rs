@@ -7,7 +7,7 @@ use super::AsOf;
 use super::facts::{ABOVE, each_namespace, fact, stem_in};
 use super::text::WantedWords;
 use crate::lifecycle::Stated;
-use crate::model::{Filter, Scope, TopicMatch, Visibility, normalized_namespace};
+use crate::model::{Filter, Scope, TALK, Talks, TopicMatch, Visibility, normalized_namespace};
 use crate::ranking::keyword::Keyword;
 use crate::words::Analyzer;
 
@@ -44,11 +44,7 @@ impl<'a> Conditions<'a> {
             stems: stems.map(|stems| stems.iter().map(|stem| stem.as_str()).collect()),
             namespaces: namespaces(filter),
             facts: facts(filter),
-            unwanted: filter
-                .differs
-                .iter()
-                .map(|(key, value)| wanted_fact(key, value))
-                .collect(),
+            unwanted: unwanted(filter),
             phrases: all,
             words: OnceLock::new(),
         }
@@ -198,6 +194,17 @@ fn facts(filter: &Filter) -> Vec<Vec<String>> {
     let equals = filter.equals.iter();
     lists.extend(equals.map(|(key, value)| vec![wanted_fact(key, value)]));
     lists
+}
+
+/// Returns the facts of which a memory that passes has none.
+fn unwanted(filter: &Filter) -> Vec<String> {
+    let differs = filter.differs.iter();
+    let differs = differs.map(|(key, value)| wanted_fact(key, value));
+    let talks = match filter.talks {
+        Talks::Nowhere => Some(fact(&format!("metadata.{TALK}"), "true")),
+        Talks::Answers | Talks::Everywhere => None,
+    };
+    differs.chain(talks).collect()
 }
 
 /// Returns the fact of a condition on one key.

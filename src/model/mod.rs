@@ -16,6 +16,7 @@ mod other_names;
 mod problem;
 mod query;
 mod stamp;
+mod talk;
 mod timestamp;
 mod usage;
 
@@ -32,7 +33,8 @@ pub use mentions::{
 pub use namespace::{GLOBAL, is_global_namespace, is_same_namespace, normalized_namespace};
 pub use other_names::OtherNames;
 pub use problem::Problem;
-pub use query::{Budget, Filter, Position, TopicMatch, Visibility, estimated_tokens};
+pub use query::{Budget, Filter, Position, Talks, TopicMatch, Visibility, estimated_tokens};
 pub use stamp::{MAX_INDEXED_BYTES, Stamp};
+pub use talk::{NEW_NOTES, TALK, TALKS, is_talk_name, talk_name};
 pub use timestamp::{POSSIBLE_TIMES, Timestamp, in_zone, is_possible_time, start_of_day};
 pub use usage::Usage;

@@ -23,6 +23,18 @@ pub enum Visibility {
     Expired,
 }
 
+/// Whether talks are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Talks {
+    /// In answers to questions; not in lists, and not in counts of keywords.
+    #[default]
+    Answers,
+    /// Everywhere.
+    Everywhere,
+    /// Nowhere.
+    Nowhere,
+}
+
 /// Position in a list of memories, ordered by descending time, then by name.
 ///
 /// It stays valid when memories are added or removed.
@@ -93,6 +105,8 @@ pub struct Filter {
     pub after: Option<Position>,
     /// Condition on expired and superseded memories.
     pub visibility: Visibility,
+    /// Condition on talks.
+    pub talks: Talks,
 }
 
 /// The limit of an answer.

@@ -104,7 +104,7 @@ fn may_be(format: Format, path: &Path) -> bool {
         Format::Gemini => ends(".json") || ends(".jsonl"),
         Format::Opencode => ends(".json") && name.starts_with("ses_"),
         Format::Claude => {
-            ends(".zip") || ends(".jsonl") || ends(".json") && !name.starts_with("users")
+            ends(".zip") || ends(".jsonl") || ends(".json") && is_conversations(&name)
         }
         Format::Chatgpt => ends(".zip") || ends(".json") && name.starts_with("conversations"),
         Format::Slack => ends(".zip"),

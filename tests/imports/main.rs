@@ -5,3 +5,4 @@ mod imports;
 mod plain_notes;
 #[path = "../support/mod.rs"]
 mod support;
+mod talks;

@@ -10,8 +10,8 @@ use memdir::index::{
     SearchResults, Snapshot,
 };
 use memdir::model::{
-    Filter, Kind, Memory, MetaValue, Position, Scope, Stamp, Stem, Tier, Timestamp, TopicMatch,
-    Visibility,
+    Filter, Kind, Memory, MetaValue, Position, Scope, Stamp, Stem, Talks, Tier, Timestamp,
+    TopicMatch, Visibility,
 };
 use memdir::words::Language;
 use proptest::collection::vec;
@@ -218,6 +218,7 @@ prop_compose! {
             after: after.map(|(at, name)| Position { at, name: name.to_owned() }),
             stems: stems.map(|stems| stems.into_iter().map(Stem::from_file_name).collect()),
             visibility: if everything { Visibility::Everything } else { Visibility::Current },
+            talks: if which == 3 { Talks::Nowhere } else { Talks::Answers },
         }
     }
 }

@@ -397,6 +397,9 @@ it is started again.")]
 Links between what comes in are kept, and point to the new memories. Nothing is written to what is
 read. At the end it says what could not be carried over; docs/IMPORT.md has it field by field.")]
     Import(sharing::Import),
+    /// Keep conversations with agents as memories: transcripts and exports
+    #[command(after_help = sharing::MINE_EXAMPLES)]
+    Mine(sharing::Mine),
     /// Write memories out, also as a folder of notes
     #[command(after_help = "Examples:
   memdir export --to jsonl > memories.jsonl     all that is known of each, one a line

@@ -97,6 +97,9 @@ pub struct Filters {
     /// Expired and superseded memories too
     #[arg(long)]
     pub all: bool,
+    /// Talks too, where they are left out: in lists, and of keywords
+    #[arg(long)]
+    pub talks: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -138,3 +138,63 @@ pub struct Sync {
     #[arg(long)]
     pub accept_history: bool,
 }
+
+/// Format of conversations that `mine` reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum TalkFormat {
+    /// Transcripts of Claude Code
+    ClaudeCode,
+    /// Transcripts of Codex
+    Codex,
+    /// Sessions of Gemini CLI
+    Gemini,
+    /// The folder of opencode
+    Opencode,
+    /// The export of Claude: conversations.json, projects.json, or the zip
+    Claude,
+    /// The export of ChatGPT: conversations.json, also split, or the zip
+    Chatgpt,
+    /// The export of Slack: the zip, or its folder
+    Slack,
+    /// Text with `User:` and `Assistant:` before the messages
+    Plain,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Mine {
+    /// Transcripts, exports, or folders with them [default: what programs keep on this machine]
+    pub paths: Vec<PathBuf>,
+    /// What they are [default: as each file says]
+    #[arg(long, value_enum)]
+    pub format: Option<TalkFormat>,
+    /// Only say what would be kept
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Only sessions that went on after this moment: a date, yesterday, 2w
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Only sessions of these projects
+    #[arg(long, value_name = "A,B")]
+    pub project: Option<String>,
+    /// No sessions whose file or folder holds this text; may be given several times
+    #[arg(long, value_name = "TEXT")]
+    pub exclude: Vec<String>,
+    /// Do not ask before what is on this machine is read
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+pub const MINE_EXAMPLES: &str = "Examples:
+  memdir mine --dry-run                         what is on this machine?
+  memdir mine                                   shows it, asks, and keeps it
+  memdir mine ~/.claude/projects --since 3mo --project atlas
+  memdir mine --format claude conversations.json
+  memdir mine --format chatgpt export.zip
+  memdir mine --format slack export/ --exclude random
+
+One session is one memory in files/talks/: who said what, and when. Credentials, <private>…</private>,
+thinking and results of tools are left out. A second run changes nothing; sessions that went on are
+appended to. `think` finds talks; lists leave them out unless --talks is given, and no agent is shown
+one unasked. They are not committed or sent: docs/MINING.md.
+
+Exit code: 0 kept or known, 1 there is nothing to read, or records were damaged, 2 error";

@@ -14,8 +14,8 @@ use crate::cli::wiring::context::Context;
 use crate::engine::{BadEnd, END_FORMS, Engine, EngineError, live, read_end};
 use crate::format::from_json;
 use crate::model::{
-    Change, Filter, Link, MetaValue, NewMemory, POSSIBLE_TIMES, Patch, Stem, Timestamp, TopicMatch,
-    Visibility, is_global_namespace,
+    Change, Filter, Link, MetaValue, NewMemory, POSSIBLE_TIMES, Patch, Stem, Talks, Timestamp,
+    TopicMatch, Visibility, is_global_namespace,
 };
 
 /// Returns the items of a comma list, or of a JSON array.
@@ -270,6 +270,10 @@ impl Filters {
             visibility: match self.all {
                 true => Visibility::Everything,
                 false => Visibility::Current,
+            },
+            talks: match self.talks {
+                true => Talks::Everywhere,
+                false => Talks::default(),
             },
             ..Filter::default()
         })

@@ -3,5 +3,6 @@
 pub mod export_folder;
 pub mod git_state;
 pub mod import_export;
+pub mod mine;
 pub mod sync;
 pub mod with;

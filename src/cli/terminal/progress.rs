@@ -19,3 +19,12 @@ pub fn counting_bar(what: &'static str) -> ProgressBar {
     bar.set_message(what);
     bar
 }
+
+/// Returns a bar of bytes with the time left.
+pub fn byte_bar(what: &'static str, bytes: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes}, {eta} left");
+    bar.set_style(style.expect("the template is valid"));
+    bar.set_message(what);
+    bar
+}

@@ -175,6 +175,8 @@ impl Context {
             life: config.life.clone(),
             maintenance: config.maintenance.clone(),
             writes: config.duplicates.clone(),
+            sync_talks: config.talks.are_sent_of(root),
+            keep_talks: config.talks.keep,
             models: self.models(),
             reranker: embedding::reranker(config, &self.environment),
             consent,

@@ -17,7 +17,7 @@ use crate::files::{Entry, FilesError, Listing, Place, Version};
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Snapshot;
 use crate::model::{
-    ALIASES, Filter, Memory, Stem, Visibility, plain_id, stripped_id, unwrapped_id,
+    ALIASES, Filter, Memory, Stem, Talks, Visibility, plain_id, stripped_id, unwrapped_id,
 };
 
 /// Returns the id of a memory in its source; `None` for an earlier text, whose id another memory has.
@@ -244,6 +244,7 @@ pub(in crate::engine) fn holding(
         let filter = Filter {
             equals: vec![(key.to_owned(), (*id).to_owned())],
             visibility: Visibility::Everything,
+            talks: Talks::Everywhere,
             ..Filter::default()
         };
         names.extend(rows::names_of(live, snapshot, &filter)?);

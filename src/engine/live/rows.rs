@@ -9,7 +9,7 @@ use crate::engine::texts::{parse, stem_of};
 use crate::files::{Place, Reader};
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::{Query, SearchModels, Snapshot};
-use crate::model::{Filter, Memory, Stem};
+use crate::model::{Filter, Memory, Stem, Talks};
 
 /// Returns the memories that pass `filter`, newest first, as they are indexed: no file is read.
 ///
@@ -49,13 +49,24 @@ pub(in crate::engine) fn page_of(
 ) -> Result<(usize, Vec<String>), EngineError> {
     let query = Query {
         offset: range.start,
-        ..Query::everything(filter.clone(), range.len())
+        ..Query::everything(listed(filter.clone()), range.len())
     };
     let found = usage::at_once(live, |moment| {
         snapshot.search(&query, moment, SearchModels::default(), &|_| None)
     })?;
     let names = found.hits.into_iter().map(|hit| hit.name).collect();
     Ok((found.total, names))
+}
+
+/// Returns the filter of a list: it leaves talks out unless it asks for them, or for memories by name.
+pub(in crate::engine) fn listed(filter: Filter) -> Filter {
+    match filter.talks {
+        Talks::Answers if filter.stems.is_none() => Filter {
+            talks: Talks::Nowhere,
+            ..filter
+        },
+        _ => filter,
+    }
 }
 
 /// Reads the memory in the file `name`; `None` if it is gone.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::clock::Clock;
 use crate::engine::call_scope;
@@ -25,7 +25,7 @@ use crate::index::embedded::EmbeddedIndex;
 use crate::index::{Index, Snapshot};
 use crate::journal::{Journal, JournalFolder};
 use crate::lifecycle::Life;
-use crate::model::{Handle, Layout, OtherNames, Stem};
+use crate::model::{Handle, Layout, NEW_NOTES, OtherNames, Stem, TALKS, is_talk_name, talk_name};
 use crate::words::Language;
 
 /// Directory of a store with its index. Shared between threads.
@@ -65,6 +65,9 @@ pub struct LiveStore {
     pub(in crate::engine::live) warned_of_journal: AtomicBool,
     /// Lifetimes of memories.
     pub(in crate::engine) life: Life,
+    sync_talks: bool,
+    /// Age from which talks are archived.
+    pub(in crate::engine) keep_talks: Option<TimeDelta>,
     /// Listeners for changes.
     pub(in crate::engine) listeners: Listeners,
     /// Memories that this process read last, if a file's times show every change.
@@ -72,9 +75,6 @@ pub struct LiveStore {
     /// Cached files that share their titles.
     pub(in crate::engine) titles: SharedTitles,
 }
-
-/// Folder of new memories in a store of notes.
-const NEW_NOTES: &str = "memories";
 
 /// Last view, with cached lookups of handles.
 #[derive(Default)]
@@ -201,6 +201,8 @@ impl LiveStore {
             ))),
             warned_of_journal: AtomicBool::new(false),
             life: options.life.clone(),
+            sync_talks: options.sync_talks,
+            keep_talks: options.keep_talks,
             listeners: Listeners::default(),
             read_cache: (is_local && cfg!(target_os = "linux")).then(ReadCache::default),
             titles: SharedTitles::default(),
@@ -263,6 +265,35 @@ impl LiveStore {
             Some(_) => format!("{NEW_NOTES}/{name}"),
             None => name,
         }
+    }
+
+    /// Returns the file of a new talk.
+    pub(in crate::engine) fn talk_name(&self, stem: &Stem) -> String {
+        let name = talk_name(stem);
+        match self.notes() {
+            Some(_) => format!("{NEW_NOTES}/{name}"),
+            None => name,
+        }
+    }
+
+    /// Whether the file `name`, live or archived, never leaves this machine: a talk, unless the user says
+    /// otherwise.
+    pub(in crate::engine) fn is_local(&self, name: &str) -> bool {
+        !self.sync_talks && is_talk_name(name)
+    }
+
+    /// Keeps the user's own git from adding talks, where they never leave this machine.
+    pub(in crate::engine) fn keep_talks_out_of_git(&self) -> std::io::Result<()> {
+        let folder = self.files_folder().join(TALKS);
+        let gitignore = folder.join(".gitignore");
+        let is_own = folder.symlink_metadata().is_ok_and(|data| data.is_dir());
+        if self.sync_talks || self.notes().is_some() || !is_own || gitignore.exists() {
+            return Ok(());
+        }
+        crate::files::write_derived(
+            &gitignore,
+            b"# Talks stay on this machine: [talks] sync\n*\n",
+        )
     }
 
     /// Returns the present time of the store's clock.

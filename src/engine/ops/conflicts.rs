@@ -19,7 +19,7 @@ use crate::engine::write::put;
 use crate::files::Place;
 use crate::format;
 use crate::format::{MergeSide, Merged};
-use crate::model::{Filter, Link, Memory, Stem, Visibility};
+use crate::model::{Filter, Link, Memory, Stem, Talks, Visibility};
 
 /// Result of resolving one pair, or all pairs of one memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +63,7 @@ fn conflicts_now(engine: &Engine) -> Result<Vec<Conflict>, EngineError> {
     let filter = Filter {
         equals: vec![("links.type".to_owned(), RELATION.to_owned())],
         visibility: Visibility::Everything,
+        talks: Talks::Everywhere,
         ..Filter::default()
     };
     let snapshot = current_snapshot::snapshot(&engine.live)?;

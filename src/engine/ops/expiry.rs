@@ -10,11 +10,12 @@ use crate::engine::live::{rows, usage};
 use crate::engine::ops::forget;
 use crate::engine::ops::forget::Archived;
 use crate::engine::ops::retrieval::search;
+use crate::engine::ops::talks;
 use crate::engine::parts::Engine;
 use crate::engine::texts::parse;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
-use crate::model::{Filter, Visibility};
+use crate::model::{Filter, TALK, Talks, Visibility, is_talk_name};
 
 /// Minimum time since the expiry of a memory before it is archived automatically: journals of other
 /// machines, which may record a use of it, come within an hour while both are on.
@@ -64,6 +65,7 @@ fn expire_until(
     usage::check_uses(&engine.live)?;
     let filter = Filter {
         visibility: Visibility::Expired,
+        talks: Talks::Everywhere,
         ..Filter::default()
     };
     let mut names = rows::names_where(&engine.live, &filter)?;
@@ -78,14 +80,47 @@ fn expire_until(
     {
         return Err(EngineError::TooManyExpired(names.len()));
     }
+    names.extend(old_talks(engine)?);
+    names.sort_unstable();
+    names.dedup();
     // The file decides, with the latest uses.
+    let is_meant = |name: &str| has_expired(name) || is_old_talk(engine, name);
     Ok(forget::archive_all(
         engine,
         names,
         Some(EXPIRED),
         dry_run,
-        has_expired,
+        is_meant,
     ))
+}
+
+/// Returns the files of talks that may be older than they are kept; none if they are kept for ever.
+fn old_talks(engine: &Engine) -> Result<Vec<String>, EngineError> {
+    let Some(keep) = engine.live.keep_talks else {
+        return Ok(Vec::new());
+    };
+    let filter = Filter {
+        equals: vec![(format!("metadata.{TALK}"), "true".to_owned())],
+        until: Some(engine.live.clock.now() - keep),
+        visibility: Visibility::Everything,
+        talks: Talks::Everywhere,
+        ..Filter::default()
+    };
+    let mut names = rows::names_where(&engine.live, &filter)?;
+    names.retain(|name| is_old_talk(engine, name));
+    Ok(names)
+}
+
+/// Whether the last message of a talk is older than talks are kept.
+fn is_old_talk(engine: &Engine, name: &str) -> bool {
+    let (Some(keep), Some(memory)) = (
+        engine.live.keep_talks,
+        rows::read_memory(&engine.live, name),
+    ) else {
+        return false;
+    };
+    let ended = talks::moment(&memory, talks::ENDED).unwrap_or_else(|| memory.timestamp.utc());
+    is_talk_name(name) && memory.is_talk() && ended < engine.live.clock.now() - keep
 }
 
 fn has_expired(

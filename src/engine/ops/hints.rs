@@ -15,7 +15,7 @@ use crate::engine::write::recent::{MANY_UNSEEN, RECENT, Written};
 use crate::files::Place;
 use crate::index::{Overlay, Snapshot};
 use crate::lifecycle::{Claims, Evidence, WritePolicy};
-use crate::model::{Filter, Memory, Stem};
+use crate::model::{Filter, Memory, Stem, Talks};
 use crate::secrets;
 
 /// A memory that a new one may contradict.
@@ -148,6 +148,7 @@ fn sharing_rare_words(engine: &Engine, words: &[String], memory: &Memory) -> Vec
     };
     let filter = Filter {
         namespaces: vec![memory.namespace_or_global().to_owned()],
+        talks: Talks::Nowhere,
         ..Filter::default()
     };
     let text = words.join(" ");

@@ -24,6 +24,7 @@ pub(in crate::engine) mod sessions;
 pub(in crate::engine) mod standards;
 pub(in crate::engine) mod stats;
 pub(in crate::engine) mod status;
+pub(in crate::engine) mod talks;
 pub(in crate::engine) mod update;
 pub(in crate::engine) mod verify;
 

@@ -11,7 +11,7 @@ use crate::engine::texts::stem_of;
 use crate::files::Place;
 use crate::index::{AsOf, Query, SearchModels, Snapshot};
 use crate::lifecycle::FLAGGED_BELOW;
-use crate::model::{Filter, Stem, Visibility};
+use crate::model::{Filter, Stem, TALK, Talks, Visibility};
 
 /// Counts of memories by state, kind and other fields.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -101,11 +101,14 @@ fn stats_now(engine: &Engine, filter: &Filter) -> Result<Stats, EngineError> {
                 .utc(),
         )
     };
+    // Facets count talks, too.
     let is_whole = everything
         == Filter {
             visibility: Visibility::Everything,
+            talks: filter.talks,
             ..Filter::default()
-        };
+        }
+        && (filter.talks == Talks::Everywhere || !has_talks(snapshot)?);
     let counted = |key: &str| -> Result<BTreeMap<String, usize>, EngineError> {
         let mut counts = BTreeMap::new();
         for (value, count) in snapshot.facet(key)? {
@@ -209,12 +212,37 @@ pub fn ending_by(
     })
 }
 
+/// Returns whether a store holds talks.
+fn has_talks(snapshot: &dyn Snapshot) -> Result<bool, EngineError> {
+    Ok(!snapshot.facet(&format!("metadata.{TALK}"))?.is_empty())
+}
+
 /// Returns the values of a facet (`topics`, `namespace`, `user`, …) with their numbers of live memories,
-/// the most frequent first.
+/// the most frequent first. Talks are not counted.
 ///
 /// # Errors
 ///
 /// Fails if the directory cannot be read.
 pub fn facet(engine: &Engine, key: &str) -> Result<Vec<(String, usize)>, EngineError> {
-    current_snapshot::with_snapshot(&engine.live, |snapshot| Ok(snapshot.facet(key)?))
+    current_snapshot::with_snapshot(&engine.live, |snapshot| {
+        let mut values = snapshot.facet(key)?;
+        if has_talks(snapshot)? {
+            for (value, count) in &mut values {
+                let talks = Filter {
+                    equals: vec![
+                        (key.to_owned(), value.clone()),
+                        (format!("metadata.{TALK}"), "true".to_owned()),
+                    ],
+                    visibility: Visibility::Everything,
+                    talks: Talks::Everywhere,
+                    ..Filter::default()
+                };
+                let (talks, _) = rows::page_of(&engine.live, snapshot, &talks, 0..0)?;
+                *count = count.saturating_sub(talks);
+            }
+            values.retain(|(_, count)| *count > 0);
+            values.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+        }
+        Ok(values)
+    })
 }

@@ -17,7 +17,7 @@ use crate::engine::texts::{parse, stem_of};
 use crate::files::{FilesError, Place, Version};
 use crate::format::{FileNameKind, MAX_INDEXED_BYTES, classify};
 use crate::index::Snapshot;
-use crate::model::{Filter, Layout, Problem, Visibility};
+use crate::model::{Filter, Layout, Problem, Talks, Visibility};
 
 /// The state of a store.
 #[derive(Debug, Clone, PartialEq)]
@@ -178,6 +178,7 @@ fn in_the_future(engine: &Engine, snapshot: &dyn Snapshot) -> Result<Vec<String>
     let filter = Filter {
         since: Some(future(engine)),
         visibility: Visibility::Everything,
+        talks: Talks::Everywhere,
         ..Filter::default()
     };
     rows::names_of(&engine.live, snapshot, &filter)

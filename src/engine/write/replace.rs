@@ -20,7 +20,7 @@ pub(in crate::engine) fn replace_text(
     bytes: &[u8],
 ) -> Result<Replaced, FilesError> {
     let replaced = writer.replace_and_keep((place, name), seen, bytes)?;
-    if !writer.has_history {
+    if !writer.has_history || writer.live.is_local(name) {
         archive_replaced(writer);
     }
     Ok(replaced)
@@ -35,6 +35,10 @@ pub(in crate::engine) fn archive_replaced(writer: &Writer) {
     }
     let written = writer.live.directory.written();
     for text in texts {
+        // A commit takes the others.
+        if writer.has_history && !writer.live.is_local(&text.name) {
+            continue;
+        }
         let Ok(Some(bytes)) = writer.live.directory.replaced_bytes(&text) else {
             continue;
         };

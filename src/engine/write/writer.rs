@@ -223,7 +223,7 @@ impl Writer {
 
     /// Leaves a note for the next commit that `tool` changed the file `name`.
     pub(in crate::engine) fn leave_note(&self, tool: &str, name: &str) {
-        if self.has_history {
+        if self.has_history && !self.live.is_local(name) {
             let (state, is_command) = (self.live.state(), !self.live.has_background());
             change_notes::leave_note(state, &self.client(), is_command, tool, name);
         }

@@ -143,7 +143,7 @@ pub(in crate::engine) fn compare(
     names: &BTreeSet<String>,
 ) -> Result<Vec<Difference>, EngineError> {
     let mut differences = Vec::new();
-    for name in names {
+    for name in names.iter().filter(|name| !history.live.is_local(name)) {
         for place in [Place::Files, Place::Archive] {
             let path = place.path_of(name);
             let before = trees.file(&path)?;
@@ -174,6 +174,7 @@ pub(in crate::engine) fn compare_all(
     let mut differences = Vec::new();
     for (place, folder) in [(Place::Files, "files"), (Place::Archive, "archive")] {
         let mut committed: HashMap<String, Id> = trees.files_below(folder)?.into_iter().collect();
+        let is_local = |name: &str| history.live.is_local(name);
         let mut listing = history.live.store.list(place)?;
         // A leftover of a killed process may be the only file that holds a text.
         if !history
@@ -184,6 +185,7 @@ pub(in crate::engine) fn compare_all(
         {
             listing = history.live.store.list(place)?;
         }
+        listing.entries.retain(|entry| !is_local(&entry.name));
         let reader = history.live.store.reader(place);
         let ids: Vec<Option<Id>> = listing
             .entries
@@ -212,6 +214,7 @@ pub(in crate::engine) fn compare_all(
         let mut gone: Vec<(String, Id)> = committed
             .into_iter()
             .filter(|(path, _)| is_ours(path) && !skipped.contains(path))
+            .filter(|(path, _)| Place::of(path).is_none_or(|(_, name)| !is_local(name)))
             .collect();
         gone.sort_unstable();
         let gone = gone.into_iter();

@@ -78,7 +78,8 @@ pub(in crate::engine) fn commit_replaced(
     user: &str,
     notes: &mut ChangeNotes,
 ) -> Result<Option<AfterReplaced>, EngineError> {
-    let texts = history.live.directory.replaced()?;
+    let mut texts = history.live.directory.replaced()?;
+    texts.retain(|text| !history.live.is_local(&text.name));
     if texts.is_empty() {
         return Ok(Some(AfterReplaced::none(head)));
     }

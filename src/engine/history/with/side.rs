@@ -9,6 +9,7 @@ use crate::files::{Entry, FilesError, Place, STATE_FOLDER, Storage, Store, tombs
 use crate::format::{first_conflict_marker, is_memory_name};
 use crate::git::{Id, path_rejection};
 use crate::journal::JournalFolder;
+use crate::model::is_talk_name;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -133,7 +134,9 @@ impl StoreContents {
     }
 
     fn look_at(&mut self, place: Place) -> Result<(), EngineError> {
-        let listing = self.store.list(place)?;
+        let mut listing = self.store.list(place)?;
+        // The other store may lie in a folder of a sync service, which is a remote by another name.
+        listing.entries.retain(|entry| !is_talk_name(&entry.name));
         let skipped = listing.skipped.into_iter();
         self.skipped
             .extend(skipped.map(|one| (place.path_of(&one.name), one.reason)));

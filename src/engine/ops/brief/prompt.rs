@@ -10,7 +10,7 @@ use crate::engine::ops::retrieval::search::Hit;
 use crate::engine::ops::retrieval::think;
 use crate::engine::parts::Engine;
 use crate::index::Query;
-use crate::model::Filter;
+use crate::model::{Filter, Talks};
 
 /// Relevance that the best memory must have, or nothing is shown with a prompt. It is higher than the limit
 /// of doubt of an answer: nobody has asked, and what is beside the point costs attention. Chosen on one half
@@ -77,6 +77,8 @@ pub fn fitting_prompt(
     };
     let filter = Filter {
         namespaces,
+        // They would take the places of memories, and are never shown unasked.
+        talks: Talks::Nowhere,
         ..Filter::default()
     };
     // A list of words has no relevance. Every prompt is taken for a question: what is known of its subject?

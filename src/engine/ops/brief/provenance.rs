@@ -24,10 +24,12 @@ pub enum ForeignSource {
     Import,
     /// It came with the store, or by sync: others may have written it.
     Sync,
+    /// It is a talk: what was said in it, tools and web pages may have said. No rule accepts it.
+    Talk,
 }
 
 impl ForeignSource {
-    /// Names of the sources.
+    /// Names of the sources that a rule can accept.
     pub const NAMES: [(&'static str, ForeignSource); 2] = [
         ("import", ForeignSource::Import),
         ("sync", ForeignSource::Sync),
@@ -44,6 +46,7 @@ impl ForeignSource {
         match self {
             ForeignSource::Import => "import",
             ForeignSource::Sync => "sync",
+            ForeignSource::Talk => "talk",
         }
     }
 }
@@ -101,6 +104,7 @@ impl Provenance {
         let is_foreign = self.texts.foreign.contains(&digest)
             || (self.is_shared && !self.written.contains(stem));
         let source = match () {
+            () if memory.is_talk() => ForeignSource::Talk,
             () if states_source || self.imported.contains(stem) => ForeignSource::Import,
             () if is_foreign => ForeignSource::Sync,
             () => return None,
@@ -119,7 +123,8 @@ fn digest_of(memory: &Memory) -> u128 {
     )
 }
 
-/// Returns the current memories whose texts are unreviewed, newest first, with their sources.
+/// Returns the current memories whose texts are unreviewed, newest first, with their sources. Talks are none of
+/// them: nobody reads them through to accept them.
 ///
 /// # Errors
 ///

@@ -65,6 +65,7 @@ impl<'a> Showable<'a> {
         if let Some(source) = provenance.unreviewed(memory) {
             return Some(match source {
                 ForeignSource::Import => "it was imported and is not reviewed".to_owned(),
+                ForeignSource::Talk => "it is a talk and is not reviewed".to_owned(),
                 ForeignSource::Sync => {
                     "others may have written it, and it is not reviewed".to_owned()
                 }

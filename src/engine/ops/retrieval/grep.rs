@@ -5,7 +5,7 @@ use crate::engine::live::{current_snapshot, index_recovery, rows, usage};
 use crate::engine::parts::Engine;
 use crate::files::Place;
 use crate::literals::required;
-use crate::model::Filter;
+use crate::model::{Filter, Talks, is_talk_name};
 use rayon::prelude::*;
 use regex::bytes::{Regex, RegexBuilder};
 
@@ -92,6 +92,9 @@ fn grep_candidates(
         None if is_any => snapshot.files().map(|(name, _)| name.to_owned()).collect(),
         None => rows::names_of(&engine.live, snapshot.as_ref(), filter)?,
     };
+    if filter.talks != Talks::Everywhere && filter.stems.is_none() {
+        names.retain(|name| !is_talk_name(name));
+    }
     names.sort_unstable();
     names.dedup();
     Ok(names)

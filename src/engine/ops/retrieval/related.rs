@@ -38,7 +38,7 @@ pub fn related_words(
     filter: &Filter,
     limit: usize,
 ) -> Result<Vec<String>, EngineError> {
-    let mut query = Query::text(text, filter.clone(), READ);
+    let mut query = Query::text(text, rows::listed(filter.clone()), READ);
     query.ranking.method = Method::Words;
     let hits = search::search(engine, &query)?.hits;
     let mut analyzer = Analyzer::new(&engine.live.languages);

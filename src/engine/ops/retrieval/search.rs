@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::embed::Unranked;
 use crate::engine::error::EngineError;
 use crate::engine::live::read_cache::Shared;
-use crate::engine::live::rows::memory_of;
+use crate::engine::live::rows::{listed, memory_of};
 use crate::engine::live::{current_snapshot, index_recovery, reading, usage};
 use crate::engine::meaning::embedding;
 use crate::engine::parts::Engine;
@@ -18,7 +18,7 @@ use crate::index;
 use crate::index::{
     AsOf, Document, IndexHit, Indexed, Query, QueryKind, Scan, SearchModels, Snapshot,
 };
-use crate::model::{Filter, Memory};
+use crate::model::{Filter, Memory, Talks};
 use crate::ranking::Parts;
 use crate::words::Analyzer;
 
@@ -198,6 +198,12 @@ fn resolved<'a>(engine: &Engine, query: &'a Query) -> Result<Cow<'a, Query>, Eng
             let signs = text.split_whitespace().map(str::to_owned).collect();
             Ok(Cow::Owned(Query {
                 kind: QueryKind::Keywords(signs),
+                ..query.clone()
+            }))
+        }
+        QueryKind::Keywords(_) | QueryKind::Everything if query.filter.talks == Talks::Answers => {
+            Ok(Cow::Owned(Query {
+                filter: listed(query.filter.clone()),
                 ..query.clone()
             }))
         }

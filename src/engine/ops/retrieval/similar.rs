@@ -139,7 +139,7 @@ pub(in crate::engine) fn sharing_words(
     if text.is_empty() {
         return Ok(Vec::new());
     }
-    let mut query = Query::text(text, filter.clone(), COMPARED);
+    let mut query = Query::text(text, rows::listed(filter.clone()), COMPARED);
     query.ranking.method = Method::Bm25;
     let hits = search::search(engine, &query)?.hits.into_iter();
     let mut similar: Vec<Similar> = hits

@@ -6,7 +6,7 @@ use crate::engine::error::EngineError;
 use crate::engine::live::{current_snapshot, rows};
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
-use crate::model::{Filter, Stem, Timestamp, is_possible_time, start_of_day};
+use crate::model::{Filter, Stem, Talks, Timestamp, is_possible_time, start_of_day};
 use crate::ranking::AskedTime;
 
 /// Metadata key with the day of an event that was written down later.
@@ -153,6 +153,7 @@ pub fn of_time(
                     .until
                     .map_or(time.until, |until| until.min(time.until)),
             ),
+            talks: Talks::Everywhere,
             ..filter.clone()
         };
         let mut names = rows::names_of(&engine.live, snapshot, &written_then)?;

@@ -1,0 +1,451 @@
+//! `memdir mine`: conversations of transcripts and exports become memories.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+use crate::cli::args::sharing::{Mine, TalkFormat};
+use crate::cli::terminal::fail::Failure;
+use crate::cli::terminal::output::{Output, visible};
+use crate::cli::terminal::progress::byte_bar;
+use crate::cli::wiring::afterwards;
+use crate::cli::wiring::context::{Context, Outcome};
+use crate::engine::{Engine, Mined, Mining, Toward, read_moment};
+use crate::talks;
+use crate::talks::{Format, Found, Places, Session, Source};
+
+/// Maximum number of projects and damaged records that are shown; `--json` has all.
+const MOST_SHOWN: usize = 12;
+
+/// Runs `memdir mine`.
+pub fn mine(context: &mut Context, command: &Mine) -> Result<Outcome, Failure> {
+    let wanted = Wanted::of(context, command)?;
+    let mut sources = match command.paths.is_empty() {
+        true => talks::discover(&places(context)?, wanted.format),
+        false => named(command, wanted.format)?,
+    };
+    sources.retain(|source| wanted.takes_source(source));
+    if sources.is_empty() {
+        return nothing(context, command);
+    }
+    if command.paths.is_empty() && !command.dry_run && !command.yes {
+        show_sources(&mut context.output, &sources)?;
+        if !is_confirmed(context)? {
+            context.output.line("nothing was read")?;
+            return Ok(Outcome::Nothing);
+        }
+    }
+    let beside = command
+        .dry_run
+        .then(crate::files::scratch_folder)
+        .transpose();
+    let beside =
+        beside.map_err(|error| Failure::new("cannot make a folder for a while").because(error))?;
+    let engine = match &beside {
+        Some(beside) => context.engine_for_trying(beside.path())?,
+        None => context.engine_for_writing()?,
+    };
+    let report = read_all(context, &engine, &sources, &wanted, command.dry_run)?;
+    report.show(&mut context.output, &engine, command.dry_run)?;
+    if !command.dry_run && report.is_changed() {
+        afterwards::after_writing(context, &engine)?;
+    }
+    Ok(Outcome::found(report.damaged.is_empty()))
+}
+
+/// Sessions that a command asks for.
+struct Wanted {
+    format: Option<Format>,
+    since: Option<DateTime<Utc>>,
+    /// Names of projects in lower case; empty for all.
+    projects: Vec<String>,
+    excluded: Vec<String>,
+}
+
+impl Wanted {
+    fn of(context: &Context, command: &Mine) -> Result<Wanted, Failure> {
+        let since = command.since.as_ref().map(|text| {
+            read_moment(text, context.now(), Toward::Past).ok_or_else(|| {
+                Failure::new(format!("cannot read the time `{text}` of --since")).hint(
+                    "Write a date (2026-01-31), `yesterday`, or an amount such as 12h, 3d, 2w.",
+                )
+            })
+        });
+        let projects = command.project.as_deref().unwrap_or_default().split(',');
+        let projects = projects.map(|name| name.trim().to_lowercase());
+        Ok(Wanted {
+            format: command.format.map(format),
+            since: since.transpose()?,
+            projects: projects.filter(|name| !name.is_empty()).collect(),
+            excluded: command.exclude.clone(),
+        })
+    }
+
+    /// Returns whether a source may hold such sessions.
+    fn takes_source(&self, source: &Source) -> bool {
+        let path = source.path.display().to_string();
+        let is_excluded = self
+            .excluded
+            .iter()
+            .any(|text| path.contains(text.as_str()));
+        // What was not changed since then has no later message.
+        let is_old = source.modified < self.since && source.modified.is_some();
+        !is_excluded && !is_old
+    }
+
+    /// Returns whether it is such a session.
+    fn takes(&self, session: &Session) -> bool {
+        let project = session.project().unwrap_or("global").to_lowercase();
+        let folder = session.folder.as_deref().unwrap_or_default();
+        let is_excluded = self
+            .excluded
+            .iter()
+            .any(|text| folder.contains(text.as_str()));
+        let is_old = session.last() < self.since;
+        !is_excluded && !is_old && (self.projects.is_empty() || self.projects.contains(&project))
+    }
+}
+
+fn format(format: TalkFormat) -> Format {
+    match format {
+        TalkFormat::ClaudeCode => Format::ClaudeCode,
+        TalkFormat::Codex => Format::Codex,
+        TalkFormat::Gemini => Format::Gemini,
+        TalkFormat::Opencode => Format::Opencode,
+        TalkFormat::Claude => Format::Claude,
+        TalkFormat::Chatgpt => Format::Chatgpt,
+        TalkFormat::Slack => Format::Slack,
+        TalkFormat::Plain => Format::Plain,
+    }
+}
+
+/// Returns where programs keep transcripts on this machine.
+fn places(context: &Context) -> Result<Places, Failure> {
+    let variables = &context.environment.variables;
+    let variable = |name: &str| {
+        let path = variables.get(name).filter(|path| !path.is_empty());
+        path.map(PathBuf::from)
+    };
+    let home = variable(if cfg!(windows) { "USERPROFILE" } else { "HOME" });
+    let home = home.ok_or_else(|| {
+        Failure::new("cannot find your home folder")
+            .hint("Set HOME, or name the transcripts: `memdir mine PATH`.")
+    })?;
+    Ok(Places::of(&home, &variable))
+}
+
+/// Returns the sources at the paths of a command.
+fn named(command: &Mine, format: Option<Format>) -> Result<Vec<Source>, Failure> {
+    let mut sources = Vec::new();
+    for path in &command.paths {
+        let found = talks::sources_at(path, format).map_err(|error| {
+            let failure = Failure::new(error.to_string());
+            match format {
+                None if path.exists() => {
+                    failure.hint("Say what it is with --format, such as --format claude.")
+                }
+                _ => failure,
+            }
+        })?;
+        sources.extend(found);
+    }
+    Ok(sources)
+}
+
+fn nothing(context: &mut Context, command: &Mine) -> Result<Outcome, Failure> {
+    if context.output.json {
+        context
+            .output
+            .json(&Report::default().json(None, command.dry_run))?;
+        return Ok(Outcome::Nothing);
+    }
+    context.output.note("there is no conversation to read");
+    if command.paths.is_empty() {
+        for folder in places(context)?.folders() {
+            context
+                .output
+                .note(format!("looked in {}", folder.display()));
+        }
+    }
+    Ok(Outcome::Nothing)
+}
+
+/// Shows what was found on this machine, before any of it is read.
+fn show_sources(output: &mut Output, sources: &[Source]) -> Result<(), Failure> {
+    let mut by_format: BTreeMap<Format, Vec<&Source>> = BTreeMap::new();
+    for source in sources {
+        by_format.entry(source.format).or_default().push(source);
+    }
+    for (format, sources) in by_format {
+        let bytes: u64 = sources.iter().map(|source| source.bytes).sum();
+        let times = sources.iter().filter_map(|source| source.modified);
+        let (first, last) = (times.clone().min(), times.max());
+        let mut projects: BTreeMap<&str, usize> = BTreeMap::new();
+        for project in sources
+            .iter()
+            .filter_map(|source| source.project.as_deref())
+        {
+            *projects.entry(project).or_default() += 1;
+        }
+        output.note(format!(
+            "{format}: {}, {}{}{}",
+            plural(sources.len(), "file"),
+            size(bytes),
+            span(first, last),
+            listed(&projects)
+        ));
+    }
+    Ok(())
+}
+
+fn is_confirmed(context: &Context) -> Result<bool, Failure> {
+    if context.output.json || !std::io::stdin().is_terminal() {
+        return Err(Failure::new(
+            "conversations on this machine would be read, and nobody can be asked here",
+        )
+        .hint("Say --yes if that is meant, or --dry-run to see what is there."));
+    }
+    context.output.note("Keep them as memories? [y/N]");
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::new("cannot read the answer").because(error))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Sessions of one format.
+#[derive(Default)]
+struct OfFormat {
+    sessions: usize,
+    messages: usize,
+    bytes: u64,
+    first: Option<DateTime<Utc>>,
+    last: Option<DateTime<Utc>>,
+    projects: BTreeMap<String, usize>,
+}
+
+impl OfFormat {
+    fn add(&mut self, session: &Session) {
+        self.sessions += 1;
+        self.messages += session.messages.len();
+        let sizes = session
+            .messages
+            .iter()
+            .map(|message| message.text.len() as u64);
+        self.bytes += sizes.sum::<u64>();
+        let first = [self.first, session.first()].into_iter().flatten().min();
+        self.first = first;
+        self.last = self.last.max(session.last());
+        let project = session.project().unwrap_or("global").to_owned();
+        *self.projects.entry(project).or_default() += 1;
+    }
+}
+
+/// What was done.
+#[derive(Default)]
+struct Report {
+    formats: BTreeMap<Format, OfFormat>,
+    new: usize,
+    /// Parts of new sessions.
+    parts: usize,
+    continued: usize,
+    known: usize,
+    forgotten: usize,
+    left_out: usize,
+    stems: Vec<crate::model::Stem>,
+    /// Places that could not be read, with the reasons.
+    damaged: Vec<(String, String)>,
+}
+
+fn read_all(
+    context: &Context,
+    engine: &Engine,
+    sources: &[Source],
+    wanted: &Wanted,
+    is_dry_run: bool,
+) -> Result<Report, Failure> {
+    let mut report = Report::default();
+    let mut mining = Mining::begin(engine, &context.config.user.value, is_dry_run)?;
+    let bar = byte_bar("reading", sources.iter().map(|source| source.bytes).sum());
+    let mut failed = None;
+    for source in sources {
+        let read = talks::read(source, &mut |found| {
+            match found {
+                Found::Bytes(bytes) => bar.inc(bytes),
+                Found::Damaged { place, reason } => report.damaged.push((place, reason)),
+                Found::Session(session) if !wanted.takes(&session) => report.left_out += 1,
+                Found::Session(session) => match mining.keep(&session) {
+                    Ok(mined) => report.add(&session, mined),
+                    Err(error) => {
+                        failed = Some(error);
+                        return ControlFlow::Break(());
+                    }
+                },
+            }
+            ControlFlow::Continue(())
+        });
+        if read.is_break() {
+            break;
+        }
+    }
+    // Also what was written before a failure is to stay.
+    mining.finish()?;
+    bar.finish_and_clear();
+    match failed {
+        Some(error) => Err(error.into()),
+        None => Ok(report),
+    }
+}
+
+impl Report {
+    fn add(&mut self, session: &Session, mined: Mined) {
+        self.formats.entry(session.format).or_default().add(session);
+        match mined {
+            Mined::New { stems, parts } => {
+                self.new += 1;
+                self.parts += parts;
+                self.stems.extend(stems);
+            }
+            Mined::Continued { stems, .. } => {
+                self.continued += 1;
+                self.stems.extend(stems);
+            }
+            Mined::Known => self.known += 1,
+            Mined::Forgotten => self.forgotten += 1,
+        }
+    }
+
+    fn is_changed(&self) -> bool {
+        !self.stems.is_empty()
+    }
+
+    fn json(&self, engine: Option<&Engine>, is_dry_run: bool) -> Value {
+        let formats = self.formats.iter().map(|(format, of)| {
+            json!({
+                "format": format.as_str(),
+                "sessions": of.sessions,
+                "messages": of.messages,
+                "bytes": of.bytes,
+                "first": of.first.map(moment),
+                "last": of.last.map(moment),
+                "projects": of.projects,
+            })
+        });
+        let ids = self
+            .stems
+            .iter()
+            .filter_map(|stem| Some(engine?.live.shown_id(stem)));
+        let damaged = self.damaged.iter();
+        let damaged = damaged.map(|(place, reason)| json!({"place": place, "reason": reason}));
+        json!({
+            "dry_run": is_dry_run,
+            "formats": formats.collect::<Vec<_>>(),
+            "new": self.new,
+            "continued": self.continued,
+            "known": self.known,
+            "forgotten": self.forgotten,
+            "left_out": self.left_out,
+            "ids": ids.collect::<Vec<_>>(),
+            "damaged": damaged.collect::<Vec<_>>(),
+        })
+    }
+
+    fn show(&self, output: &mut Output, engine: &Engine, is_dry_run: bool) -> Result<(), Failure> {
+        if output.json {
+            output.json(&self.json(Some(engine), is_dry_run))?;
+            return Ok(());
+        }
+        for (place, reason) in self.damaged.iter().take(MOST_SHOWN) {
+            output.note(format!("not read: {}: {}", visible(place), visible(reason)));
+        }
+        if self.damaged.len() > MOST_SHOWN {
+            let more = self.damaged.len() - MOST_SHOWN;
+            output.note(format!("not read: {more} more; --json names all"));
+        }
+        for (format, of) in &self.formats {
+            let projects = of
+                .projects
+                .iter()
+                .map(|(name, count)| (name.as_str(), *count));
+            let line = format!(
+                "{format}: {}, {}, {}{}{}",
+                plural(of.sessions, "session"),
+                plural(of.messages, "message"),
+                size(of.bytes),
+                span(of.first, of.last),
+                listed(&projects.collect())
+            );
+            let line = output.shown(&line);
+            output.line(line)?;
+        }
+        let verb = if is_dry_run { "would keep" } else { "kept" };
+        let mut said = format!("{verb} {} new", self.new);
+        if self.parts > self.new {
+            said += &format!(" (in {} parts)", self.parts);
+        }
+        said += &format!(
+            ", continued {}, known already {}",
+            self.continued, self.known
+        );
+        if self.forgotten > 0 {
+            said += &format!(", forgotten here {}", self.forgotten);
+        }
+        if self.left_out > 0 {
+            said += &format!(", not asked for {}", self.left_out);
+        }
+        output.line(said)?;
+        Ok(())
+    }
+}
+
+fn moment(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
+}
+
+fn plural(count: usize, thing: &str) -> String {
+    match count {
+        1 => format!("1 {thing}"),
+        count => format!("{count} {thing}s"),
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "it is rounded anyway")]
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{} KB", bytes.div_ceil(1_000)),
+        bytes => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}
+
+fn span(first: Option<DateTime<Utc>>, last: Option<DateTime<Utc>>) -> String {
+    let day = |at: DateTime<Utc>| at.format("%Y-%m-%d").to_string();
+    match (first.map(day), last.map(day)) {
+        (Some(first), Some(last)) if first == last => format!(", {first}"),
+        (Some(first), Some(last)) => format!(", {first} to {last}"),
+        _ => String::new(),
+    }
+}
+
+/// Returns the projects with the most sessions.
+fn listed(projects: &BTreeMap<&str, usize>) -> String {
+    let mut most: Vec<(&str, usize)> = projects
+        .iter()
+        .map(|(name, count)| (*name, *count))
+        .collect();
+    most.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let rest = most.len().saturating_sub(MOST_SHOWN);
+    most.truncate(MOST_SHOWN);
+    let names: Vec<String> = most
+        .iter()
+        .map(|(name, count)| format!("{name} ({count})"))
+        .collect();
+    match (names.is_empty(), rest) {
+        (true, _) => String::new(),
+        (false, 0) => format!("; projects: {}", names.join(", ")),
+        (false, rest) => format!("; projects: {} and {rest} more", names.join(", ")),
+    }
+}

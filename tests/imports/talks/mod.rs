@@ -1,0 +1,6 @@
+//! `mine`: conversations of every format become memories.
+
+mod damage;
+mod formats;
+mod kept;
+mod sources;
