@@ -12,7 +12,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::engine::error::EngineError;
 use crate::engine::live::names::SOURCE_ID;
-use crate::engine::live::{current_snapshot, index_recovery, usage};
+use crate::engine::live::{current_snapshot, index_recovery, rows, usage};
 use crate::engine::ops::relations::relating;
 use crate::engine::ops::relations::relating::{End, Relating};
 use crate::engine::ops::{forget, sessions};
@@ -487,10 +487,10 @@ pub fn export(
     filter: &Filter,
     each: &mut dyn FnMut(Memory, String),
 ) -> Result<usize, EngineError> {
-    let filter = Filter {
+    let filter = rows::listed(Filter {
         visibility: Visibility::Everything,
         ..filter.clone()
-    };
+    });
     let query = Query::everything(filter, usize::MAX);
     let reader = engine.live.store.reader(Place::Files);
     let texts = |name: &str| {
