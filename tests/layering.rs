@@ -249,6 +249,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
             "json",
             "metadata",
             "parameter",
+            "passage",
             "preview",
             "reply",
             "stores",

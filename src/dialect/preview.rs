@@ -68,6 +68,19 @@ impl PreviewWords {
         PreviewWords::these(&words)
     }
 
+    /// Returns which of at most 64 words stand in `text`, which is in lower case, a bit each; none of more
+    /// words.
+    pub fn held_by(&self, text: &str) -> u64 {
+        let Words::Few(words) = &self.0 else {
+            return 0;
+        };
+        let held = words
+            .iter()
+            .enumerate()
+            .filter(|(_, word)| word.find(text.as_bytes()).is_some());
+        held.fold(0, |all, (number, _)| all | 1 << number)
+    }
+
     /// Returns the distinct words of `words`, which are in lower case.
     fn these(words: &[String]) -> PreviewWords {
         let mut known: HashSet<&String> = HashSet::new();

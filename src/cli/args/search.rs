@@ -34,7 +34,7 @@ pub struct Think {
 
 #[derive(Debug, ClapArgs)]
 pub struct Recall {
-    /// The memories
+    /// The memories, or some lines of one with those around them: ID:120-134
     #[arg(required = true, value_name = "ID")]
     pub ids: Vec<String>,
     /// The estimated size of the answer in tokens; contents are cut to fit

@@ -10,7 +10,7 @@ use crate::cli::terminal::output::{BOLD, DIM, ID, MATCH, Output, REMOVED};
 use crate::cli::terminal::prose::{HighlightedWords, terminal_width, wrapped};
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
-use crate::dialect::{PreviewWords, core, preview};
+use crate::dialect::{PreviewWords, core, preview, preview_of_hit};
 use crate::engine::{
     Engine, EngineError, Hit, NamedPerson, Query, QueryKind, Ranking, Recalled, live, ops,
 };
@@ -203,7 +203,7 @@ fn described(
 ) -> String {
     let memory = &hit.memory;
     let id = live::shown_name(&engine.live, &memory.stem, &hit.name);
-    let shown = preview(&memory.content, words, 160);
+    let (shown, passage) = preview_of_hit(&memory.content, words, 160);
     let flat: Vec<&str> = shown.text.split_whitespace().collect();
     let mut text = summary(output, memory, &id);
     let flat = flat.join(" ");
@@ -214,6 +214,10 @@ fn described(
             None => format!("    {shown}"),
         };
         text.push_str(&format!("\n{}", sought.mark(&lines)));
+    }
+    if let Some(passage) = passage {
+        let lines = passage.lines();
+        text.push_str(&format!("\n    {DIM}memdir recall {id}:{lines}{DIM:#}"));
     }
     if let Some(mark) = suspicion(memory.title.as_deref(), &shown.text) {
         text.push_str(&format!("\n    {mark}"));

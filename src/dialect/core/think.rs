@@ -9,7 +9,7 @@ use super::suspicious::reasons;
 use crate::dialect::arguments::Arguments;
 use crate::dialect::call::Call;
 use crate::dialect::json::{to_json, to_text};
-use crate::dialect::preview;
+use crate::dialect::passage::{Passage, preview_of_hit};
 use crate::dialect::preview::PreviewWords;
 use crate::dialect::reply::{Reply, ToolError, add_note};
 use crate::dialect::stores::{self, FoundIn, ServedStore};
@@ -237,6 +237,10 @@ pub(super) struct HitView<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(skip)]
     suspicious: Vec<&'static str>,
+    /// Lines of the passage of a long content, for `recall` as `ID:LINES`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    at: Option<String>,
     content_preview: String,
     truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -252,7 +256,7 @@ fn hit_view<'a>(
     let FoundIn { engine, store, hit } = found;
     let memory = &hit.memory;
     let title = memory.title.as_deref();
-    let shown = preview(&memory.content, words, length);
+    let (shown, passage) = preview_of_hit(&memory.content, words, length);
     let rounded = |value: f64, parts: f64| Number::from_f64((value * parts).round() / parts);
     let score = match kind {
         QueryKind::Keywords(_) => Some(Number::from(hit.score as u64)),
@@ -269,6 +273,7 @@ fn hit_view<'a>(
         matching_keywords: &hit.matched,
         title,
         suspicious: reasons(title, &shown.text),
+        at: passage.map(|passage: Passage| passage.lines()),
         content_preview: shown.text,
         truncated: shown.truncated,
         found_by: hit.found_only_by(),

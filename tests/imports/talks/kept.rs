@@ -250,6 +250,42 @@ fn talks_are_archived_when_they_are_older_than_they_are_kept() {
     assert!(home.store().join("archive/talks/2024").is_dir());
 }
 
+#[test]
+fn a_hit_in_a_long_talk_names_the_lines_that_recall_returns() {
+    let home = Home::new();
+    let say = |number: usize| {
+        let text = match number {
+            70 => "The wombat key lies under the red stone.".to_owned(),
+            number => format!("We talk about the weather of day {number} and about the key."),
+        };
+        format!("User: Go on, number {number}.\nAssistant: {text}\n")
+    };
+    let text: String = (0..120).map(say).collect();
+    home.write("long.txt", text);
+    home.run(&["mine", "long.txt"]);
+    let hits = home
+        .run(&["think", "--json", "where is the wombat key?"])
+        .json();
+    let (id, at) = (
+        hits[0]["id"].as_str().unwrap(),
+        hits[0]["at"].as_str().unwrap(),
+    );
+    let preview = hits[0]["content_preview"].as_str().unwrap();
+    assert!(preview.contains("under the red stone"), "{hits}");
+    let passage = home.run(&["recall", &format!("{id}:{at}")]);
+    let text = passage.text();
+    assert!(
+        text.contains("under the red stone") && text.contains("number 70"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("number 60.") && text.contains("left out]"),
+        "{text}"
+    );
+    let beyond = home.run(&["recall", &format!("{id}:99999")]);
+    beyond.complains(1, &["has ", "no line 99999"]);
+}
+
 /// The files of a home's talks, in the order of their names.
 pub fn talks_of(home: &Home) -> Vec<String> {
     let mut paths = Vec::new();

@@ -1,4 +1,6 @@
-//! Reads memories by their names.
+//! Reads memories by their names, whole or some lines of them.
+
+use std::ops::RangeInclusive;
 
 use crate::engine::error::EngineError;
 use crate::engine::live::names;
@@ -7,9 +9,13 @@ use crate::engine::parts::Engine;
 use crate::engine::texts::parse;
 use crate::model::Memory;
 
-/// Reads the memories called `ids`, in that order, with one result for each.
+/// Number of lines before and after the wanted ones that are returned with them.
+const SURROUNDINGS: usize = 6;
+
+/// Reads the memories called `ids`, in that order, with one result for each. `ID:LINES`, as `1f3a9c02:120-134`,
+/// returns these lines of the content with their surroundings.
 pub fn recall(engine: &Engine, ids: &[String]) -> Vec<Recalled> {
-    let read = |id: &String| match recall_one(engine, id) {
+    let read = |id: &String| match recall_lines(engine, id) {
         Ok((memory, name)) => Recalled::Found { memory, name },
         Err(error) => Recalled::Failed {
             id: id.clone(),
@@ -17,6 +23,55 @@ pub fn recall(engine: &Engine, ids: &[String]) -> Vec<Recalled> {
         },
     };
     ids.iter().map(read).collect()
+}
+
+/// Reads the memory called `id`, or if there is none, the lines of one that it names.
+fn recall_lines(engine: &Engine, id: &str) -> Result<(Box<Memory>, String), EngineError> {
+    let whole = recall_one(engine, id);
+    match (whole, wanted_lines(id)) {
+        (Err(EngineError::NotFound(_)), Some((id, lines))) => {
+            let (mut memory, name) = recall_one(engine, id)?;
+            memory.content = surroundings(&memory.content, &lines).ok_or_else(|| {
+                let count = memory.content.lines().count();
+                EngineError::Invalid(format!(
+                    "`{id}` has {count} lines, and no line {}",
+                    lines.start()
+                ))
+            })?;
+            Ok((memory, name))
+        }
+        (whole, _) => whole,
+    }
+}
+
+/// Returns the id and the lines that `ID:LINES` names.
+fn wanted_lines(id: &str) -> Option<(&str, RangeInclusive<usize>)> {
+    let (id, lines) = id.rsplit_once(':')?;
+    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+    (1 <= first && first <= last && !id.is_empty()).then_some((id, first..=last))
+}
+
+/// Returns the lines of a content with those around them, and what is left out; `None` if there is no such line.
+fn surroundings(content: &str, wanted: &RangeInclusive<usize>) -> Option<String> {
+    let lines: Vec<&str> = content.lines().collect();
+    if *wanted.start() > lines.len() {
+        return None;
+    }
+    let first = wanted.start().saturating_sub(SURROUNDINGS).max(1);
+    let last = wanted.end().saturating_add(SURROUNDINGS).min(lines.len());
+    let mut text = String::new();
+    if first > 1 {
+        text += &format!("[… lines 1-{} left out]\n", first - 1);
+    }
+    for line in &lines[first - 1..last] {
+        text += line;
+        text.push('\n');
+    }
+    if last < lines.len() {
+        text += &format!("[… lines {}-{} left out]\n", last + 1, lines.len());
+    }
+    Some(text)
 }
 
 /// Reads the memory called `id`; returns it with its file's name.
@@ -28,4 +83,34 @@ pub fn recall_one(engine: &Engine, id: &str) -> Result<(Box<Memory>, String), En
     let (name, version) = names::read(&engine.live, id)?;
     let memory = parse(&version.entry, &version.bytes);
     Ok((Box::new(memory), name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_behind_the_last_colon() {
+        assert_eq!(wanted_lines("1f3a9c02:12-14"), Some(("1f3a9c02", 12..=14)));
+        assert_eq!(wanted_lines("a:b:7"), Some(("a:b", 7..=7)));
+        for other in ["1f3a9c02", "a:0", "a:9-7", "a:x", ":3", "a:1-2-3", "a:"] {
+            assert_eq!(wanted_lines(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn lines_come_with_those_around_them() {
+        let lines: Vec<String> = (1..=30).map(|number| format!("line {number}")).collect();
+        let text = surroundings(&lines.join("\n"), &(10..=11)).unwrap();
+        assert!(
+            text.starts_with("[… lines 1-3 left out]\nline 4\n"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("line 17\n[… lines 18-30 left out]\n"),
+            "{text}"
+        );
+        assert_eq!(surroundings("one\ntwo", &(2..=9)).unwrap(), "one\ntwo\n");
+        assert_eq!(surroundings("one\ntwo", &(3..=3)), None);
+    }
 }

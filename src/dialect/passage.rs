@@ -1,0 +1,135 @@
+//! Passages: the lines of a long text that answer a search.
+
+use super::preview::{Preview, PreviewWords, preview};
+
+/// Minimum size in bytes of a content whose hits name a passage.
+const LONG: usize = 4 << 10;
+
+/// Maximum size in bytes of a passage of several lines: what one look takes in.
+const MAX_PASSAGE: usize = 600;
+
+/// Lines of a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passage {
+    /// Number of the first line, from 1.
+    pub first: usize,
+    /// Number of the last line.
+    pub last: usize,
+    /// Byte offset of the first line.
+    start: usize,
+}
+
+impl Passage {
+    /// Returns the lines as `recall ID:LINES` takes them.
+    pub fn lines(&self) -> String {
+        match self.first == self.last {
+            true => self.first.to_string(),
+            false => format!("{}-{}", self.first, self.last),
+        }
+    }
+}
+
+/// Returns about `length` characters of a hit's content, from the passage that answers best if the content
+/// is long; with that passage.
+pub fn preview_of_hit(
+    content: &str,
+    words: &PreviewWords,
+    length: usize,
+) -> (Preview, Option<Passage>) {
+    let Some(passage) = passage(content, words) else {
+        return (preview(content, words, length), None);
+    };
+    let mut shown = preview(&content[passage.start..], words, length);
+    if passage.start > 0 {
+        shown.truncated = true;
+        if !shown.text.starts_with('…') {
+            shown.text.insert(0, '…');
+        }
+    }
+    (shown, Some(passage))
+}
+
+/// Returns the lines of a long content in which the words of a search stand together, the rarest first;
+/// `None` if the content is short or holds none of them.
+fn passage(content: &str, words: &PreviewWords) -> Option<Passage> {
+    if content.len() < LONG {
+        return None;
+    }
+    let mut lines: Vec<(usize, usize, u64)> = Vec::new();
+    let mut start = 0;
+    for line in content.split_inclusive('\n') {
+        lines.push((start, line.len(), words.held_by(&line.to_lowercase())));
+        start += line.len();
+    }
+    // A word that stands in many lines says little about one of them.
+    let weight = |word: u32| {
+        let holders = lines.iter().filter(|(_, _, held)| held >> word & 1 == 1);
+        1.0 / holders.count().max(1) as f64
+    };
+    let weights: Vec<f64> = (0..u64::BITS).map(weight).collect();
+    let score = |held: u64| -> f64 {
+        let words = (0..u64::BITS).filter(|word| held >> word & 1 == 1);
+        words.map(|word| weights[word as usize]).sum()
+    };
+    let mut best: Option<(f64, Passage)> = None;
+    for (at, (start, _, held)) in lines.iter().enumerate() {
+        if *held == 0 {
+            continue;
+        }
+        let (mut all, mut size, mut last) = (0, 0, at);
+        for (further, (_, length, held)) in lines.iter().enumerate().skip(at) {
+            size += length;
+            if further > at && size > MAX_PASSAGE {
+                break;
+            }
+            if held & !all != 0 {
+                (all, last) = (all | held, further);
+            }
+        }
+        let score = score(all);
+        if best.is_none_or(|(known, _)| score > known) {
+            let passage = Passage {
+                first: at + 1,
+                last: last + 1,
+                start: *start,
+            };
+            best = Some((score, passage));
+        }
+    }
+    best.map(|(_, passage)| passage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::QueryKind;
+
+    #[test]
+    fn a_long_content_names_the_lines_that_hold_the_rarest_words_together() {
+        let mut lines = vec!["The deploy of atlas runs."; 300];
+        lines[200] = "The quokka is green.";
+        lines[202] = "It eats the deploy token.";
+        let content = lines.join("\n");
+        let words = PreviewWords::of(&QueryKind::Text(
+            "which deploy token eats quokka".to_owned(),
+        ));
+        let (shown, passage) = preview_of_hit(&content, &words, 200);
+        assert_eq!(passage.unwrap().lines(), "201-203");
+        assert!(shown.truncated);
+        assert!(
+            shown.text.starts_with("…The quokka is green."),
+            "{}",
+            shown.text
+        );
+    }
+
+    #[test]
+    fn a_short_content_and_one_without_the_words_have_none() {
+        let words = PreviewWords::of(&QueryKind::Text("quokka".to_owned()));
+        assert_eq!(preview_of_hit("A quokka.", &words, 100).1, None);
+        assert_eq!(
+            preview_of_hit(&"nothing\n".repeat(1_000), &words, 100).1,
+            None
+        );
+    }
+}
