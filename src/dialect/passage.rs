@@ -87,12 +87,17 @@ fn passage(content: &str, words: &PreviewWords) -> Option<Passage> {
             }
         }
         let score = score(all);
-        if best.is_none_or(|(known, _)| score > known) {
-            let passage = Passage {
-                first: at + 1,
-                last: last + 1,
-                start: *start,
-            };
+        let passage = Passage {
+            first: at + 1,
+            last: last + 1,
+            start: *start,
+        };
+        // Of passages with the same words the shortest says where they are.
+        let is_better = |(known, other): &(f64, Passage)| {
+            let is_shorter = last - at < other.last - other.first;
+            score > *known || (score == *known && is_shorter)
+        };
+        if best.as_ref().is_none_or(is_better) {
             best = Some((score, passage));
         }
     }

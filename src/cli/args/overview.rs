@@ -62,7 +62,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ),
     (
         "History, import, export",
-        &["log", "diff", "git", "import", "export"],
+        &["log", "diff", "git", "import", "mine", "export"],
     ),
     (
         "The files and the index",
