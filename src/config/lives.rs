@@ -127,6 +127,35 @@ impl TalkSettings {
     }
 }
 
+/// Whether sessions of agents are kept, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaptureSettings {
+    is_on: bool,
+    /// Folders in which nothing is kept.
+    exclude: Vec<PathBuf>,
+}
+
+impl CaptureSettings {
+    pub(super) fn read(values: &SettingValues, environment: &Environment) -> CaptureSettings {
+        let keep = values.text(SettingId::CaptureKeep).value;
+        let excluded = values.text(SettingId::CaptureExclude).value;
+        CaptureSettings {
+            is_on: keep.as_deref() == Some("talks"),
+            exclude: list(&excluded.unwrap_or_default(), |folder| {
+                environment.folder.join(environment.expand_home(folder))
+            }),
+        }
+    }
+
+    /// Returns whether the sessions in a folder are kept.
+    pub fn holds_in(&self, folder: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let folder = real(folder);
+        let mut excluded = self.exclude.iter().map(|path| real(path));
+        self.is_on && !excluded.any(|excluded| folder.starts_with(excluded))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::settings::Config;

@@ -76,6 +76,8 @@ pub struct Config {
     pub life: Life,
     /// The settings of maintenance, and of what the archive gives up.
     pub maintenance: Maintenance,
+    /// Whether sessions of agents are kept.
+    pub capture: lives::CaptureSettings,
     /// The settings of talks.
     pub talks: lives::TalkSettings,
     /// The language model that writes summaries, if any.
@@ -166,6 +168,7 @@ impl Config {
             rerank: RerankSettings::read(environment, &values),
             life: lives::life(&values),
             maintenance: lives::maintenance(&values),
+            capture: lives::CaptureSettings::read(&values, environment),
             talks: lives::TalkSettings::read(&values, environment),
             llm,
             duplicates: lives::duplicates(&values),

@@ -206,6 +206,10 @@ settings! {
         "The least confidence that this leaves.";
     ArchiveKeep, "archive.keep", SettingType::SpanOr { none: "forever", least: 1 }, "90d", User, [],
         "How long the archive keeps replaced texts that git holds as well.";
+    CaptureKeep, "capture.keep", SettingType::Choice(&["off", "talks"]), "off", User, ["MEMDIR_CAPTURE"],
+        "Whether the hooks of clients keep sessions as talks when they end, as `memdir mine` does.";
+    CaptureExclude, "capture.exclude", SettingType::List, "", User, [],
+        "Folders in which no session is kept, with all that lies in them.";
     TalksSync, "talks.sync", SettingType::List, "", User, [],
         "The stores whose talks are committed and sent to their remotes, by their paths; `all` for every store.";
     TalksKeep, "talks.keep", SettingType::SpanOr { none: "forever", least: 86_400 }, "forever", User, [],

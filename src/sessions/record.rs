@@ -48,6 +48,9 @@ pub struct SessionEvent {
     pub folder: String,
     /// Folder of the store.
     pub store: String,
+    /// File in which the client writes the session down, as it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<String>,
     /// Stems of the memories that were shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<String>,
@@ -175,6 +178,7 @@ mod tests {
             session: session.to_owned(),
             folder: "/home/mira/atlas".to_owned(),
             store: "/home/mira/memories".to_owned(),
+            transcript: None,
             shown: shown.iter().map(|stem| (*stem).to_owned()).collect(),
             characters: 0,
             left_out: Vec::new(),

@@ -474,3 +474,60 @@ fn what_others_may_have_written_into_a_shared_store_is_reviewed_first() {
     };
     assert_eq!((named("store"), named("state")), (0, 1));
 }
+
+/// A transcript of Claude Code in the home, with one request.
+fn transcript(home: &Home, session: &str, request: &str) -> std::path::PathBuf {
+    let line = |kind: &str, minute: usize, content: &str| {
+        json!({
+            "type": kind, "sessionId": session, "cwd": home.root(), "uuid": "u", "isSidechain": false,
+            "timestamp": format!("2026-03-04T10:{minute:02}:00.000Z"),
+            "message": {"role": kind, "content": content},
+        })
+    };
+    let lines = [
+        line("user", 0, request),
+        line("assistant", 1, "It is done. <private>quietly</private>"),
+    ];
+    let lines = lines.map(|line| format!("{line}\n")).concat();
+    home.write(&format!("transcripts/{session}.jsonl"), &lines)
+}
+
+#[test]
+fn sessions_are_kept_at_their_end_if_the_user_wants_that() {
+    let home = Home::new();
+    home.remember(&["The choir sings Bach."]);
+    let message = |session: &str, event: &str, request: &str| {
+        json!({
+            "session_id": session, "cwd": home.root(), "hook_event_name": event,
+            "transcript_path": transcript(&home, session, request), "source": "startup",
+        })
+    };
+    let talks = || home.run(&["list", "--talks"]).text();
+    let end = message("a", "SessionEnd", "Repair the ferry timetable.");
+    let hooked = hook(&home, "session-end", &end);
+    assert!(!hooked.log.contains("keeps it"), "{}", hooked.log);
+    home.run(&["config", "set", "capture.keep", "talks"]).done();
+    let hooked = hook(&home, "session-end", &end);
+    assert!(hooked.log.contains("keeps it"), "{}", hooked.log);
+    crate::support::until("the session is kept", || {
+        talks().contains("ferry timetable")
+    });
+    assert!(!talks().contains("quietly"));
+
+    // A session that ended without a word is kept when the next one begins, and once.
+    let start = message("b", "SessionStart", "Count the lighthouses.");
+    hook(&home, "session-start", &start);
+    assert!(!talks().contains("lighthouses"));
+    let next = message("c", "SessionStart", "Paint the crane.");
+    hook(&home, "session-start", &next);
+    crate::support::until("the session is kept", || talks().contains("lighthouses"));
+    let log = home.run(&["brief", "--log"]).text();
+    assert!(log.contains("ended without a word"), "{log}");
+
+    let folder = home.root().display().to_string();
+    let excluded = format!("[\"{folder}\"]");
+    home.run(&["config", "set", "capture.exclude", &excluded])
+        .done();
+    let end = message("d", "SessionEnd", "Sort the nets.");
+    assert!(!hook(&home, "session-end", &end).log.contains("keeps it"));
+}

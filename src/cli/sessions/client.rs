@@ -24,6 +24,13 @@ impl HookEvent {
         ("session-end", HookEvent::SessionEnd),
     ];
 
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        let mut names = HookEvent::NAMES.into_iter();
+        let named = names.find_map(|(name, event)| (event == self).then_some(name));
+        named.expect("every event has a name")
+    }
+
     /// Returns the event called `name`.
     pub fn named(name: &str) -> Option<HookEvent> {
         let mut names = HookEvent::NAMES.into_iter();
@@ -51,6 +58,8 @@ pub struct HookInput {
     pub folder: Option<PathBuf>,
     /// How the session began: `startup`, `resume`, `clear`, `compact`.
     pub source: Option<String>,
+    /// File in which the client writes the session down.
+    pub transcript: Option<String>,
     /// Text of the prompt.
     pub prompt: String,
     /// Name that the client gives to the event.
@@ -80,6 +89,7 @@ impl HookInput {
             folder: folder.map(PathBuf::from),
             // Gemini CLI had another word for it once.
             source: text(&["source", "trigger"]),
+            transcript: text(&["transcript_path", "transcriptPath"]),
             prompt: text(&["prompt", "user_prompt"]).unwrap_or_default(),
             event_name: text(&["hook_event_name", "hookEventName"]),
             is_subagent: text(&parent).is_some(),
@@ -112,6 +122,7 @@ mod tests {
         );
         assert_eq!(claude.session, "a");
         assert_eq!(claude.folder, Some(PathBuf::from("/p")));
+        assert_eq!(claude.transcript.as_deref(), Some("/t"));
         assert_eq!(claude.source.as_deref(), Some("resume"));
         assert!(!claude.is_subagent);
         let cursor = HookInput::read(

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use chrono::{DateTime, Utc};
 
 use crate::cli::args::sessions::Hook;
+use crate::cli::sessions::capture;
 use crate::cli::sessions::client::{self, HookEvent, HookInput};
 use crate::cli::sessions::text;
 use crate::cli::terminal::fail::Failure;
@@ -147,15 +148,33 @@ fn answer(
         events,
     };
     let now = context.now();
+    let is_captured = !command.dry_run && capture::is_wanted(&context, client);
     let paused = sessions.as_ref().and_then(|sessions| sessions.paused(now));
     let given = match (event, paused) {
         (_, Some(pause)) => Given::nothing(pause.to_string()),
-        (HookEvent::SessionStart, None) => start(&mut context, &session)?,
+        (HookEvent::SessionStart, None) => {
+            if let Some(sessions) = sessions.as_ref().filter(|_| is_captured) {
+                keep_unended(&context, sessions, client, &id);
+            }
+            start(&mut context, &session)?
+        }
         (HookEvent::Prompt, None) => prompt(&mut context, &session)?,
         // The end of an answer comes many times in a session, and has nothing to note.
         (HookEvent::Stop, None) => return Ok("there is nothing to do".to_owned()),
-        (HookEvent::BeforeCompact, None) => Given::nothing("the context is compacted"),
-        (HookEvent::SessionEnd, None) => Given::nothing("the session ended"),
+        (HookEvent::BeforeCompact | HookEvent::SessionEnd, None) => {
+            let did = match event {
+                HookEvent::SessionEnd => "the session ended",
+                _ => "the context is compacted",
+            };
+            let transcript = session.input.transcript.as_deref();
+            match transcript.filter(|_| is_captured) {
+                Some(transcript) => {
+                    capture::keep(&context, transcript.as_ref())?;
+                    Given::nothing(format!("{did}; `memdir mine` keeps it"))
+                }
+                None => Given::nothing(did),
+            }
+        }
     };
     if !given.text.is_empty() {
         let answer = client::answer(client, event, &session.input, &given.text);
@@ -182,6 +201,7 @@ fn answer(
         session: id,
         folder: context.environment.folder.display().to_string(),
         store: context.config.store.value.display().to_string(),
+        transcript: session.input.transcript,
         shown: given.shown,
         characters: given.text.chars().count(),
         left_out: left_out.collect(),
@@ -196,6 +216,32 @@ fn answer(
         }
     }
     Ok(said)
+}
+
+/// Keeps the sessions of the folder that ended without a word, and notes their end. What fails is tried again
+/// when the next session begins.
+fn keep_unended(context: &Context, sessions: &Sessions, client: &str, id: &str) {
+    let newest = sessions.newest(capture::LOOKED_AT);
+    let folder = context.environment.folder.display().to_string();
+    for last in capture::unended(&newest, client, id, &folder) {
+        let transcript = last.transcript.as_deref().unwrap_or_default();
+        if capture::keep(context, transcript.as_ref()).is_err() {
+            continue;
+        }
+        let end = SessionEvent {
+            at: context.now(),
+            event: HookEvent::SessionEnd.name().to_owned(),
+            source: None,
+            shown: Vec::new(),
+            characters: 0,
+            left_out: Vec::new(),
+            did: "it ended without a word; `memdir mine` keeps it".to_owned(),
+            ..last.clone()
+        };
+        if let Err(error) = sessions.add(&end) {
+            tracing::info!("the end of a session cannot be recorded: {error}");
+        }
+    }
 }
 
 fn read_input() -> Result<String, Failure> {

@@ -2,6 +2,7 @@
 //! review of what others wrote.
 
 pub mod brief;
+mod capture;
 mod client;
 pub mod hook;
 pub mod pause;
