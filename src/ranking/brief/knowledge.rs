@@ -4,7 +4,7 @@
 //! newer ones, those of the person in a chat, and texts that say what others do not. Forms and weights were
 //! chosen on every other development conversation (docs/SESSIONS.md).
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::FxHashMap;
 
 use crate::ranking::idf;
 use crate::words::{Analyzer, Part, is_stop_word};
@@ -34,38 +34,43 @@ pub(super) struct Judged<'a> {
 
 /// Returns how likely each of the memories is to be needed, higher is more likely.
 pub(super) fn judge(memories: &[Judged<'_>], analyzer: &mut Analyzer) -> Vec<f32> {
-    let mut frequency: HashMap<String, usize> = HashMap::new();
-    let mut in_used: HashMap<String, usize> = HashMap::new();
-    let mut terms: Vec<HashSet<String>> = Vec::with_capacity(memories.len());
+    let mut numbers: FxHashMap<String, usize> = FxHashMap::default();
+    // Of each term: in how many memories it stands, and in how many that were used.
+    let mut frequencies: Vec<usize> = Vec::new();
+    let mut in_used: Vec<usize> = Vec::new();
+    let mut terms: Vec<Vec<usize>> = Vec::with_capacity(memories.len());
     for judged in memories {
-        let mut own = HashSet::new();
+        let mut own = Vec::new();
         analyzer.terms(judged.text, |term, word, part| {
-            if part == Part::Word && !is_stop_word(word) {
-                own.insert(term.to_owned());
+            if part != Part::Word || is_stop_word(word) {
+                return;
             }
+            own.push(numbers.get(term).copied().unwrap_or_else(|| {
+                numbers.insert(term.to_owned(), frequencies.len());
+                frequencies.push(0);
+                in_used.push(0);
+                frequencies.len() - 1
+            }));
         });
+        own.sort_unstable();
+        own.dedup();
         for term in &own {
-            *frequency.entry(term.clone()).or_default() += 1;
-            if judged.is_used {
-                *in_used.entry(term.clone()).or_default() += 1;
-            }
+            frequencies[*term] += 1;
+            in_used[*term] += usize::from(judged.is_used);
         }
         terms.push(own);
     }
     let count = memories.len();
-    let rarity = |words: &mut dyn Iterator<Item = &String>| -> f32 {
-        let mut each: Vec<f32> = words.map(|term| idf(count, frequency[term])).collect();
-        // Sets have no order, and sums of floats have one.
-        each.sort_unstable_by(f32::total_cmp);
-        each.iter().sum()
-    };
-    let rarities = terms.iter().map(|own| rarity(&mut own.iter()));
+    let idfs: Vec<f32> = frequencies.iter().map(|held| idf(count, *held)).collect();
+    let rarities = terms
+        .iter()
+        .map(|own| own.iter().map(|term| idfs[*term]).sum());
     let likenesses = memories.iter().zip(&terms).map(|(judged, own)| {
-        let shared = |term: &&String| {
-            let others = in_used.get(*term).copied().unwrap_or_default();
-            others > usize::from(judged.is_used)
-        };
-        rarity(&mut own.iter().filter(shared)) / (1 + own.len()) as f32
+        let others = own
+            .iter()
+            .filter(|term| in_used[**term] > usize::from(judged.is_used));
+        let shared: f32 = others.map(|term| idfs[*term]).sum();
+        shared / (1 + own.len()) as f32
     });
     let (rarities, likenesses) = (shares(rarities), shares(likenesses));
     let memories = memories.iter().zip(rarities).zip(likenesses);
