@@ -522,7 +522,7 @@ fn sessions_are_kept_at_their_end_if_the_user_wants_that() {
     hook(&home, "session-start", &next);
     crate::support::until("the session is kept", || talks().contains("lighthouses"));
     let log = home.run(&["brief", "--log"]).text();
-    assert!(log.contains("ended without a word"), "{log}");
+    assert!(log.contains("did not tell of its end"), "{log}");
 
     let folder = home.root().display().to_string();
     let excluded = format!("[\"{folder}\"]");

@@ -9,7 +9,7 @@ use std::io::{IsTerminal, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::cli::args::sessions::Hook;
 use crate::cli::sessions::capture;
@@ -75,7 +75,7 @@ pub fn misunderstood(error: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What a hook gives to the client.
+/// Answer of a hook to the client.
 #[derive(Default)]
 struct Given {
     /// Text for the agent; empty for none.
@@ -83,7 +83,7 @@ struct Given {
     /// Stems of the memories in it.
     shown: Vec<String>,
     left_out: Vec<LeftOut>,
-    /// What was done, for people.
+    /// Sentence for people about what was done.
     did: String,
 }
 
@@ -218,8 +218,8 @@ fn answer(
     Ok(said)
 }
 
-/// Keeps the sessions of the folder that ended without a word, and notes their end. What fails is tried again
-/// when the next session begins.
+/// Keeps the sessions of the folder that did not tell of their end, and notes that. One that still runs goes on,
+/// and is kept again. What fails is tried again when the next session begins.
 fn keep_unended(context: &Context, sessions: &Sessions, client: &str, id: &str) {
     let newest = sessions.newest(capture::LOOKED_AT);
     let folder = context.environment.folder.display().to_string();
@@ -229,13 +229,14 @@ fn keep_unended(context: &Context, sessions: &Sessions, client: &str, id: &str) 
             continue;
         }
         let end = SessionEvent {
-            at: context.now(),
+            // As if it had told at once: a session that goes on is shown what was written since then.
+            at: last.at + TimeDelta::milliseconds(1),
             event: HookEvent::SessionEnd.name().to_owned(),
             source: None,
             shown: Vec::new(),
             characters: 0,
             left_out: Vec::new(),
-            did: "it ended without a word; `memdir mine` keeps it".to_owned(),
+            did: "it did not tell of its end; `memdir mine` keeps it".to_owned(),
             ..last.clone()
         };
         if let Err(error) = sessions.add(&end) {
