@@ -20,7 +20,7 @@ pub enum Finding {
     /// It is wrong.
     Wrong {
         what: String,
-        /// What to do.
+        /// Remedy.
         hint: String,
     },
 }

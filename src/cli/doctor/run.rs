@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// What a program said and did.
+/// Output and end of a program that ran.
 pub struct Ran {
     pub is_success: bool,
     pub stdout: String,

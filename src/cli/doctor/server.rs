@@ -67,37 +67,31 @@ fn tools(context: &Context) -> Result<(usize, Duration), String> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn();
-    let mut server = Server(child.map_err(|error| format!("cannot be started: {error}"))?);
-    let answers = server.answers();
+    let mut server = Server::of(child.map_err(|error| format!("cannot be started: {error}"))?);
     let client = json!({"name": "memdir doctor", "version": env!("CARGO_PKG_VERSION")});
     let hello = json!({
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client,
     });
     server.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}))?;
-    answer(&answers, 1)?;
+    answer(&server.answers, 1)?;
     server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
     server.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}))?;
-    let listed = answer(&answers, 2)?;
+    let listed = answer(&server.answers, 2)?;
     let tools = listed["tools"].as_array().map_or(0, Vec::len);
     Ok((tools, begun.elapsed()))
 }
 
 /// A server that ends with this value.
-struct Server(Child);
+struct Server {
+    child: Child,
+    /// Lines of its output as they come; closed when it ends.
+    answers: mpsc::Receiver<String>,
+}
 
 impl Server {
-    fn send(&mut self, message: &Value) -> Result<(), String> {
-        let input = self.0.stdin.as_mut().expect("it is a pipe");
-        let sent = input
-            .write_all(format!("{message}\n").as_bytes())
-            .and_then(|()| input.flush());
-        sent.map_err(|error| format!("ended before it answered: {error}"))
-    }
-
-    /// Returns the lines of its output as they come.
-    fn answers(&mut self) -> mpsc::Receiver<String> {
+    fn of(mut child: Child) -> Server {
         let (lines, answers) = mpsc::channel();
-        let output = self.0.stdout.take().expect("it is a pipe");
+        let output = child.stdout.take().expect("it is a pipe");
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 if lines.send(line).is_err() {
@@ -105,23 +99,35 @@ impl Server {
                 }
             }
         });
-        answers
+        Server { child, answers }
+    }
+
+    fn send(&mut self, message: &Value) -> Result<(), String> {
+        let input = self.child.stdin.as_mut().expect("it is a pipe");
+        let sent = input
+            .write_all(format!("{message}\n").as_bytes())
+            .and_then(|()| input.flush());
+        sent.map_err(|error| format!("ended before it answered: {error}"))
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // With its input closed it ends by itself; one that does not is ended.
-        drop(self.0.stdin.take());
+        // With its input closed it ends by itself, and its output with it; one that does not is ended.
+        drop(self.child.stdin.take());
         let begun = Instant::now();
-        while begun.elapsed() < SOON {
-            if let Ok(Some(_)) = self.0.try_wait() {
-                return;
+        loop {
+            let left = SOON.saturating_sub(begun.elapsed());
+            match self.answers.recv_timeout(left) {
+                Ok(_) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    let _ = self.child.kill();
+                    break;
+                }
             }
-            std::thread::sleep(Duration::from_millis(5));
         }
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.wait();
     }
 }
 
