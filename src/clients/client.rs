@@ -14,7 +14,7 @@ pub struct Client {
     pub title: &'static str,
     /// Signs of an installation, the most telling first.
     pub signs: &'static [Sign],
-    /// Whether it is started from a desktop, and so does not have the PATH of a shell.
+    /// The client is started from a desktop, and so does not have the PATH of a shell.
     pub is_windowed: bool,
     pub server: Server,
     /// `None` where the format of its hooks is not known, or there are none.
@@ -55,7 +55,7 @@ pub struct Files {
     pub project: Option<Place>,
 }
 
-/// Where the client reads: in each project of the user, or in one.
+/// Reach of a configuration: each project of the user, or one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     User,

@@ -384,7 +384,7 @@ fn indentation(text: &str, at: usize) -> &str {
     &rest[..rest.len() - rest.trim_start_matches([' ', '\t']).len()]
 }
 
-/// How a text is laid out.
+/// Layout of a text.
 struct Layout {
     newline: &'static str,
     /// Blanks of one level.

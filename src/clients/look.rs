@@ -1,4 +1,4 @@
-//! What the files of a client say of memdir now.
+//! Reads what the files of a client say of memdir now.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use super::plan;
 use super::server;
 use super::style::ServerStyle;
 
-/// What the configuration of a client says of memdir's server.
+/// Entry of memdir's server in the configuration of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerEntry {
     /// There is no entry, or no file.

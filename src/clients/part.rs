@@ -23,7 +23,7 @@ pub enum Part {
     Skill,
 }
 
-/// What is put into files.
+/// Contents that are put into files.
 #[derive(Debug, Clone)]
 pub struct Contents {
     pub launch: Launch,

@@ -13,7 +13,7 @@ use super::style::ServerStyle;
 /// all its projects, has a few MB.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// What is to be set up, or taken out.
+/// Request to set clients up, or to take memdir out of them.
 #[derive(Debug)]
 pub struct Request<'a> {
     pub clients: &'a [&'static Client],
@@ -23,7 +23,7 @@ pub struct Request<'a> {
     pub records: Option<&'a Records>,
 }
 
-/// What is done to one file.
+/// Change of one file.
 #[derive(Debug, Clone)]
 pub struct Change {
     /// The file as the client names it.
@@ -36,7 +36,7 @@ pub struct Change {
     pub before: Option<String>,
     /// Its text afterwards; `None` where the file is removed.
     pub after: Option<String>,
-    /// What is known of it afterwards.
+    /// Record of it afterwards.
     pub(super) record: Option<Record>,
     /// Folders to remove if they are empty, innermost first.
     pub(super) folders: Vec<PathBuf>,
@@ -60,7 +60,7 @@ pub struct Snippet {
     pub text: String,
 }
 
-/// What a set-up does.
+/// Changes that a set-up makes.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// Files, each once. Where `before` is `after`, only the record of it changes.

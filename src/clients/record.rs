@@ -1,4 +1,4 @@
-//! What memdir changed in files of clients, and what they were before, so that it can be taken back.
+//! Records of what memdir changed in files of clients, with the texts before, so that it can be taken back.
 //!
 //! A record for each file lies in the user's folder for state, readable by the user alone: configurations
 //! hold tokens of other servers.

@@ -19,13 +19,13 @@ pub struct Program {
     pub is_on_path: bool,
 }
 
-/// What a client runs: the program, and the arguments for a server.
+/// Command line that a client runs: the program, and the arguments for a server.
 #[derive(Debug, Clone)]
 pub struct Launch {
     pub program: Program,
     /// Options of every command: the store, if one was named.
     pub options: Vec<String>,
-    /// What comes after `mcp`.
+    /// Arguments after `mcp`.
     pub served: Vec<String>,
 }
 

@@ -1,6 +1,6 @@
 //! The ways in which clients write servers and hooks down.
 
-/// How a client writes a server down.
+/// Form in which a client writes a server down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerStyle {
     /// JSON: `command` and `args` in an object below the key.
@@ -21,7 +21,7 @@ pub enum ServerStyle {
     Yaml,
 }
 
-/// How a client writes hooks down.
+/// Form in which a client writes hooks down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookStyle {
     /// Groups of hooks for each event; times in seconds.

@@ -346,7 +346,7 @@ const ANTIGRAVITY_RULES: Files = Files {
     project: AGENTS,
 };
 
-/// Where the clients look that follow the common folder for skills.
+/// Folder for skills of the clients that share one.
 const SHARED_SKILL: Files = Files {
     user: Some(at(Base::Home, &[".agents/skills/memdir/SKILL.md"])),
     project: Some(at(Base::Project, &[".agents/skills/memdir/SKILL.md"])),

@@ -98,7 +98,7 @@ pub(super) fn duplicates(values: &SettingValues) -> WritePolicy {
 pub struct TalkSettings {
     /// Stores whose talks are committed and sent.
     sync: Vec<PathBuf>,
-    /// Whether those of every store are.
+    /// Those of every store are.
     sync_all: bool,
     /// Time after its last message for which a talk is kept; `None` for ever.
     pub keep: Option<TimeDelta>,
@@ -127,7 +127,7 @@ impl TalkSettings {
     }
 }
 
-/// Whether sessions of agents are kept, and where.
+/// Setting of sessions that are kept, and of the folders in which they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureSettings {
     is_on: bool,

@@ -1,4 +1,4 @@
-//! What one call brings along beside its arguments: its client, the namespace of its session, and the ids of
+//! Facts that one call brings along beside its arguments: its client, the namespace of its session, and the ids of
 //! the memories that it writes.
 //!
 //! A server holds one engine for many sessions. A call runs on one thread from beginning to end, so its

@@ -60,7 +60,7 @@ pub struct SessionEvent {
     /// Memories that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutNote>,
-    /// What was done, for people.
+    /// Sentence for people about what was done.
     pub did: String,
 }
 

@@ -61,7 +61,7 @@ Exit code: 0 done, or there is something to review; 1 there is nothing; 2 error"
 pub struct Hook {
     /// session-start, prompt, before-compact, stop or session-end
     pub event: Option<String>,
-    /// Who calls: claude-code, codex, cursor, gemini or copilot
+    /// Client that calls: claude-code, codex, cursor, gemini or copilot
     #[arg(long, value_name = "NAME", default_value = "claude-code")]
     pub client: String,
     /// Answer, and note nothing of it
@@ -71,7 +71,7 @@ pub struct Hook {
 
 #[derive(Debug, ClapArgs)]
 pub struct Pause {
-    /// How long, or until when [default: until `memdir pause --end`]
+    /// Length of the pause, or its end [default: until `memdir pause --end`]
     #[arg(value_name = "SPAN")]
     pub span: Option<String>,
     /// End the pause

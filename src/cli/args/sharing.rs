@@ -164,7 +164,7 @@ pub enum TalkFormat {
 pub struct Mine {
     /// Transcripts, exports, or folders with them [default: what programs keep on this machine]
     pub paths: Vec<PathBuf>,
-    /// What they are [default: as each file says]
+    /// Format of the files [default: as each file says]
     #[arg(long, value_enum)]
     pub format: Option<TalkFormat>,
     /// Only say what would be kept

@@ -1,4 +1,4 @@
-//! What `memdir setup` shows: the clients it found, the changes, and what it left alone.
+//! Output of `memdir setup`: the clients it found, the changes, and what it left alone.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::git::compare_texts;
 /// Lines around each difference.
 const CONTEXT_LINES: u32 = 3;
 
-/// What was asked for.
+/// Request of the user.
 pub struct Report<'a> {
     pub folders: &'a Folders,
     pub clients: &'a [&'static Client],

@@ -1,4 +1,4 @@
-//! What clients send to a hook, and the form in which they take its answer.
+//! Messages of clients to a hook, and the form in which they take its answer.
 
 use std::path::PathBuf;
 
@@ -56,7 +56,7 @@ pub struct HookInput {
     pub session: String,
     /// Working folder.
     pub folder: Option<PathBuf>,
-    /// How the session began: `startup`, `resume`, `clear`, `compact`.
+    /// Way in which the session began: `startup`, `resume`, `clear`, `compact`.
     pub source: Option<String>,
     /// File in which the client writes the session down.
     pub transcript: Option<String>,
@@ -64,7 +64,7 @@ pub struct HookInput {
     pub prompt: String,
     /// Name that the client gives to the event.
     event_name: Option<String>,
-    /// Whether it is the session of an agent that another one started.
+    /// The session is that of an agent that another one started.
     pub is_subagent: bool,
 }
 

@@ -245,7 +245,7 @@ impl OfFormat {
     }
 }
 
-/// What was done.
+/// Outcome.
 #[derive(Default)]
 struct Report {
     formats: BTreeMap<Format, OfFormat>,

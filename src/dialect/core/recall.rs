@@ -67,7 +67,7 @@ pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolE
     Ok(reply(entries, max_tokens))
 }
 
-/// What was read for an id, and where.
+/// Memory that was read for an id, with its store.
 struct RecalledIn<'a> {
     engine: &'a Engine,
     /// Name of the store; `None` if there is one alone.

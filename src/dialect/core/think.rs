@@ -57,7 +57,7 @@ fn query_of(
     Ok(query(&call, arguments)?.0)
 }
 
-/// What was found, in one store or in several.
+/// Hits of one store or of several.
 struct Answer<'a> {
     lists: Vec<Vec<FoundIn<'a>>>,
     total: usize,
