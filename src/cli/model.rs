@@ -16,7 +16,7 @@ use super::wiring::embedding::{EmbedderChoice, chosen, cross_encoder, folder_of,
 use super::wiring::model_notes::models_folder;
 use crate::config::{Embedding, ModelName, NewValue, Origin};
 use crate::embed::catalog::{Model, ModelKind, State};
-use crate::embed::{CrossEncoder, Embedder, catalog};
+use crate::embed::{CrossEncoder, Embedder, catalog, check_runtime, runtime_libraries};
 use crate::fetch::{FetchClient, FetchError, RequestLimits, Url};
 
 /// The sentence that a model is tried with.
@@ -99,6 +99,14 @@ fn download(context: &mut Context, command: &ModelDownload) -> Result<Outcome, F
     let hub = Url::parse(hub.unwrap_or(catalog::HUB))
         .map_err(|error| Failure::from(error).hint("HF_ENDPOINT names another hub."))?;
     let folder = models_folder(&context.environment)?.join(model.name);
+    if !command.no_use {
+        let library = context.config.embedding.library.value.as_deref();
+        check_runtime(&runtime_libraries(library, &folder)).map_err(|error| {
+            Failure::new("no model can be run on this machine")
+                .because(error)
+                .hint("Nothing was downloaded; with --no-use a model is, for another machine.")
+        })?;
+    }
     crate::files::create_private_folder(&folder).map_err(|error| {
         Failure::new(format!("cannot make the folder {}", folder.display())).because(error)
     })?;

@@ -34,6 +34,7 @@ pub use libraries::runtime_libraries;
 pub use local::Local;
 pub use local_settings::{LocalSettings, Pooling};
 pub use memory::{give_back_memory, limit_kept_memory};
+pub use onnx::check_runtime;
 pub use priority::Priority;
 
 use std::ops::Range;

@@ -171,11 +171,32 @@ fn built_in(file: &Path, output: &str, native: &str) -> Result<Running, EmbedErr
 #[cfg(not(feature = "tract"))]
 fn built_in(file: &Path, _: &str, native: &str) -> Result<Running, EmbedError> {
     Err(EmbedError::Unusable(format!(
-        "the model {} cannot be run: {native}. This program was built without a runtime of its \
-         own. Install an ONNX Runtime, version 1.17 or newer, or name its library in \
-         ORT_DYLIB_PATH",
-        file.display()
+        "the model {} cannot be run: {}",
+        file.display(),
+        without_runtime(native)
     )))
+}
+
+/// Checks that this machine can run models: with the first of `libraries` that is an ONNX Runtime, or with the
+/// runtime built in.
+///
+/// # Errors
+///
+/// Fails if there is neither, with what can be done.
+pub fn check_runtime(libraries: &[PathBuf]) -> Result<(), EmbedError> {
+    match Native::start(libraries) {
+        Err(why) if !cfg!(feature = "tract") => Err(EmbedError::Unusable(without_runtime(&why))),
+        _ => Ok(()),
+    }
+}
+
+/// Returns why no model can be run, and what can be done.
+fn without_runtime(why: &str) -> String {
+    format!(
+        "{why}. Install an ONNX Runtime, version 1.17 or newer (`brew install onnxruntime`, `apt install \
+         libonnxruntime-dev`), or name the library of one in ORT_DYLIB_PATH, such as that of the Python package \
+         onnxruntime"
+    )
 }
 
 /// Returns the sum of rows of `width` numbers: their mean at another length, which does not count.
