@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measures the hooks of clients: time and size of `memdir hook session-start` and `memdir hook prompt`.
 
-usage: hooks.py [PROGRAM] [--notes 10000] [--calls 300]
+usage: hooks.py [PROGRAM] [--notes 10000] [--calls 300] [--server]
 
-A store of made-up notes, indexed, its files warm; no server runs, git and models are off. Every session-start is that
+A store of made-up notes, indexed, its files warm; git and models are off, and no server runs without --server. Every session-start is that
 of a new session. Half of the prompts are about a note, by its title; half are everyday ones
 (fixtures/prompts/everyday.txt), of sessions of their own. Prints wall and CPU time of the process in ms, p50 and p99,
 the bytes printed, p50 and most, and how many calls printed something. Nothing is asserted. Linux only.
@@ -25,6 +25,7 @@ def main():
     parser.add_argument("program", nargs="?", default="memdir")
     parser.add_argument("--notes", type=int, default=10_000)
     parser.add_argument("--calls", type=int, default=300)
+    parser.add_argument("--server", action="store_true", help="a server of the store runs, as the service does")
     given = parser.parse_args()
     program = os.path.abspath(given.program) if os.path.sep in given.program else given.program
     with tempfile.TemporaryDirectory(prefix="memdir-hooks-") as work:
@@ -37,6 +38,8 @@ def main():
         files = os.path.join(store, "files")
         make_notes(files, given.notes)
         subprocess.run([program, "reindex"], check=True, env=environment, stdout=subprocess.DEVNULL)
+
+        server = serve(program, environment) if given.server else None
 
         def call(event, **message):
             message = {"cwd": project, **message}
@@ -63,7 +66,8 @@ def main():
             "prompt, everyday": [("prompt", {"prompt": everyday[at % len(everyday)]})
                                  for at in range(given.calls - half)],
         }
-        print(f"{given.notes} notes, {os.path.basename(program)}; ms")
+        running = "a server runs" if given.server else "no server runs"
+        print(f"{given.notes} notes, {os.path.basename(program)}, {running}; ms")
         print(f"{'hook':<22}{'calls':>6}{'wall p50':>10}{'p99':>8}{'CPU p50':>10}{'p99':>8}{'bytes p50':>11}{'most':>7}"
               f"{'printed':>9}")
         for label, calls in work_of.items():
@@ -73,6 +77,19 @@ def main():
             size = sorted(len(cost.out) for cost in costs)
             print(f"{label:<22}{len(costs):>6}{wall[0]:>10.1f}{wall[1]:>8.1f}{cpu[0]:>10.1f}{cpu[1]:>8.1f}"
                   f"{size[len(size) // 2]:>11}{size[-1]:>7}{sum(map(bool, size)):>9}")
+        if server:
+            server.terminate()
+            server.communicate()
+
+
+def serve(program, environment):
+    """Starts a server of the store, and returns it when it listens."""
+    server = subprocess.Popen([program, "serve", "--listen", "127.0.0.1:0"], env=environment, text=True,
+                              stderr=subprocess.PIPE)
+    for line in server.stderr:
+        if "MCP at /mcp" in line:
+            return server
+    raise SystemExit("error: the server ended before it listened")
 
 
 if __name__ == "__main__":

@@ -330,7 +330,10 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ),
     ("cli/clients", &["args", "store", "terminal", "wiring"]),
     ("cli/memories", &["args", "store", "terminal", "wiring"]),
-    ("cli/serving", &["args", "store", "terminal", "wiring"]),
+    (
+        "cli/serving",
+        &["args", "sessions", "store", "terminal", "wiring"],
+    ),
     ("cli/doctor", &["args", "terminal", "wiring"]),
     ("cli/sessions", &["args", "terminal", "wiring"]),
 ];

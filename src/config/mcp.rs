@@ -15,7 +15,7 @@ pub struct McpSettings {
     pub tools: Vec<String>,
     /// The address of the server that `memdir mcp --connect` uses.
     pub connect: Option<String>,
-    /// Whether `memdir mcp` uses a server that runs already, and `memdir serve` lets it.
+    /// Whether `memdir mcp` and hooks use a server that runs already, and `memdir serve` lets them.
     pub relay: bool,
     /// The project or group that a session belongs to.
     pub group: Option<String>,

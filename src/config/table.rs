@@ -243,7 +243,7 @@ settings! {
     McpConnect, "mcp.connect", SettingType::Text, "", User, ["MEMDIR_CONNECT"],
         "The server that `memdir mcp --connect` uses, and the only address that `MEMDIR_TOKEN` is sent to.";
     McpRelay, "mcp.relay", SettingType::Switch, "on", User, ["MEMDIR_RELAY"],
-        "Whether `memdir mcp` uses a `memdir serve` of the same store that runs already, instead of opening the store itself.";
+        "Whether `memdir mcp` and hooks use a `memdir serve` of the same store that runs already, instead of opening the store themselves.";
     McpGroup, "mcp.group", SettingType::Text, "", User, ["MEMDIR_GROUP", "LOCI_GROUP"],
         "The project or group that a session belongs to.";
     McpRanking, "mcp.ranking", SettingType::Text, "", User, [],

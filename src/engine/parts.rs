@@ -66,6 +66,20 @@ impl Engine {
 }
 
 impl Engine {
+    /// Returns the same store for questions that no model is asked about, whichever this one has.
+    #[must_use]
+    pub fn without_models(&self) -> Engine {
+        Engine {
+            live: Arc::clone(&self.live),
+            writer: Arc::clone(&self.writer),
+            meaning: Arc::new(Meaning::new(Arc::clone(&self.live), None)),
+            reranker: None,
+            history: Arc::clone(&self.history),
+            maintenance: self.maintenance.clone(),
+            limit: self.limit,
+        }
+    }
+
     /// Returns the default length, in characters, of a memory made from several.
     pub fn summary_length(&self) -> usize {
         self.maintenance.compaction.budget

@@ -7,7 +7,7 @@
 //! relay keeps those that are unanswered, and when the server goes away it serves by itself and answers them.
 //! The server tells the id of a new memory before it writes it, so a memory that it wrote without answering
 //! is found again and not written twice. Other changes are made again, on memories as the first time left
-//! them. It is there where Unix sockets are.
+//! them. It is there where Unix sockets are. A second socket answers single questions of hooks in the same way.
 //!
 //! It knows neither settings nor tools: the fingerprint, the session and what serves are given to it.
 
@@ -20,7 +20,7 @@ mod relayed;
 mod takeover;
 
 pub use greeting::Hello;
-pub use offer::{Offer, offer};
+pub use offer::{AnswerQuestion, Offer, Service, offer};
 pub use place::RelayPlace;
-pub use relayed::{Relay, connect};
+pub use relayed::{Relay, ask, connect};
 pub use takeover::Takeover;

@@ -12,7 +12,7 @@ use super::greeting::{Aside, Hello, MAX_BYTES, Welcome};
 use super::place::RelayPlace;
 use crate::files;
 use crate::mcp;
-use crate::mcp::{AnnounceWrite, Served, Session};
+use crate::mcp::{AnnounceWrite, MAX_LINE_BYTES, Served, Session};
 
 /// Maximum time for the first line of a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -22,6 +22,18 @@ const MAX_CONNECTIONS: usize = 256;
 
 /// Pause after a connection could not be taken.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Answers a question: both are a line without its line feed.
+pub type AnswerQuestion = Arc<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>;
+
+/// Service of a socket, for each connection.
+#[derive(Clone)]
+pub enum Service {
+    /// A session of the protocol.
+    Sessions(Box<Served>),
+    /// The answer to one question.
+    Questions(AnswerQuestion),
+}
 
 /// The socket of a running server, removed when this is dropped.
 pub struct Offer {
@@ -34,12 +46,16 @@ impl Drop for Offer {
     }
 }
 
-/// Offers `served` to relays with this fingerprint. Returns `None` if another server does so already.
+/// Offers `service` to processes with this fingerprint. Returns `None` if another server does so already.
 ///
 /// # Errors
 ///
 /// Fails if the socket cannot be made.
-pub fn offer(place: RelayPlace, fingerprint: String, served: Served) -> io::Result<Option<Offer>> {
+pub fn offer(
+    place: RelayPlace,
+    fingerprint: String,
+    service: Service,
+) -> io::Result<Option<Offer>> {
     place.prepare()?;
     if std::fs::symlink_metadata(&place.socket).is_ok() {
         if UnixStream::connect(&place.socket).is_ok() {
@@ -54,11 +70,11 @@ pub fn offer(place: RelayPlace, fingerprint: String, served: Served) -> io::Resu
     let offer = Offer { place };
     thread::Builder::new()
         .name("relay".into())
-        .spawn(move || accept_all(&listener, &fingerprint, &served))?;
+        .spawn(move || accept_all(&listener, &fingerprint, &service))?;
     Ok(Some(offer))
 }
 
-fn accept_all(listener: &UnixListener, fingerprint: &str, served: &Served) {
+fn accept_all(listener: &UnixListener, fingerprint: &str, service: &Service) {
     let open = Arc::new(());
     loop {
         let stream = match listener.accept() {
@@ -73,10 +89,10 @@ fn accept_all(listener: &UnixListener, fingerprint: &str, served: &Served) {
         if Arc::strong_count(&open) > MAX_CONNECTIONS {
             continue;
         }
-        let (fingerprint, served, held) = (fingerprint.to_owned(), served.clone(), open.clone());
+        let (fingerprint, service, held) = (fingerprint.to_owned(), service.clone(), open.clone());
         let serve = move || {
             let _held = held;
-            if let Err(error) = serve(stream, &fingerprint, served) {
+            if let Err(error) = serve(stream, &fingerprint, service) {
                 tracing::debug!("a relay ended: {error}");
             }
         };
@@ -88,7 +104,7 @@ fn accept_all(listener: &UnixListener, fingerprint: &str, served: &Served) {
 }
 
 /// Serves one connection until its end.
-fn serve(stream: UnixStream, fingerprint: &str, served: Served) -> io::Result<()> {
+fn serve(stream: UnixStream, fingerprint: &str, service: Service) -> io::Result<()> {
     if !mcp::is_own(&stream)? {
         tracing::warn!("another user connected to the socket for `memdir mcp`, and was refused");
         return Ok(());
@@ -101,12 +117,39 @@ fn serve(stream: UnixStream, fingerprint: &str, served: Served) -> io::Result<()
     if hello.fingerprint != fingerprint {
         return Ok(());
     }
-    stream.set_read_timeout(None)?;
-    let output = Output(Arc::new(Mutex::new(stream)));
     let process = std::process::id();
     let mut welcome = serde_json::to_vec(&Welcome { process })?;
     welcome.push(b'\n');
-    output.put(&welcome)?;
+    (&stream).write_all(&welcome)?;
+    match service {
+        Service::Questions(answer) => answer_one(&stream, input, &answer),
+        Service::Sessions(served) => serve_session(stream, input, hello, *served),
+    }
+}
+
+/// Answers the one question of a connection.
+fn answer_one(
+    mut stream: &UnixStream,
+    input: BufReader<UnixStream>,
+    answer: &AnswerQuestion,
+) -> io::Result<()> {
+    let mut question = Vec::new();
+    let limit = MAX_LINE_BYTES as u64 + 1;
+    input.take(limit).read_until(b'\n', &mut question)?;
+    let mut answer = answer(&question);
+    answer.push(b'\n');
+    stream.write_all(&answer)
+}
+
+/// Serves a session until its end.
+fn serve_session(
+    stream: UnixStream,
+    input: BufReader<UnixStream>,
+    hello: Hello,
+    served: Served,
+) -> io::Result<()> {
+    stream.set_read_timeout(None)?;
+    let output = Output(Arc::new(Mutex::new(stream)));
     let announcer = output.clone();
     // Written before this returns: what is in the socket outlives this process.
     let announce = move |request: &str, memory: &str| {

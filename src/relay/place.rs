@@ -25,6 +25,15 @@ impl RelayPlace {
         }
     }
 
+    /// Returns the place of a server that answers questions, likewise.
+    pub fn of_questions(state_folder: &Path, fingerprint: &str) -> RelayPlace {
+        let RelayPlace { folder, socket } = RelayPlace::new(state_folder, fingerprint);
+        RelayPlace {
+            folder,
+            socket: socket.with_extension("questions"),
+        }
+    }
+
     /// Makes the folder, and checks that it is this user's alone.
     pub(super) fn prepare(&self) -> std::io::Result<()> {
         crate::files::create_private_folder(&self.folder)?;

@@ -31,12 +31,33 @@ pub struct Relay {
     pub process: u32,
 }
 
+/// Maximum time for the answer to a question: beyond it, who asks finds the answer without a server.
+const ANSWER_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Returns the answer of the server at `place` to a question; both are a line without its line feed. `None` if
+/// no server answers.
+pub fn ask(place: &RelayPlace, hello: &Hello, question: &[u8]) -> Option<Vec<u8>> {
+    let mut relay = connected(place, hello, ANSWER_PATIENCE)?;
+    tracing::debug!("asking the server in process {}", relay.process);
+    match relay.ask(question) {
+        Ok(answer) => answer,
+        Err(error) => {
+            tracing::debug!("a server does not answer: {error}");
+            None
+        }
+    }
+}
+
 /// Connects to the server at `place`; `None` if there is none that may be used.
 pub fn connect(place: &RelayPlace, hello: &Hello) -> Option<Relay> {
+    connected(place, hello, PATIENCE)
+}
+
+fn connected(place: &RelayPlace, hello: &Hello, patience: Duration) -> Option<Relay> {
     if !place.is_trusted() {
         return None;
     }
-    match greet(place, hello) {
+    match greet(place, hello, patience) {
         Ok(relay) => relay,
         Err(error) => {
             tracing::debug!("no server is used: {error}");
@@ -45,12 +66,12 @@ pub fn connect(place: &RelayPlace, hello: &Hello) -> Option<Relay> {
     }
 }
 
-fn greet(place: &RelayPlace, hello: &Hello) -> io::Result<Option<Relay>> {
+fn greet(place: &RelayPlace, hello: &Hello, patience: Duration) -> io::Result<Option<Relay>> {
     let mut stream = UnixStream::connect(&place.socket)?;
     if !mcp::is_own(&stream)? {
         return Ok(None);
     }
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(patience))?;
     let mut line = serde_json::to_vec(hello)?;
     line.push(b'\n');
     stream.write_all(&line)?;
@@ -67,6 +88,15 @@ fn greet(place: &RelayPlace, hello: &Hello) -> io::Result<Option<Relay>> {
 }
 
 impl Relay {
+    /// Sends a question, and returns the line that follows; `None` for half a line.
+    fn ask(&mut self, question: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        self.stream.set_read_timeout(Some(ANSWER_PATIENCE))?; // Until now it had none.
+        self.stream.write_all(&[question, b"\n"].concat())?;
+        let mut answer = Vec::new();
+        self.input.read_until(b'\n', &mut answer)?;
+        Ok(answer.pop_if(|last| *last == b'\n').map(|_| answer))
+    }
+
     /// Passes lines between standard input and output and the server, until one of the two is gone. Returns
     /// the session to go on with if it is the server; `None` if it is the client.
     ///

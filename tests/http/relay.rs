@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
@@ -77,10 +77,11 @@ fn sample() -> Home {
     home
 }
 
-/// The socket that a server of `home` offers.
+/// The socket that a server of `home` offers to `memdir mcp`.
 fn socket(home: &Home) -> PathBuf {
     let folder = home.root().join("state/memdir/relay");
-    let found = names(&folder);
+    let mut found = names(&folder);
+    found.retain(|name| !name.ends_with(".questions"));
     assert_eq!(found.len(), 1, "{found:?}");
     folder.join(&found[0])
 }
@@ -456,6 +457,69 @@ fn the_end_of_the_client_ends_the_relay_and_not_the_server() {
     assert!(session.wait().success());
     assert_eq!(texts(&home)["the last word"], 1);
     assert!(was_relayed(mcp(&home, &[], &[])));
+}
+
+/// What a hook of a session printed, and whether it asked a server.
+fn hook(home: &Home, event: &str, message: Value) -> (String, bool) {
+    let words = ["hook", event, "--client", "claude-code"];
+    let mut command = command(home, &words, &[("MEMDIR_LOG", "memdir=debug")]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(message.to_string().as_bytes()).unwrap();
+    drop(input);
+    let ended = child.wait_with_output().unwrap();
+    assert!(ended.status.success());
+    let log = String::from_utf8(ended.stderr).unwrap();
+    let asked = log.contains("asking the server in process");
+    (String::from_utf8(ended.stdout).unwrap(), asked)
+}
+
+#[test]
+fn hooks_ask_a_server_that_runs_and_are_answered_as_without_it() {
+    let home = sample();
+    let root = home.root().to_owned();
+    let begin = |session: &str| json!({"session_id": session, "cwd": &root, "source": "startup"});
+    let ask = |session: &str| {
+        let prompt = "On which disk does the build cache live?";
+        json!({"session_id": session, "cwd": &root, "prompt": prompt})
+    };
+    let (brief, asked) = hook(&home, "session-start", begin("alone"));
+    assert!(!asked && brief.contains("memories"), "{brief}");
+    let (fitting, asked) = hook(&home, "prompt", ask("alone-prompt"));
+    assert!(!asked && fitting.contains("second disk"), "{fitting}");
+
+    let server = Server::start(&home, &[], &[]);
+    let relayed = (brief.clone(), true);
+    assert_eq!(hook(&home, "session-start", begin("relayed")), relayed);
+    let relayed = (fitting.clone(), true);
+    assert_eq!(hook(&home, "prompt", ask("relayed-prompt")), relayed);
+    // What a session was shown is known to the next question, whoever answered the last one.
+    assert_eq!(
+        hook(&home, "prompt", ask("relayed-prompt")),
+        (String::new(), true)
+    );
+    // A memory that another process has just written is there.
+    home.remember(&["The ferry leaves at ten past eight."]);
+    let (newer, asked) = hook(&home, "session-start", begin("newer"));
+    assert!(asked && newer.contains("ferry"), "{newer}");
+
+    // A server that does not answer costs the hook a moment, and no answer.
+    let signal = |signal: &str| {
+        let mut kill = Command::new("kill");
+        let kill = kill.arg(signal).arg(server.0.id().to_string());
+        assert!(kill.status().unwrap().success());
+    };
+    signal("-STOP");
+    let stopped = hook(&home, "session-start", begin("stopped"));
+    assert_eq!(stopped, (newer.clone(), false));
+    signal("-CONT");
+    drop(server);
+    assert_eq!(hook(&home, "session-start", begin("gone")), (newer, false));
 }
 
 #[test]

@@ -1,16 +1,14 @@
 //! The relay of `memdir mcp` to a server that runs: fingerprints, and which of the two serves.
-
-use std::fmt::Debug;
-use std::fmt::Write as _;
-use std::path::Path;
+use std::sync::Arc;
 
 use crate::cli::args::mcp::ToolSet;
+use crate::cli::sessions::question;
 use crate::cli::wiring::context::Context;
+use crate::cli::wiring::fingerprint::{Facts, record_of};
 use crate::config::Config;
-use crate::files::digest;
 use crate::mcp::Served;
 use crate::relay;
-use crate::relay::{Hello, Offer, Relay, RelayPlace};
+use crate::relay::{Hello, Offer, Relay, RelayPlace, Service};
 
 /// Prefixes and endings of the variables that decide about answers beside the settings: keys of hosts, and
 /// ways to them.
@@ -54,43 +52,43 @@ pub fn connect(context: &Context, wanted: &ToolSet, notice: Option<String>) -> O
     relay::connect(&place, &hello)
 }
 
-/// Lets `memdir mcp` use this server, which serves `served`, until the result is dropped. What prevents
-/// it costs a warning: clients serve alone then.
-pub fn offer((place, fingerprint): (RelayPlace, String), served: Served) -> Option<Offer> {
-    match relay::offer(place, fingerprint, served) {
-        Ok(Some(offer)) => Some(offer),
-        Ok(None) => {
-            tracing::info!("another server of this store is the one that `memdir mcp` uses");
-            None
-        }
-        Err(error) => {
-            tracing::warn!("`memdir mcp` cannot use this server, and serves by itself: {error}");
-            None
+/// Lets `memdir mcp` use this server, which serves `served`, and hooks ask it, until the result is dropped.
+/// What prevents it costs a warning: clients serve alone then, and hooks open the store.
+pub fn offer(
+    context: &Context,
+    sessions: Option<(RelayPlace, String)>,
+    served: Served,
+) -> Vec<Offer> {
+    let engine = served.engine.without_models();
+    let answer = move |question: &[u8]| question::answer_line(question, &engine);
+    let questions = question::place(context);
+    let offers = [
+        sessions.map(|(place, fingerprint)| {
+            relay::offer(place, fingerprint, Service::Sessions(Box::new(served)))
+        }),
+        questions.map(|(place, fingerprint)| {
+            relay::offer(place, fingerprint, Service::Questions(Arc::new(answer)))
+        }),
+    ];
+    let mut offered = Vec::new();
+    for offer in offers.into_iter().flatten() {
+        match offer {
+            Ok(Some(offer)) => offered.push(offer),
+            Ok(None) => {
+                tracing::info!("another server of this store is the one that other programs use");
+            }
+            Err(error) => {
+                tracing::warn!("`memdir mcp` and hooks cannot use this server: {error}");
+            }
         }
     }
-}
-
-/// Texts that are compared as one.
-#[derive(Default)]
-struct Facts(String);
-
-impl Facts {
-    fn add(&mut self, name: &str, value: &dyn Debug) {
-        let _ = writeln!(self.0, "{name}: {value:?}"); // A text takes all.
-    }
+    offered
 }
 
 /// Returns the fingerprint of all that decides about answers and rights, but the namespace, which a session
 /// brings along. `None` without a store.
 fn fingerprint(context: &Context, wanted: &ToolSet) -> Option<String> {
     let Config {
-        store,
-        index_dir,
-        cache,
-        user,
-        languages,
-        people,
-        layout,
         limit,
         git,
         sync_interval,
@@ -98,45 +96,27 @@ fn fingerprint(context: &Context, wanted: &ToolSet) -> Option<String> {
         secrets,
         embedding,
         rerank,
-        life,
         maintenance,
         llm,
         duplicates,
         mcp,
         also,
         read_only,
-        // Of the command line, of a session, or of how the others were found.
-        store_origin: _,
-        untrusted: _,
-        lookalike: _,
-        usual_store: _,
-        agent: _,
-        namespace: _,
-        editor: _,
-        log: _,
-        warnings: _,
+        talks,
         ..
     } = &context.config;
-    let mut facts = Facts::default();
-    facts.add("program", &program()?);
-    facts.add("store", &crate::files::place_of(&store.value).ok()?);
-    facts.add("path", &store.value);
-    facts.add("named by", &context.config.naming());
-    let records = context.environment.records();
-    let record_of = |store: &Path| records.as_ref().map(|records| records.find(store));
-    facts.add("record", &record_of(&store.value));
-    let also: Vec<_> = also.iter().map(|store| (store, record_of(store))).collect();
+    let mut facts = Facts::without_models(context)?;
+    let also: Vec<_> = also
+        .iter()
+        .map(|store| (store, record_of(context, store)))
+        .collect();
     facts.add("further stores", &also);
-    facts.add("index", &(&index_dir.value, cache));
-    facts.add("user", &user.value);
-    facts.add(
-        "texts",
-        &(&languages.value, people, layout.value, limit.value),
-    );
+    facts.add("limit", &limit.value);
     facts.add("history", &(git.value, sync_interval.value, &remote.value));
+    facts.add("talks", talks);
     facts.add("secrets", &secrets.value);
     facts.add("models", &(embedding, rerank, llm));
-    facts.add("life", &(life, maintenance, duplicates));
+    facts.add("upkeep", &(maintenance, duplicates));
     facts.add("rights", read_only);
     let ToolSet {
         dialect,
@@ -158,11 +138,5 @@ fn fingerprint(context: &Context, wanted: &ToolSet) -> Option<String> {
     });
     variables.sort();
     facts.add("variables", &variables);
-    Some(format!("{:032x}", digest(facts.0.as_bytes())))
-}
-
-/// Returns which program this is: a file that was replaced since a server started is another one.
-fn program() -> Option<(&'static str, u64, std::time::SystemTime)> {
-    let file = std::env::current_exe().ok()?.metadata().ok()?;
-    Some((env!("CARGO_PKG_VERSION"), file.len(), file.modified().ok()?))
+    Some(facts.fingerprint())
 }

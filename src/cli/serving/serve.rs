@@ -63,7 +63,7 @@ pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure>
     let note = engine.live.state().join(crate::http::NOTE);
     let noted = begin_note(&note);
     #[cfg(unix)]
-    let mut offered = None;
+    let mut offered = Vec::new();
     #[cfg(unix)]
     let relayed = served.clone();
     let ended = crate::http::serve(served, &settings, |serving| {
@@ -74,8 +74,8 @@ pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure>
             tracing::warn!("cannot note where this server listens: {error}");
         }
         #[cfg(unix)]
-        if let Some(place) = place {
-            offered = relay::offer(place, relayed);
+        {
+            offered = relay::offer(context, place, relayed);
         }
         tell(context, command, &engine, serving);
         if let Err(error) = crate::service::tell_ready() {

@@ -14,21 +14,19 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::cli::args::sessions::Hook;
 use crate::cli::sessions::capture;
 use crate::cli::sessions::client::{self, HookEvent, HookInput};
+use crate::cli::sessions::question::{self, Answer, Question, Subject};
 use crate::cli::sessions::text;
 use crate::cli::terminal::fail::Failure;
+use crate::cli::terminal::log;
 use crate::cli::terminal::output::Output;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
-use crate::config::{Config, Environment, Flags};
-use crate::engine::{
-    BriefLimits, BriefQuery, Engine, LeftOut, PROMPT_FLOOR, PromptHit, PromptQuery, brief_line, ops,
-};
+use crate::config::{Config, Environment, Flags, Origin};
+use crate::engine::BriefLimits;
 use crate::sessions::{LeftOutNote, SessionEvent, Sessions, known_to};
 
 /// Maximum size of a client's message in bytes; a prompt with a pasted file is a few hundred thousand.
 const MAX_INPUT: u64 = 16 << 20;
-/// Maximum number of memories that are shown with a prompt.
-const PROMPT_ITEMS: usize = 3;
 /// Maximum number of characters that are shown with a prompt, all in all.
 const PROMPT_CHARACTERS: usize = 800;
 
@@ -82,7 +80,7 @@ struct Given {
     text: String,
     /// Stems of the memories in it.
     shown: Vec<String>,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<LeftOutNote>,
     /// Sentence for people about what was done.
     did: String,
 }
@@ -126,9 +124,13 @@ fn answer(
         environment.folder = environment.folder.join(folder);
     }
     let config = Config::read(&flags, &environment)?;
+    // The client's log gets one line, unless the user looks for more.
+    if config.log.origin != Origin::Default {
+        log::start(&config, false);
+    }
     let sessions = environment.state_folder.as_deref().map(Sessions::new);
     let client = command.client.as_str();
-    let mut context = Context {
+    let context = Context {
         config,
         environment,
         output: output.share(),
@@ -156,9 +158,9 @@ fn answer(
             if let Some(sessions) = sessions.as_ref().filter(|_| is_captured) {
                 keep_unended(&context, sessions, client, &id);
             }
-            start(&mut context, &session)?
+            start(&context, &session)?
         }
-        (HookEvent::Prompt, None) => prompt(&mut context, &session)?,
+        (HookEvent::Prompt, None) => prompt(&context, &session)?,
         // The end of an answer comes many times in a session, and has nothing to note.
         (HookEvent::Stop, None) => return Ok("there is nothing to do".to_owned()),
         (HookEvent::BeforeCompact | HookEvent::SessionEnd, None) => {
@@ -182,13 +184,9 @@ fn answer(
         writeln!(stdout, "{answer}").and_then(|()| stdout.flush())?;
     }
     let mut said = given.did.clone();
-    for LeftOut { id, why, .. } in &given.left_out {
+    for LeftOutNote { id, why } in &given.left_out {
         said.push_str(&format!("; {id} is left out: {why}"));
     }
-    let left_out = given.left_out.into_iter().map(|one| LeftOutNote {
-        id: one.id,
-        why: one.why,
-    });
     let is_silent_prompt = event == HookEvent::Prompt && given.text.is_empty();
     let event = SessionEvent {
         at: now,
@@ -204,7 +202,7 @@ fn answer(
         transcript: session.input.transcript,
         shown: given.shown,
         characters: given.text.chars().count(),
-        left_out: left_out.collect(),
+        left_out: given.left_out,
         did: given.did,
     };
     // Most prompts are answered by silence.
@@ -260,7 +258,7 @@ fn read_input() -> Result<String, Failure> {
 
 /// Gives a session its brief: whole when its context is new; after a compaction without what it was shown;
 /// when it goes on, what was written since its last event.
-fn start(context: &mut Context, session: &Session) -> Result<Given, Failure> {
+fn start(context: &Context, session: &Session) -> Result<Given, Failure> {
     if session.input.is_subagent {
         return Ok(Given::nothing(
             "an agent of this session starts, which was told already",
@@ -272,34 +270,25 @@ fn start(context: &mut Context, session: &Session) -> Result<Given, Failure> {
     let goes_on = !is_compacted && source != Some("clear");
     // Sessions without ids cannot be told apart.
     let since = last.filter(|_| goes_on && !session.input.session.is_empty());
-    let dialect = context.config.mcp.dialect.clone();
-    let instruction = text::start_instruction(dialect.as_deref());
-    let limits = BriefLimits::default();
-    let engine = context.engine_without_models()?;
-    let brief = ops::brief(
-        &engine,
-        &BriefQuery {
-            limits: BriefLimits {
-                characters: limits.characters
-                    - text::characters_around(&instruction)
-                    - text::SHOWN_BEFORE_CHARACTERS,
-                ..limits
-            },
-            since,
-            known: match since {
-                Some(_) => session.known.clone(),
-                None => HashSet::new(),
-            },
-            ..BriefQuery::default()
+    let dialect = context.config.mcp.dialect.as_deref();
+    let instruction = text::start_instruction(dialect);
+    let around = text::characters_around(&instruction) + text::SHOWN_BEFORE_CHARACTERS;
+    let question = Question {
+        namespace: context.config.namespace.value.clone(),
+        characters: BriefLimits::default().characters - around,
+        known: match since {
+            Some(_) => session.known.clone(),
+            None => HashSet::new(),
         },
-    )?;
-    afterwards::settle(&engine);
+        subject: Subject::Start { since },
+    };
+    let brief = ask(context, question)?;
     let (known, new): (Vec<_>, Vec<_>) = brief
-        .items
+        .memories
         .into_iter()
-        .partition(|item| is_compacted && session.known.contains(item.memory.stem.as_str()));
-    let lines: Vec<String> = new.iter().map(|item| item.line.clone()).collect();
-    let ids: Vec<&str> = known.iter().map(|item| item.id.as_str()).collect();
+        .partition(|shown| is_compacted && session.known.contains(&shown.stem));
+    let lines: Vec<String> = new.iter().map(|shown| shown.line.clone()).collect();
+    let ids: Vec<&str> = known.iter().map(|shown| shown.id.as_str()).collect();
     // A session that goes on has the instruction.
     let text = match since.is_some() && lines.is_empty() {
         true => String::new(),
@@ -313,44 +302,42 @@ fn start(context: &mut Context, session: &Session) -> Result<Given, Failure> {
             brief.namespace,
             text.chars().count()
         ),
-        shown: new
-            .iter()
-            .map(|item| item.memory.stem.as_str().to_owned())
-            .collect(),
+        shown: new.into_iter().map(|shown| shown.stem).collect(),
         text,
         left_out: brief.left_out,
     })
 }
 
 /// Gives the memories that fit a prompt, or nothing.
-fn prompt(context: &mut Context, session: &Session) -> Result<Given, Failure> {
+fn prompt(context: &Context, session: &Session) -> Result<Given, Failure> {
     let prompt = session.input.prompt.trim();
     // Commands of the client are no questions.
     if prompt.is_empty() || prompt.starts_with('/') {
         return Ok(Given::nothing("there is no question"));
     }
-    let engine: Engine = context.engine_without_models()?;
-    let query = PromptQuery {
-        text: prompt.to_owned(),
-        namespace: None,
+    let instruction = text::prompt_instruction();
+    let question = Question {
+        namespace: context.config.namespace.value.clone(),
+        characters: PROMPT_CHARACTERS - text::characters_around(instruction),
         known: session.known.clone(),
-        limit: PROMPT_ITEMS,
-        floor: PROMPT_FLOOR,
+        subject: Subject::Prompt {
+            text: prompt.to_owned(),
+        },
     };
-    let (hits, left_out) = ops::fitting_prompt(&engine, &query)?;
-    if hits.is_empty() {
+    let answer = ask(context, question)?;
+    if answer.memories.is_empty() {
         return Ok(Given {
-            left_out,
+            left_out: answer.left_out,
             ..Given::nothing("no memory fits the prompt")
         });
     }
-    let instruction = text::prompt_instruction();
-    let left = PROMPT_CHARACTERS - text::characters_around(instruction) - text::FENCE_CHARACTERS;
-    let limit = (left / hits.len() - 1).min(BriefLimits::default().item_characters);
-    let line = |hit: &PromptHit| brief_line(&hit.id, &hit.memory, None, limit);
-    let lines: Vec<String> = hits.iter().map(line).collect();
+    let lines: Vec<String> = answer
+        .memories
+        .iter()
+        .map(|shown| shown.line.clone())
+        .collect();
     let text = text::with_lines(instruction, &lines);
-    let count = hits.len();
+    let count = lines.len();
     let plural = if count == 1 {
         "memory fits"
     } else {
@@ -361,11 +348,28 @@ fn prompt(context: &mut Context, session: &Session) -> Result<Given, Failure> {
             "{count} {plural} the prompt, {} characters",
             text.chars().count()
         ),
-        shown: hits
-            .iter()
-            .map(|hit| hit.memory.stem.as_str().to_owned())
+        shown: answer
+            .memories
+            .into_iter()
+            .map(|shown| shown.stem)
             .collect(),
         text,
-        left_out,
+        left_out: answer.left_out,
     })
+}
+
+/// Returns the answer of a server that runs; without one, that of the store.
+fn ask(context: &Context, question: Question) -> Result<Answer, Failure> {
+    #[cfg(unix)]
+    if let Some(answer) = question::ask_server(context, &question) {
+        return Ok(answer);
+    }
+    let is_start = matches!(question.subject, Subject::Start { .. });
+    let engine = context.engine_without_models()?;
+    let answer = question.answer(&engine)?;
+    // A session that begins waits longer than one that asks.
+    if is_start {
+        afterwards::settle(&engine);
+    }
+    Ok(answer)
 }

@@ -6,6 +6,7 @@ mod capture;
 mod client;
 pub mod hook;
 pub mod pause;
+pub mod question;
 pub mod review;
 mod shown;
 mod text;

@@ -4,8 +4,6 @@
 
 use crate::engine::fenced;
 
-pub use crate::engine::FENCE_CHARACTERS;
-
 /// Names of the tools of a dialect that the instruction mentions.
 struct ToolNames {
     ask: &'static str,

@@ -5,6 +5,8 @@ pub mod context;
 pub mod each;
 pub mod embedding;
 pub mod environment;
+#[cfg(unix)]
+pub mod fingerprint;
 pub mod llm;
 pub mod model_notes;
 pub mod no_store;
