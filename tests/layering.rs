@@ -221,6 +221,12 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ),
     ("git/network", &["repository", "settings"]),
     ("files/watch", &["storage"]),
+    (
+        "talks/formats",
+        &[
+            "archive", "clean", "format", "found", "loose", "records", "session",
+        ],
+    ),
     ("ranking/brief", &["lexical", "text"]),
     ("ranking/parts", &["weights"]),
     ("ranking/people", &["collection", "postings", "text"]),

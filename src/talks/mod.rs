@@ -6,23 +6,15 @@
 //! memories is decided here (`part`), without a store; keeping them is the work of `engine`.
 
 mod archive;
-mod block;
-mod chatgpt;
-mod claude_code;
-mod claude_export;
 mod clean;
-mod codex;
 mod discover;
 mod format;
+mod formats;
 mod found;
-mod gemini;
 mod loose;
-mod opencode;
 mod part;
-mod plain;
 mod records;
 mod session;
-mod slack;
 mod source;
 
 pub use clean::{MAX_CODE_BLOCK_BYTES, MAX_MESSAGE_BYTES};

@@ -9,11 +9,9 @@ use std::{fs, io};
 use chrono::{DateTime, Utc};
 
 use super::archive::{Archive, files_in, open_file};
+use super::formats::{chatgpt, claude_code, claude_export, codex, gemini, opencode, plain, slack};
 use super::found::{Each, report};
-use super::{
-    Format, Found, Source, chatgpt, claude_code, claude_export, codex, gemini, opencode, plain,
-    slack,
-};
+use super::{Format, Found, Source};
 
 /// Reason why a path is no source.
 #[derive(Debug, thiserror::Error)]

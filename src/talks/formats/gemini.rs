@@ -6,12 +6,12 @@ use std::ops::ControlFlow;
 
 use serde::Deserialize;
 
-use super::block::{Blocks, Input};
-use super::found::{Each, Found, identified, report};
-use super::loose::{List, Moment, Text};
-use super::records::Records;
-use super::session::{Session, USER};
-use super::{Format, block};
+use super::block::{self, Blocks, Input};
+use crate::talks::Format;
+use crate::talks::found::{Each, Found, identified, report};
+use crate::talks::loose::{List, Moment, Text};
+use crate::talks::records::Records;
+use crate::talks::session::{Session, USER};
 
 /// A session, its head, or one message of it.
 #[derive(Deserialize, Default)]
@@ -48,7 +48,7 @@ struct Call {
 }
 
 /// Reads the session in `input`; `id` is that of one that states none, `project` the folder it lies in.
-pub(super) fn read(
+pub(in crate::talks) fn read(
     input: impl Read,
     (name, id): (&str, &str),
     project: Option<&str>,

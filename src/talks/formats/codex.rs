@@ -8,13 +8,13 @@ use std::ops::ControlFlow;
 
 use serde::Deserialize;
 
-use super::block::{Blocks, Input};
-use super::clean::without_element;
-use super::found::{Each, Found, report};
-use super::loose::{Moment, Text};
-use super::records::Records;
-use super::session::{Session, USER};
-use super::{Format, block};
+use super::block::{self, Blocks, Input};
+use crate::talks::Format;
+use crate::talks::clean::without_element;
+use crate::talks::found::{Each, Found, report};
+use crate::talks::loose::{Moment, Text};
+use crate::talks::records::Records;
+use crate::talks::session::{Session, USER};
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -58,7 +58,12 @@ const ADDED: [&str; 5] = [
 const INSTRUCTIONS: &str = "# AGENTS.md instructions";
 
 /// Reads the transcript `name`; `id` is that of a session which states none.
-pub(super) fn read(input: impl Read, name: &str, id: &str, each: &mut Each<'_>) -> ControlFlow<()> {
+pub(in crate::talks) fn read(
+    input: impl Read,
+    name: &str,
+    id: &str,
+    each: &mut Each<'_>,
+) -> ControlFlow<()> {
     let mut session = Session::new(Format::Codex, id.to_owned());
     let mut records = match Records::new(input) {
         Ok(records) => records,

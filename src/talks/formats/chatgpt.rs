@@ -11,12 +11,12 @@ use std::ops::ControlFlow;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
-use super::block::{Block, Input};
-use super::found::{Each, Found, identified, report};
-use super::loose::{Flag, List, Moment, Text};
-use super::records::Records;
-use super::session::{Session, USER};
-use super::{Format, block};
+use super::block::{self, Block, Input};
+use crate::talks::Format;
+use crate::talks::found::{Each, Found, identified, report};
+use crate::talks::loose::{Flag, List, Moment, Text};
+use crate::talks::records::Records;
+use crate::talks::session::{Session, USER};
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -100,7 +100,7 @@ impl<'de> Deserialize<'de> for Mapping {
 }
 
 /// Reads the conversations in `input`.
-pub(super) fn read(input: impl Read, name: &str, each: &mut Each<'_>) -> ControlFlow<()> {
+pub(in crate::talks) fn read(input: impl Read, name: &str, each: &mut Each<'_>) -> ControlFlow<()> {
     let mut records = match Records::new(input) {
         Ok(records) => records,
         Err(error) => return report(each, name, "", &error.to_string()),
@@ -201,7 +201,8 @@ fn take(session: &mut Session, message: Message) {
     if recipient != "all" {
         let text = content.text.get();
         let part = || content.parts.0.first().map(|part| part.text.as_str());
-        let input = <Input as super::loose::FromAny>::text(text.or_else(part).unwrap_or_default());
+        let input =
+            <Input as crate::talks::loose::FromAny>::text(text.or_else(part).unwrap_or_default());
         session.call(who, at, &block::line(recipient, &input));
         return;
     }

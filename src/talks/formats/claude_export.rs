@@ -9,12 +9,12 @@ use std::ops::ControlFlow;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 
-use super::block::Blocks;
-use super::found::{Each, Found, identified, report};
-use super::loose::{List, Moment, Text};
-use super::records::Records;
-use super::session::{Session, USER};
-use super::{Format, block};
+use super::block::{self, Blocks};
+use crate::talks::Format;
+use crate::talks::found::{Each, Found, identified, report};
+use crate::talks::loose::{List, Moment, Text};
+use crate::talks::records::Records;
+use crate::talks::session::{Session, USER};
 
 /// A conversation or a project.
 #[derive(Deserialize, Default)]
@@ -64,7 +64,7 @@ struct Document {
 }
 
 /// Reads the conversations or projects in `input`.
-pub(super) fn read(input: impl Read, name: &str, each: &mut Each<'_>) -> ControlFlow<()> {
+pub(in crate::talks) fn read(input: impl Read, name: &str, each: &mut Each<'_>) -> ControlFlow<()> {
     let mut records = match Records::new(input) {
         Ok(records) => records,
         Err(error) => return report(each, name, "", &error.to_string()),

@@ -10,12 +10,12 @@ use std::ops::ControlFlow;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
 
-use super::Format;
-use super::archive::Archive;
-use super::found::{Each, Found, report};
-use super::loose::{List, Moment, Text};
-use super::records::Records;
-use super::session::Session;
+use crate::talks::Format;
+use crate::talks::archive::Archive;
+use crate::talks::found::{Each, Found, report};
+use crate::talks::loose::{List, Moment, Text};
+use crate::talks::records::Records;
+use crate::talks::session::Session;
 
 /// Time without a reply after which a thread is complete. It balances memory against late replies, which
 /// begin a session of their own.
@@ -76,7 +76,11 @@ const WRITTEN: [&str; 5] = [
 ];
 
 /// Reads all channels of an export.
-pub(super) fn read(archive: &Archive, name: &str, each: &mut Each<'_>) -> ControlFlow<()> {
+pub(in crate::talks) fn read(
+    archive: &Archive,
+    name: &str,
+    each: &mut Each<'_>,
+) -> ControlFlow<()> {
     let mut export = Export::default();
     export.read_names(archive, name, each)?;
     let mut days: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess};
 
-use super::loose::{FromAny, List, Text, read_from_any};
+use crate::talks::loose::{FromAny, List, Text, read_from_any};
 
 /// Maximum number of characters of a call.
 const MAX_INPUT: usize = 160;

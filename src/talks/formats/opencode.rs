@@ -8,13 +8,13 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::archive::{files_in, open_file};
-use super::block::Input;
-use super::found::{Each, Found, report};
-use super::loose::{Flag, Moment, Text};
-use super::records::Records;
-use super::session::{Session, USER};
-use super::{Format, block};
+use super::block::{self, Input};
+use crate::talks::Format;
+use crate::talks::archive::{files_in, open_file};
+use crate::talks::found::{Each, Found, report};
+use crate::talks::loose::{Flag, Moment, Text};
+use crate::talks::records::Records;
+use crate::talks::session::{Session, USER};
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -60,7 +60,7 @@ struct State {
 }
 
 /// Reads the session in the file `path`, which lies in `storage/session/PROJECT`.
-pub(super) fn read(path: &Path, name: &str, each: &mut Each<'_>) -> ControlFlow<()> {
+pub(in crate::talks) fn read(path: &Path, name: &str, each: &mut Each<'_>) -> ControlFlow<()> {
     let (head, bytes) = match object::<Head>(path) {
         Ok(read) => read,
         Err(reason) => return report(each, name, "", &reason),

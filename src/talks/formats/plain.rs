@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 
 use chrono::{DateTime, Utc};
 
-use super::Format;
-use super::found::{Each, Found, identified, report};
-use super::loose::Moment;
-use super::session::{Session, USER};
+use crate::talks::Format;
+use crate::talks::found::{Each, Found, identified, report};
+use crate::talks::loose::Moment;
+use crate::talks::session::{Session, USER};
 
 /// Names of the person, in lower case.
 const PEOPLE: [&str; 6] = ["user", "human", "you", "me", "prompt", "question"];
@@ -46,7 +46,7 @@ struct Turn<'a> {
 }
 
 /// Returns whether a text is a transcript: a person and an assistant both begin lines in it.
-pub(super) fn is_transcript(text: &str) -> bool {
+pub(in crate::talks) fn is_transcript(text: &str) -> bool {
     let turns: Vec<bool> = text
         .lines()
         .filter_map(turn)
@@ -56,7 +56,7 @@ pub(super) fn is_transcript(text: &str) -> bool {
 }
 
 /// Reads the transcript `name` into one session; `title` is its file's name without the ending.
-pub(super) fn read(
+pub(in crate::talks) fn read(
     input: impl Read,
     (name, title): (&str, &str),
     began: Option<DateTime<Utc>>,
