@@ -36,6 +36,7 @@ pub mod relay;
 pub mod secrets;
 pub mod service;
 pub mod sessions;
+pub mod sqlite;
 pub mod talks;
 pub mod trust;
 pub mod vectors;

@@ -40,8 +40,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("trust", &["files", "git"]),
     ("sessions", &["files"]),
     ("service", &["files"]),
-    ("import", &["model", "format"]),
-    ("talks", &["model", "secrets"]),
+    ("sqlite", &[]),
+    ("import", &["model", "format", "sqlite"]),
+    ("talks", &["model", "secrets", "sqlite"]),
     (
         "index",
         &[
@@ -349,7 +350,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("serde_yaml::", &["format"]),
     ("gray_matter::", &["import"]),
-    ("rusqlite::", &["import"]),
+    ("rusqlite::", &["import", "sqlite", "talks"]),
     ("flate2::", &["talks"]),
     ("tempfile::", &["files", "git"]),
     ("tantivy::", &["index"]),

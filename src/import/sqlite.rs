@@ -1,23 +1,21 @@
 //! The database of ai-memory → rows of its tables.
 //!
-//! Nothing is written, not even the small files that SQLite makes beside a database it reads, and no lock
-//! is taken. The write-ahead log is read, too. Since others may write meanwhile, that is checked at the
-//! end. Missing columns of older versions are skipped, and other columns, such as vectors, are not read.
+//! Nothing is written ([`sqlite`]). Since others may write meanwhile, that is checked at the end. Missing
+//! columns of older versions are skipped, and other columns, such as vectors, are not read.
 
 use std::collections::VecDeque;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
-use rusqlite::config::DbConfig;
+use rusqlite::Connection;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags};
 
 use super::ImportError;
 use super::fields::ForeignFields;
 use super::rows::ImportRow;
 use super::source_file::unreadable;
 use crate::model::MetaValue;
+use crate::sqlite;
+use crate::sqlite::FileStamps;
 
 /// Name of the list of memories, also in an export.
 pub(super) const MEMORIES: &str = "memories";
@@ -26,12 +24,6 @@ pub(super) const LINKS: &str = "links";
 
 /// Number of rows in memory at a time.
 const PAGE: usize = 256;
-/// Name of the interface by which SQLite reads files without locking them.
-const NO_LOCKS: &str = if cfg!(windows) {
-    "win32-none"
-} else {
-    "unix-none"
-};
 
 /// A table, its columns, and the list of its rows.
 struct Table {
@@ -118,60 +110,13 @@ fn at(path: &Path, error: &rusqlite::Error) -> ImportError {
     unreadable(path, format!("the database cannot be read: {error}"))
 }
 
-/// Returns the path of a file beside the database, with `end` after its name.
-fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(end);
-    PathBuf::from(name)
-}
-
 fn open(path: &Path) -> Result<Connection, ImportError> {
-    let has = |end: &str| fs::metadata(beside(path, end)).is_ok_and(|file| file.len() > 0);
-    if has("-journal") {
+    if sqlite::is_interrupted(path) {
         let what = "whoever wrote it was interrupted, and left a journal beside it. Have ai-memory \
                     open it once, then import.";
         return Err(unreadable(path, what.to_owned()));
     }
-    let open = || -> rusqlite::Result<Connection> {
-        let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        if !has("-wal") {
-            // Without a log there is nothing besides, and SQLite is not to make it.
-            let flags = read_only | OpenFlags::SQLITE_OPEN_URI;
-            return Connection::open_with_flags(uri(path), flags);
-        }
-        // In this mode the log's index is kept in memory, and not in a file beside it.
-        let connection = Connection::open_with_flags_and_vfs(path, read_only, NO_LOCKS)?;
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        connection.pragma_update(None, "locking_mode", "exclusive")?;
-        Ok(connection)
-    };
-    open().map_err(|error| at(path, &error))
-}
-
-/// Returns the address of a file as immutable.
-fn uri(path: &Path) -> String {
-    let mut uri = String::from("file:");
-    for byte in path.to_string_lossy().bytes() {
-        match byte {
-            b'/' | b'-' | b'_' | b'.' | b':' => uri.push(byte.into()),
-            byte if byte.is_ascii_alphanumeric() => uri.push(byte.into()),
-            byte => uri += &format!("%{byte:02x}"),
-        }
-    }
-    uri + "?immutable=1"
-}
-
-/// Sizes and modification times of the files, for detection of writes.
-#[derive(PartialEq, Eq)]
-struct FileStamps([Option<(u64, SystemTime)>; 2]);
-
-impl FileStamps {
-    fn of(path: &Path) -> FileStamps {
-        FileStamps(["", "-wal"].map(|end| {
-            let file = fs::metadata(beside(path, end)).ok()?;
-            Some((file.len(), file.modified().ok()?))
-        }))
-    }
+    sqlite::open(path).map_err(|error| at(path, &error))
 }
 
 struct Database {

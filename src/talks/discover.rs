@@ -21,20 +21,33 @@ impl Places {
         let codex = or_home("CODEX_HOME", ".codex");
         let gemini = or_home("GEMINI_CLI_HOME", "").join(".gemini");
         let data = or_home("XDG_DATA_HOME", ".local/share");
+        let settings = match std::env::consts::OS {
+            "macos" => home.join("Library/Application Support"),
+            "windows" => or_home("APPDATA", "AppData/Roaming"),
+            _ => or_home("XDG_CONFIG_HOME", ".config"),
+        };
         Places {
             folders: vec![
                 (Format::ClaudeCode, claude.join("projects")),
+                (Format::ClaudeMemory, claude.join("projects")),
                 (Format::Codex, codex.join("sessions")),
                 (Format::Codex, codex.join("archived_sessions")),
                 (Format::Gemini, gemini.join("tmp")),
                 (Format::Opencode, data.join("opencode/storage/session")),
+                (Format::Opencode, data.join("opencode/opencode.db")),
+                (
+                    Format::Cursor,
+                    settings.join("Cursor/User/globalStorage/state.vscdb"),
+                ),
             ],
         }
     }
 
-    /// Returns the folders.
+    /// Returns the folders, and the databases.
     pub fn folders(&self) -> impl Iterator<Item = &Path> {
-        self.folders.iter().map(|(_, folder)| folder.as_path())
+        let mut folders: Vec<&Path> = self.folders.iter().map(|(_, one)| one.as_path()).collect();
+        folders.dedup();
+        folders.into_iter()
     }
 }
 

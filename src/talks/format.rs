@@ -12,8 +12,12 @@ pub enum Format {
     Codex,
     /// Sessions of Gemini CLI.
     Gemini,
-    /// The folder of opencode, with a file for each session, message and part.
+    /// The folder of opencode, with a file for each session, message and part; or its database.
     Opencode,
+    /// The store of Cursor: a database of keys and JSON.
+    Cursor,
+    /// A note of Claude Code's own memory of a project: markdown.
+    ClaudeMemory,
     /// The export of Claude: `conversations.json`, `projects.json`, or the zip.
     Claude,
     /// The export of ChatGPT: `conversations.json`, split or whole, or the zip.
@@ -26,11 +30,13 @@ pub enum Format {
 
 impl Format {
     /// Formats with their names.
-    pub const NAMES: [(&'static str, Format); 8] = [
+    pub const NAMES: [(&'static str, Format); 10] = [
         ("claude-code", Format::ClaudeCode),
         ("codex", Format::Codex),
         ("gemini", Format::Gemini),
         ("opencode", Format::Opencode),
+        ("cursor", Format::Cursor),
+        ("claude-memory", Format::ClaudeMemory),
         ("claude", Format::Claude),
         ("chatgpt", Format::Chatgpt),
         ("slack", Format::Slack),
@@ -47,10 +53,11 @@ impl Format {
     /// Returns the name of the assistant in its talks.
     pub(super) fn assistant(self) -> &'static str {
         match self {
-            Format::ClaudeCode | Format::Claude => "Claude",
+            Format::ClaudeCode | Format::Claude | Format::ClaudeMemory => "Claude",
             Format::Codex => "Codex",
             Format::Gemini => "Gemini",
             Format::Chatgpt => "ChatGPT",
+            Format::Cursor => "Cursor",
             Format::Opencode | Format::Slack | Format::Plain => "Assistant",
         }
     }

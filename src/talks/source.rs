@@ -9,9 +9,13 @@ use std::{fs, io};
 use chrono::{DateTime, Utc};
 
 use super::archive::{Archive, files_in, open_file};
-use super::formats::{chatgpt, claude_code, claude_export, codex, gemini, opencode, plain, slack};
+use super::formats::{
+    chatgpt, claude_code, claude_export, claude_memory, codex, cursor, gemini, opencode,
+    opencode_database, plain, slack,
+};
 use super::found::{Each, report};
 use super::{Format, Found, Source};
+use crate::sqlite;
 
 /// Reason why a path is no source.
 #[derive(Debug, thiserror::Error)]
@@ -100,7 +104,9 @@ fn may_be(format: Format, path: &Path) -> bool {
         Format::ClaudeCode => ends(".jsonl") && !name.starts_with("agent-"),
         Format::Codex => ends(".jsonl") && name.starts_with("rollout-"),
         Format::Gemini => ends(".json") || ends(".jsonl"),
-        Format::Opencode => ends(".json") && name.starts_with("ses_"),
+        Format::Opencode => ends(".json") && name.starts_with("ses_") || name == "opencode.db",
+        Format::Cursor => name == "state.vscdb",
+        Format::ClaudeMemory => claude_memory::is_one(path),
         Format::Claude => {
             ends(".zip") || ends(".jsonl") || ends(".json") && is_conversations(&name)
         }
@@ -141,8 +147,9 @@ fn size_below(folder: &Path, depth: usize) -> u64 {
 /// Returns the name of the project by the folder of a transcript.
 fn project_of(format: Format, path: &Path) -> Option<String> {
     let above = match format {
+        Format::Opencode if is_database(path) => return None,
         Format::ClaudeCode | Format::Opencode => 1,
-        Format::Gemini => 2,
+        Format::Gemini | Format::ClaudeMemory => 2,
         _ => return None,
     };
     let folder = path.ancestors().nth(above)?.file_name()?;
@@ -155,6 +162,12 @@ fn format_of(path: &Path) -> io::Result<Option<Format>> {
     if name.ends_with(".zip") {
         return Ok(format_of_zip(&Archive::open(path)?));
     }
+    if is_database(path) {
+        return Ok(format_of_database(path));
+    }
+    if claude_memory::is_one(path) {
+        return Ok(Some(Format::ClaudeMemory));
+    }
     let is_text = [".json", ".jsonl", ".txt", ".md"]
         .iter()
         .any(|ending| name.ends_with(ending));
@@ -163,6 +176,25 @@ fn format_of(path: &Path) -> io::Result<Option<Format>> {
     }
     let head = head_of(open_file(path)?)?;
     Ok(format_of_text(&name, &head))
+}
+
+/// Returns whether a file may be a database, by its name.
+fn is_database(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default();
+    ending == "db" || ending == "vscdb"
+}
+
+/// Tells the format of a database by its tables.
+fn format_of_database(path: &Path) -> Option<Format> {
+    let connection = sqlite::open(path).ok()?;
+    match (
+        opencode_database::is_one(&connection),
+        cursor::is_one(&connection),
+    ) {
+        (true, _) => Some(Format::Opencode),
+        (_, true) => Some(Format::Cursor),
+        _ => None,
+    }
 }
 
 fn format_of_zip(archive: &Archive) -> Option<Format> {
@@ -238,7 +270,9 @@ pub fn read(source: &Source, each: &mut dyn FnMut(Found) -> ControlFlow<()>) -> 
                 Err(error) => report(each, &name, "", &error.to_string()),
             };
         }
+        Format::Opencode if is_database(path) => return opencode_database::read(path, &name, each),
         Format::Opencode => return opencode::read(path, &name, each),
+        Format::Cursor => return cursor::read(path, &name, each),
         Format::Claude | Format::Chatgpt if is_zip(path) => {
             return read_zip(source.format, path, &name, each);
         }
@@ -257,8 +291,9 @@ pub fn read(source: &Source, each: &mut dyn FnMut(Found) -> ControlFlow<()>) -> 
         Format::Gemini => gemini::read(input, (&name, &stem), source.project.as_deref(), each),
         Format::Claude => claude_export::read(input, &name, each),
         Format::Chatgpt => chatgpt::read(input, &name, each),
+        Format::ClaudeMemory => claude_memory::read(input, path, source.modified, each),
         Format::Plain => plain::read(input, (&name, &stem), source.modified, each),
-        Format::Slack | Format::Opencode => ControlFlow::Continue(()),
+        Format::Slack | Format::Opencode | Format::Cursor => ControlFlow::Continue(()),
     }
 }
 

@@ -148,8 +148,12 @@ pub enum TalkFormat {
     Codex,
     /// Sessions of Gemini CLI
     Gemini,
-    /// The folder of opencode
+    /// The folder of opencode, or its database
     Opencode,
+    /// The store of Cursor
+    Cursor,
+    /// Notes that Claude Code keeps of a project for itself
+    ClaudeMemory,
     /// The export of Claude: conversations.json, projects.json, or the zip
     Claude,
     /// The export of ChatGPT: conversations.json, also split, or the zip

@@ -116,6 +116,8 @@ fn format(format: TalkFormat) -> Format {
         TalkFormat::Codex => Format::Codex,
         TalkFormat::Gemini => Format::Gemini,
         TalkFormat::Opencode => Format::Opencode,
+        TalkFormat::Cursor => Format::Cursor,
+        TalkFormat::ClaudeMemory => Format::ClaudeMemory,
         TalkFormat::Claude => Format::Claude,
         TalkFormat::Chatgpt => Format::Chatgpt,
         TalkFormat::Slack => Format::Slack,

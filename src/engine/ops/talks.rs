@@ -448,12 +448,15 @@ fn already_there(last: &Memory, session: &Session) -> Option<usize> {
 }
 
 /// Returns the messages later than all that are there, of a session whose earlier messages were changed in
-/// its source: what was mined stays.
+/// its source: what was mined stays. Without times these are the messages whose texts are not there, if all
+/// that is there is one memory.
 fn later_than(last: &Memory, session: &Session) -> Vec<Message> {
-    let Some(ended) = moment(last, ENDED) else {
-        return Vec::new();
+    let ended = moment(last, ENDED);
+    let is_alone = value(last, PART) == Some(&MetaValue::Int(1));
+    let is_later = |message: &&Message| match ended {
+        Some(ended) => message.at.is_some_and(|at| at > ended),
+        None => is_alone && !last.content.contains(&message.text),
     };
-    let is_later = |message: &&Message| message.at.is_some_and(|at| at > ended);
     session.messages.iter().filter(is_later).cloned().collect()
 }
 

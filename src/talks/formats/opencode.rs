@@ -18,32 +18,32 @@ use crate::talks::session::{Session, USER};
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Head {
-    id: Text,
-    title: Text,
-    directory: Text,
+pub(super) struct Head {
+    pub id: Text,
+    pub title: Text,
+    pub directory: Text,
     #[serde(rename = "parentID")]
-    parent_id: Text,
-    time: Option<Time>,
+    pub parent_id: Text,
+    pub time: Option<Time>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Time {
-    created: Moment,
+pub(super) struct Time {
+    pub created: Moment,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Message {
+pub(super) struct Message {
     id: Text,
-    role: Text,
-    time: Option<Time>,
+    pub role: Text,
+    pub time: Option<Time>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Part {
+pub(super) struct Part {
     r#type: Text,
     text: Text,
     synthetic: Flag,
@@ -117,7 +117,8 @@ pub(in crate::talks) fn read(path: &Path, name: &str, each: &mut Each<'_>) -> Co
     }
 }
 
-fn take(session: &mut Session, who: &str, at: Option<DateTime<Utc>>, part: Part) {
+/// Adds a part of a message.
+pub(super) fn take(session: &mut Session, who: &str, at: Option<DateTime<Utc>>, part: Part) {
     match part.r#type.0.as_deref() {
         Some("text") if !part.synthetic.0 && !part.ignored.0 => {
             session.say(who, at, part.text.get().unwrap_or_default());

@@ -1,6 +1,8 @@
 //! `mine`: conversations of every format become memories.
 
 mod damage;
+mod databases;
 mod formats;
 mod kept;
+mod notes;
 mod sources;
