@@ -25,9 +25,11 @@ pub(super) fn cleaned(text: &str) -> String {
         .filter(|character| !character.is_control() || matches!(character, '\n' | '\t'))
         .collect();
     let text = secrets::redact(&with_short_blocks(&text));
-    let text = cut(text.trim());
-    // One cut may end a word that is a credential by itself.
-    secrets::redact(&text)
+    match cut(text.trim()) {
+        None => text.trim().to_owned(),
+        // The cut may end a word that is a credential by itself.
+        Some(cut) => secrets::redact(&cut),
+    }
 }
 
 /// Returns a text as one line without private parts, credentials and control characters.
@@ -133,10 +135,10 @@ fn with_short_blocks(text: &str) -> String {
     short
 }
 
-/// Returns the beginning of a text that is too long, with a line that says so.
-fn cut(text: &str) -> String {
+/// Returns the beginning of a text that is too long, with a line that says so; `None` of one that is not.
+fn cut(text: &str) -> Option<String> {
     if text.len() <= MAX_MESSAGE_BYTES {
-        return text.to_owned();
+        return None;
     }
     // Room for that line, and for the end of a code block.
     let mut end = MAX_MESSAGE_BYTES - 128;
@@ -146,7 +148,10 @@ fn cut(text: &str) -> String {
     let kept = &text[..end];
     let left_out = text.len() - end;
     let kept = with_short_blocks(kept.trim_end());
-    format!("{}\n[… {left_out} bytes left out]", kept.trim_end())
+    Some(format!(
+        "{}\n[… {left_out} bytes left out]",
+        kept.trim_end()
+    ))
 }
 
 #[cfg(test)]

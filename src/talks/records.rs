@@ -374,6 +374,18 @@ struct OpenString {
 const REPLACEMENT: &[u8] = b"\\ufffd";
 
 impl OpenString {
+    /// Takes the bytes up to the next that means something, if they are far from the limit; returns their
+    /// number.
+    fn take_plain(&mut self, bytes: &[u8]) -> usize {
+        let is_amid = !self.escape.is_empty() || self.half.is_some();
+        if is_amid || self.bytes + bytes.len() >= MAX_STRING_BYTES {
+            return 0;
+        }
+        let plain = memchr::memchr3(b'"', b'\\', b'\n', bytes).unwrap_or(bytes.len());
+        self.bytes += plain;
+        plain
+    }
+
     /// Adds a byte of the string to `out`; returns whether the string is over.
     fn take(&mut self, byte: u8, out: &mut Vec<u8>) -> bool {
         if !self.escape.is_empty() {
@@ -498,7 +510,15 @@ impl<'a, R: Read> Record<'a, R> {
             return Ok(());
         }
         let mut taken = 0;
-        for &byte in chunk {
+        while let Some(&byte) = chunk.get(taken) {
+            if let Some(string) = &mut self.string {
+                let plain = string.take_plain(&chunk[taken..]);
+                if plain > 0 {
+                    self.ready.extend_from_slice(&chunk[taken..taken + plain]);
+                    taken += plain;
+                    continue;
+                }
+            }
             taken += 1;
             if byte == b'\n' {
                 // A string holds none: an open one is damaged.

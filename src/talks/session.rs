@@ -66,8 +66,14 @@ impl Session {
 
     fn add(&mut self, who: &str, at: Option<DateTime<Utc>>, text: String, is_tool_call: bool) {
         if !text.is_empty() {
+            // Of names that come from a source, not of our own.
+            let is_foreign = who != USER && who != self.format.assistant();
             self.messages.push(Message {
-                who: one_line(who),
+                who: if is_foreign {
+                    one_line(who)
+                } else {
+                    who.to_owned()
+                },
                 at,
                 text,
                 is_tool_call,
