@@ -10,9 +10,11 @@ what an agent would read, and what becomes of its calls:
   `remember`; the client gives the reply to the model, and the memory is a file;
 - session two: the first request holds the brief with that memory, and what fits the prompt, where the client has a
   hook for that; `recall` by the id in it gives the text;
-- session three: an everyday prompt gets the brief alone.
+- session three: an everyday prompt gets the brief alone;
+- afterwards `memdir mine` finds the transcripts that the client wrote of them, keeps each session with what was said
+  and called in it and without what memdir itself gave, and a second run changes nothing.
 
-A client without hooks has the first two, without the brief.
+A client without hooks has the first two, without the brief. Of Copilot CLI no transcripts are read.
 
 Without CLIENT or --all: Claude Code and Codex. A client that cannot be installed is skipped, and that is said.
 """
@@ -71,9 +73,13 @@ class Client:
     # Whether it has hooks, and whether it gives its agent what one says to a prompt.
     has_hooks = True
     answers_prompts = True
+    # Whether `memdir mine` reads its transcripts.
+    is_mined = True
 
     def __init__(self, place, api):
         self.place, self.api = place, api
+        # What was said in each session: the prompt, and the words of the model.
+        self.said = []
 
     def approve_hooks(self):
         """Does what a user has to do before hooks are run."""
@@ -86,6 +92,7 @@ class Client:
         check(not self.api.missing, f"{name}, {prompt!r}: these tools are not offered: {self.api.missing}")
         check(not self.api.unknown, f"{name}: the scripted API does not know {self.api.unknown}")
         turns = self.api.turns
+        self.said.append([prompt, *(step["say"] for step in steps if "say" in step)])
         check(len(turns) == len(steps), f"{name}, {prompt!r}: expected {len(steps)} turns, saw {len(turns)}")
         return turns
 
@@ -105,7 +112,7 @@ class ClaudeCode(Client):
 class Copilot(ClaudeCode):
     """Copilot CLI with a provider of the user's own, which needs no login."""
 
-    answers_prompts = False
+    answers_prompts = is_mined = False
 
     def command(self, prompt):
         self.place.more = {"COPILOT_PROVIDER_BASE_URL": self.api.address, "COPILOT_PROVIDER_TYPE": "anthropic",
@@ -269,6 +276,42 @@ def sessions(client, name):
     check(len(shown) == 2, f"{name}: expected two sessions that were shown one memory, saw {log}")
 
 
+def mined(client, name):
+    """Has `memdir mine` read what the client wrote of its sessions."""
+    place, count = client.place, len(client.said)
+    talks = Path(place.run("memdir", "path").strip()) / "files" / "talks"
+
+    def mine(*arguments):
+        said = place.run("memdir", "mine", "--json", *arguments)
+        return json.loads(said.splitlines()[-1])
+
+    def numbers(report):
+        sessions = {of["format"]: of["sessions"] for of in report["formats"]}
+        return sessions, report["new"], report["known"], report["damaged"]
+
+    for arguments, expected in [
+        (["--dry-run"], ({name: count}, count, 0, [])),
+        (["--yes"], ({name: count}, count, 0, [])),
+        (["--yes"], ({name: count}, 0, count, [])),
+    ]:
+        seen = numbers(mine(*arguments))
+        if not check(seen == expected, f"{name}, mine {arguments}: expected {expected}, saw {seen}"):
+            return
+        if arguments == ["--dry-run"]:
+            check(not talks.exists(), f"{name}: a dry run wrote {talks}")
+    texts_of_talks = [path.read_text() for path in sorted(talks.rglob("*.md"))]
+    check(len(texts_of_talks) == count, f"{name}: expected {count} talks, saw {len(texts_of_talks)}")
+    for said in client.said:
+        holding = [text for text in texts_of_talks if all(part in text for part in said)]
+        check(holding, f"{name}: no talk holds {said}")
+    whole = "\n".join(texts_of_talks)
+    check("remember: " in whole and "recall" in whole, f"{name}: expected the calls of tools in {whole[:3000]}")
+    check(whole.count("namespace: project\n") == count, f"{name}: expected the namespace of the project in {whole[:3000]}")
+    # What was put into the session for the model was said by nobody.
+    for given in (INSTRUCTIONS, BRIEF, FITTING_MEMORIES, DATA):
+        check(given not in whole, f"{name}: a talk holds {given!r}")
+
+
 def run(name, work, memdir, installed):
     """Installs and sets up a client, and runs its sessions."""
     place = Place(work, memdir, installed)
@@ -284,12 +327,16 @@ def run(name, work, memdir, installed):
         client = CLIENTS[name](place, api)
         client.approve_hooks()
         sessions(client, name)
+        if client.is_mined:
+            mined(client, name)
     finally:
         api.close()
     if len(failures) == failed:
         did = "two sessions; remembered, answered"
         if client.has_hooks:
             did = "three sessions; remembered, briefed, answered"
+        if client.is_mined:
+            did += ", mined"
         print(f"{name}: {did} ({time.monotonic() - begun:.0f} s)", flush=True)
 
 
