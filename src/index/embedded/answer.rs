@@ -55,7 +55,8 @@ impl EmbeddedSnapshot {
             }
             QueryKind::Keywords(words) => {
                 let keywords = KeywordSet::read(words);
-                let counted = keywords::count(self, &keywords, &passing, texts)?;
+                let counted =
+                    keywords::count(self, &keywords, (&passing, query.filter.talks), texts)?;
                 let order = |a: &Counted, b: &Counted| {
                     b.score.cmp(&a.score).then_with(|| self.newer(a.row, b.row))
                 };

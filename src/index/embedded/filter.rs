@@ -76,7 +76,7 @@ pub(super) fn passing(
     }
     for (phrase, wanted) in &conditions.phrases {
         let phrase = KeywordSet::of(phrase.iter().cloned().collect());
-        let counted = keywords::count(snapshot, &phrase, &rows, texts)?;
+        let counted = keywords::count(snapshot, &phrase, (&rows, filter.talks), texts)?;
         let holding: HashSet<u32> = counted.iter().map(|found| found.row).collect();
         rows.keep(|row| holding.contains(&row) == *wanted);
     }

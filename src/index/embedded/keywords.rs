@@ -12,6 +12,7 @@ use super::schema::flag;
 use super::snapshot::EmbeddedSnapshot;
 use crate::index::text::Lowered;
 use crate::index::{IndexError, Texts};
+use crate::model::Talks;
 use crate::ranking::keyword::{Keyword, KeywordSet};
 use crate::ranking::{RowSet, keyword};
 
@@ -25,11 +26,12 @@ pub(super) struct Counted {
     pub matched: Vec<usize>,
 }
 
-/// Counts `keywords` in the rows of `passing`; only rows that hold one are returned.
+/// Counts `keywords` in the rows of `passing`; only rows that hold one are returned. Where the filter left
+/// `talks` out, none is among them.
 pub(super) fn count(
     snapshot: &EmbeddedSnapshot,
     keywords: &KeywordSet,
-    passing: &RowSet,
+    (passing, talks): (&RowSet, Talks),
     texts: &Texts<'_>,
 ) -> Result<Vec<Counted>, IndexError> {
     let mut counted: HashMap<u32, (u32, Vec<usize>)> = HashMap::new();
@@ -37,7 +39,7 @@ pub(super) fn count(
     let is_uncounted = |row: u32| snapshot.table.flags(row) & flag::UNCOUNTED as u8 != 0;
     let runs = keywords
         .are_many()
-        .then(|| snapshot.runs_with(keywords))
+        .then(|| snapshot.runs_with(keywords, talks))
         .transpose()?;
     let mut add = |row: u32, number: usize, score: u32| {
         let (total, matched) = counted.entry(row).or_default();
@@ -50,7 +52,7 @@ pub(super) fn count(
     for (number, keyword) in keywords.iter() {
         if !keyword.has_blank() {
             let runs = runs.as_ref().map(|runs| (runs, number));
-            snapshot.each_run(keyword, runs, |row, topics, elsewhere| {
+            snapshot.each_run(keyword, talks, runs, |row, topics, elsewhere| {
                 if passing.contains(row) && !is_uncounted(row) {
                     add(row, number, keyword::score(topics, elsewhere));
                 }

@@ -42,11 +42,18 @@ pub(super) struct Part {
     is_looked_at: AtomicBool,
 }
 
-/// Lexicons of a segment, for keyword counts; deletions do not change them.
-#[derive(Default)]
-struct Lexicons {
-    runs: OnceLock<Lexicon>,
-    topic_runs: OnceLock<Lexicon>,
+/// Lexicons of a segment, for keyword counts, in the order of [`RunsOf`]; deletions do not change them.
+type Lexicons = [OnceLock<Lexicon>; 3];
+
+/// Owner of the runs in a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RunsOf {
+    /// Content, user and agent of memories that are no talks.
+    Memories,
+    /// Topics.
+    Topics,
+    /// Content, user and agent of talks.
+    Talks,
 }
 
 impl Opened {
@@ -165,13 +172,9 @@ impl Part {
         self.is_looked_at.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the distinct terms of `field`, which holds the runs of topics or of everything else.
-    pub fn lexicon(&self, field: Field, of_topics: bool) -> Result<&Lexicon, IndexError> {
-        let slot = if of_topics {
-            &self.lexicons.topic_runs
-        } else {
-            &self.lexicons.runs
-        };
+    /// Returns the distinct terms of `field`, which holds these runs.
+    pub fn lexicon(&self, field: Field, of: RunsOf) -> Result<&Lexicon, IndexError> {
+        let slot = &self.lexicons[of as usize];
         if slot.get().is_none() {
             let _ = slot.set(Lexicon::read(&self.reader, field)?);
         }

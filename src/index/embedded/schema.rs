@@ -18,7 +18,7 @@ use crate::ranking::{SKETCH_PARTS, TextPart, callings};
 use crate::words::{Analyzer, Language};
 
 /// Version of the index, raised whenever the same file would be indexed differently.
-pub(super) const VERSION: u32 = 10;
+pub(super) const VERSION: u32 = 11;
 
 /// Fields of every document.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +33,9 @@ pub(super) struct Fields {
     pub runs: Field,
     /// The same of the topics, which count double.
     pub topic_runs: Field,
+    /// The same as `runs` of talks: keyword counts mostly leave them out, and then need not pass over what
+    /// stands in them.
+    pub talk_runs: Field,
     /// Every trigram of the file's text.
     pub trigrams: Field,
     /// `key`, NUL, lower-case value, for every value that a filter can ask for, and for the names by which
@@ -146,6 +149,7 @@ fn schema() -> (Schema, Fields) {
         title: builder.add_text_field("title", text("cut", present)),
         runs: builder.add_text_field("runs", text("runs", counted)),
         topic_runs: builder.add_text_field("topic_runs", text("runs", counted)),
+        talk_runs: builder.add_text_field("talk_runs", text("runs", counted)),
         trigrams: builder.add_text_field("trigrams", text("trigrams", present)),
         facts: builder.add_text_field("facts", raw.clone()),
         dates: builder.add_text_field("dates", raw),
@@ -247,8 +251,12 @@ fn fill(fields: &Fields, analyzer: &mut Analyzer, document: &Document) -> Tantiv
     });
     filled.add_text(fields.words, terms);
     filled.add_text(fields.title, title_terms);
+    let runs = match memory.is_talk() {
+        true => fields.talk_runs,
+        false => fields.runs,
+    };
     for text in [content, &memory.user, &memory.agent] {
-        filled.add_text(fields.runs, text);
+        filled.add_text(runs, text);
     }
     for topic in &memory.topics {
         filled.add_text(fields.topic_runs, topic);

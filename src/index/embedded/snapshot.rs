@@ -12,13 +12,13 @@ use super::layers::Layer;
 use super::lexicon::TermPlace;
 use super::meaning::{Keys, Places};
 use super::models::Models;
-use super::opened::{Committed, Part};
+use super::opened::{Committed, Part, RunsOf};
 use super::rows::mapped_table::MappedTable;
 use super::rows::table::{Documents, RowOf, Table};
 use super::schema::{Analyzers, DocumentBuilder, Fields};
 use super::tokenize;
 use crate::index::{Embedded, IndexError, Overlay, facts};
-use crate::model::OtherNames;
+use crate::model::{OtherNames, Talks};
 use crate::ranking::Names;
 use crate::ranking::fused::Cosines;
 use crate::ranking::keyword::{Count, Keyword, KeywordSet};
@@ -182,38 +182,49 @@ impl EmbeddedSnapshot {
     }
 
     /// Returns the runs of every segment and field that hold one of `keywords`.
-    pub(super) fn runs_with(&self, keywords: &KeywordSet) -> Result<RunsOfKeywords, IndexError> {
+    pub(super) fn runs_with(
+        &self,
+        keywords: &KeywordSet,
+        talks: Talks,
+    ) -> Result<RunsOfKeywords, IndexError> {
         let mut lists = Vec::new();
-        for (field, in_topics) in self.run_fields() {
+        for (field, of) in self.run_fields(talks) {
             for (part, _) in self.documents() {
-                lists.push(part.lexicon(field, in_topics)?.containing_each(keywords));
+                lists.push(part.lexicon(field, of)?.containing_each(keywords));
             }
         }
         Ok(RunsOfKeywords { lists })
     }
 
-    /// Returns the fields that hold runs, and whether these are of topics.
-    fn run_fields(&self) -> [(Field, bool); 2] {
-        [(self.fields.runs, false), (self.fields.topic_runs, true)]
+    /// Returns the fields that hold runs, those of talks unless they are left out.
+    fn run_fields(&self, talks: Talks) -> impl Iterator<Item = (Field, RunsOf)> + use<> {
+        let fields = [
+            (self.fields.runs, RunsOf::Memories),
+            (self.fields.topic_runs, RunsOf::Topics),
+            (self.fields.talk_runs, RunsOf::Talks),
+        ];
+        let is_asked = move |of| of != RunsOf::Talks || talks != Talks::Nowhere;
+        fields.into_iter().filter(move |(_, of)| is_asked(*of))
     }
 
     /// Calls `each` with the counts of a keyword without blanks, run by run: row, counts in topics,
     /// counts elsewhere. A row may come several times. `runs` are known runs and the keyword's number in
-    /// them.
+    /// them, made for the same `talks`.
     pub(super) fn each_run(
         &self,
         keyword: &Keyword,
+        talks: Talks,
         runs: Option<(&RunsOfKeywords, usize)>,
         mut each: impl FnMut(u32, Count, Count),
     ) -> Result<(), IndexError> {
         let mut lists = runs.map(|(runs, number)| runs.of(number));
-        for (field, in_topics) in self.run_fields() {
+        for (field, of) in self.run_fields(talks) {
             for (part, row_of) in self.documents() {
                 let known = lists.as_mut().and_then(Iterator::next);
                 if known.is_some_and(<[_]>::is_empty) {
                     continue;
                 }
-                let lexicon = part.lexicon(field, in_topics)?;
+                let lexicon = part.lexicon(field, of)?;
                 let inverted = part
                     .reader
                     .inverted_index(field)
@@ -232,7 +243,7 @@ impl EmbeddedSnapshot {
                                         as_word: count.as_word * times,
                                     };
                                     let none = Count::default();
-                                    if in_topics {
+                                    if of == RunsOf::Topics {
                                         each(row, all, none);
                                     } else {
                                         each(row, none, all);
