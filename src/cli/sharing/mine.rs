@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use crate::cli::args::sharing::{Mine, TalkFormat};
@@ -49,11 +50,19 @@ pub fn mine(context: &mut Context, command: &Mine) -> Result<Outcome, Failure> {
         Some(beside) => context.engine_for_trying(beside.path())?,
         None => context.engine_for_writing()?,
     };
-    let report = read_all(context, &engine, &sources, &wanted, command.dry_run)?;
-    report.show(&mut context.output, &engine, command.dry_run)?;
-    if !command.dry_run && report.is_changed() {
-        afterwards::after_writing(context, &engine)?;
+    // One commit for each program that the conversations come from.
+    sources.sort_by_key(|source| source.format);
+    let mut report = Report::default();
+    let bar = byte_bar("reading", sources.iter().map(|source| source.bytes).sum());
+    for sources in sources.chunk_by(|one, other| one.format == other.format) {
+        let before = report.stems.len();
+        read_all(context, &engine, sources, &wanted, (&mut report, &bar))?;
+        if report.stems.len() > before {
+            afterwards::after_writing(context, &engine)?;
+        }
     }
+    bar.finish_and_clear();
+    report.show(&mut context.output, &engine, command.dry_run)?;
     Ok(Outcome::found(report.damaged.is_empty()))
 }
 
@@ -64,6 +73,8 @@ struct Wanted {
     /// Names of projects in lower case; empty for all.
     projects: Vec<String>,
     excluded: Vec<String>,
+    /// Whether nothing is to be written.
+    is_dry_run: bool,
 }
 
 impl Wanted {
@@ -82,6 +93,7 @@ impl Wanted {
             since: since.transpose()?,
             projects: projects.filter(|name| !name.is_empty()).collect(),
             excluded: command.exclude.clone(),
+            is_dry_run: command.dry_run,
         })
     }
 
@@ -263,16 +275,15 @@ struct Report {
     damaged: Vec<(String, String)>,
 }
 
+/// Reads sources, and adds what becomes of their sessions to the report.
 fn read_all(
     context: &Context,
     engine: &Engine,
     sources: &[Source],
     wanted: &Wanted,
-    is_dry_run: bool,
-) -> Result<Report, Failure> {
-    let mut report = Report::default();
-    let mut mining = Mining::begin(engine, &context.config.user.value, is_dry_run)?;
-    let bar = byte_bar("reading", sources.iter().map(|source| source.bytes).sum());
+    (report, bar): (&mut Report, &ProgressBar),
+) -> Result<(), Failure> {
+    let mut mining = Mining::begin(engine, &context.config.user.value, wanted.is_dry_run)?;
     let mut failed = None;
     for source in sources {
         let read = talks::read(source, &mut |found| {
@@ -296,11 +307,7 @@ fn read_all(
     }
     // Also what was written before a failure is to stay.
     mining.finish()?;
-    bar.finish_and_clear();
-    match failed {
-        Some(error) => Err(error.into()),
-        None => Ok(report),
-    }
+    failed.map_or(Ok(()), |error| Err(error.into()))
 }
 
 impl Report {
@@ -319,10 +326,6 @@ impl Report {
             Mined::Known => self.known += 1,
             Mined::Forgotten => self.forgotten += 1,
         }
-    }
-
-    fn is_changed(&self) -> bool {
-        !self.stems.is_empty()
     }
 
     fn json(&self, engine: Option<&Engine>, is_dry_run: bool) -> Value {

@@ -197,6 +197,28 @@ fn talks_are_committed_only_if_the_user_says_so_for_the_store() {
 }
 
 #[test]
+fn each_program_that_talks_come_from_is_one_commit() {
+    let home = Home::new();
+    home.write("config/memdir/config.toml", "[talks]\nsync = [\"all\"]\n");
+    home.remember(&["--topics", "x", "Committed."]);
+    let commits = || home.run(&["git", "log", "--format=%H"]).lines().len();
+    let before = commits();
+    for number in 0..5 {
+        let one = sources::claude_code(2).replace(sources::SESSION, &format!("session-{number}"));
+        home.write(&format!("t/session-{number}.jsonl"), one);
+        let other = sources::codex().replace("codex-1", &format!("codex-{number}"));
+        home.write(&format!("t/rollout-{number}.jsonl"), other);
+    }
+    let report = home.run(&["mine", "t", "--json"]).json();
+    assert_eq!(report["new"], 10, "{report}");
+    assert_eq!(commits(), before + 2);
+    home.run(&["mine", "t"]);
+    assert_eq!(commits(), before + 2);
+    let status = home.run(&["git", "status", "--porcelain", "files"]);
+    assert_eq!(status.text(), "");
+}
+
+#[test]
 fn a_store_cannot_say_that_its_talks_are_sent() {
     let home = Home::new();
     home.write("store/memdir.toml", "[talks]\nsync = [\"all\"]\n");
