@@ -1,5 +1,7 @@
 //! Passages: the lines of a long text that answer a search.
 
+use std::ops::Range;
+
 use super::preview::{Preview, PreviewWords, preview};
 
 /// Minimum size in bytes of a content whose hits name a passage.
@@ -30,13 +32,25 @@ impl Passage {
 }
 
 /// Returns about `length` characters of a hit's content, from the passage that answers best if the content
-/// is long; with that passage.
+/// is long; with that passage. Where `lines` of it were found, counted from 1, the passage is in them.
 pub fn preview_of_hit(
     content: &str,
+    lines: Option<&Range<usize>>,
     words: &PreviewWords,
     length: usize,
 ) -> (Preview, Option<Passage>) {
-    let Some(passage) = passage(content, words) else {
+    let found = match lines.and_then(|lines| within(content, lines)) {
+        Some((text, whole)) => Some(match passage(text, words) {
+            Some(part) => Passage {
+                first: whole.first + part.first - 1,
+                last: whole.first + part.last - 1,
+                start: whole.start + part.start,
+            },
+            None => whole,
+        }),
+        None => passage(content, words),
+    };
+    let Some(passage) = found else {
         return (preview(content, words, length), None);
     };
     let mut shown = preview(&content[passage.start..], words, length);
@@ -47,6 +61,24 @@ pub fn preview_of_hit(
         }
     }
     (shown, Some(passage))
+}
+
+/// Returns these lines of a content, and as a passage; `None` if it has not as many.
+fn within<'a>(content: &'a str, lines: &Range<usize>) -> Option<(&'a str, Passage)> {
+    let mut starts = memchr::memchr_iter(b'\n', content.as_bytes()).map(|end| end + 1);
+    let start = match lines.start.checked_sub(2) {
+        None => 0,
+        Some(before) => starts.nth(before)?,
+    };
+    let length = lines.len().checked_sub(1)?;
+    let text = &content[start..];
+    let end = starts.nth(length).map_or(text.len(), |end| end - start);
+    let passage = Passage {
+        first: lines.start,
+        last: lines.end - 1,
+        start,
+    };
+    Some((&text[..end], passage))
 }
 
 /// Returns the lines of a long content in which the words of a search stand together, the rarest first;
@@ -118,7 +150,7 @@ mod tests {
         let words = PreviewWords::of(&QueryKind::Text(
             "which deploy token eats quokka".to_owned(),
         ));
-        let (shown, passage) = preview_of_hit(&content, &words, 200);
+        let (shown, passage) = preview_of_hit(&content, None, &words, 200);
         assert_eq!(passage.unwrap().lines(), "201-203");
         assert!(shown.truncated);
         assert!(
@@ -131,10 +163,25 @@ mod tests {
     #[test]
     fn a_short_content_and_one_without_the_words_have_none() {
         let words = PreviewWords::of(&QueryKind::Text("quokka".to_owned()));
-        assert_eq!(preview_of_hit("A quokka.", &words, 100).1, None);
+        assert_eq!(preview_of_hit("A quokka.", None, &words, 100).1, None);
         assert_eq!(
-            preview_of_hit(&"nothing\n".repeat(1_000), &words, 100).1,
+            preview_of_hit(&"nothing\n".repeat(1_000), None, &words, 100).1,
             None
         );
+    }
+
+    #[test]
+    fn lines_that_were_found_hold_the_passage() {
+        let content = "A quokka.\n\nNo quokka here.\nThe quokka is green.\n\nA quokka.\n";
+        let words = PreviewWords::of(&QueryKind::Text("quokka".to_owned()));
+        let (shown, passage) = preview_of_hit(content, Some(&(3..5)), &words, 20);
+        assert_eq!(passage.unwrap().lines(), "3-4");
+        assert!(shown.text.starts_with("…No quokka"), "{}", shown.text);
+        let long = format!("{content}{}{}", "nothing\n".repeat(1_000), "A quokka.\n");
+        let (_, passage) = preview_of_hit(&long, Some(&(6..1_008)), &words, 20);
+        assert_eq!(passage.unwrap().lines(), "6");
+        let (_, passage) = preview_of_hit(&long, Some(&(7..1_008)), &words, 20);
+        assert_eq!(passage.unwrap().lines(), "1007");
+        assert_eq!(preview_of_hit(content, Some(&(9..12)), &words, 20).1, None);
     }
 }

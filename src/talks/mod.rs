@@ -16,6 +16,7 @@ mod part;
 mod records;
 mod session;
 mod source;
+mod turns;
 
 pub use clean::{MAX_CODE_BLOCK_BYTES, MAX_MESSAGE_BYTES};
 pub use discover::{Places, discover};
@@ -25,3 +26,4 @@ pub use part::{Grown, MAX_PART_BYTES, Part, cut, fingerprint, handle};
 pub use records::MAX_STRING_BYTES;
 pub use session::{Message, Session};
 pub use source::{TalkError, read, sources_at};
+pub use turns::{Turn, turns};

@@ -49,7 +49,7 @@ pub fn think(context: &mut Context, command: &Think) -> Result<Outcome, Failure>
     if matches!(query.kind, QueryKind::Text(_)) && command.ranking.uses_meaning() {
         afterwards::embed_few(&engine);
     }
-    let results = ops::think(&engine, &query)?;
+    let results = ops::think_in_talks(&engine, &query)?;
     let found = !results.hits.is_empty();
     let note = results.note().or_else(|| results.doubt());
     let not_reranked = results.not_reranked.clone().filter(|_| command.explain);
@@ -203,7 +203,7 @@ fn described(
 ) -> String {
     let memory = &hit.memory;
     let id = live::shown_name(&engine.live, &memory.stem, &hit.name);
-    let (shown, passage) = preview_of_hit(&memory.content, words, 160);
+    let (shown, passage) = preview_of_hit(&memory.content, hit.lines.as_ref(), words, 160);
     let flat: Vec<&str> = shown.text.split_whitespace().collect();
     let mut text = summary(output, memory, &id);
     let flat = flat.join(" ");

@@ -25,14 +25,14 @@ const PREVIEW: usize = 200;
 /// Runs the tool `think`.
 pub(super) fn run(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let (query, budget) = query(call, arguments)?;
-    let results = ops::think(call.engine, &query)?;
+    let results = ops::think_in_talks(call.engine, &query)?;
     let Some((own, others)) = call.stores.split_first() else {
         return Ok(think_reply(call.engine, &query, results, budget));
     };
     let mut answer = Answer::of(call.engine, Some(&own.name), results);
     for store in others {
         // What it cannot do hides no answer of the others.
-        let found = ops::think(&store.engine, &query_of(store, call, arguments)?);
+        let found = ops::think_in_talks(&store.engine, &query_of(store, call, arguments)?);
         match found {
             Ok(results) => answer.add(Answer::of(&store.engine, Some(&store.name), results)),
             Err(error) => {
@@ -256,7 +256,7 @@ fn hit_view<'a>(
     let FoundIn { engine, store, hit } = found;
     let memory = &hit.memory;
     let title = memory.title.as_deref();
-    let (shown, passage) = preview_of_hit(&memory.content, words, length);
+    let (shown, passage) = preview_of_hit(&memory.content, hit.lines.as_ref(), words, length);
     let rounded = |value: f64, parts: f64| Number::from_f64((value * parts).round() / parts);
     let score = match kind {
         QueryKind::Keywords(_) => Some(Number::from(hit.score as u64)),

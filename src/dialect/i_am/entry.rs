@@ -275,6 +275,7 @@ pub(super) fn read(call: &Call<'_>, id: &str) -> Option<Hit> {
         score: 0.0,
         matched: Vec::new(),
         parts: None,
+        lines: None,
     })
 }
 

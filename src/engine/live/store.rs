@@ -276,6 +276,16 @@ impl LiveStore {
         }
     }
 
+    /// Returns whether there is a folder of talks.
+    pub(in crate::engine) fn has_talks(&self) -> bool {
+        let files = self.files_folder();
+        let folder = match self.notes() {
+            Some(_) => files.join(NEW_NOTES).join(TALKS),
+            None => files.join(TALKS),
+        };
+        folder.is_dir()
+    }
+
     /// Whether the file `name`, live or archived, never leaves this machine: a talk, unless the user says
     /// otherwise.
     pub(in crate::engine) fn is_local(&self, name: &str) -> bool {

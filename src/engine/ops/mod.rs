@@ -69,6 +69,7 @@ pub use relations::succession::{
 pub use relations::titles::same_titles;
 pub use remember::{remember, remember_as};
 pub use retrieval::grep::grep;
+pub use retrieval::passages::think_in_talks;
 pub use retrieval::recall::{recall, recall_one};
 pub use retrieval::related::{fitting_topics, related_words};
 pub use retrieval::search::{count, counts, search};

@@ -5,4 +5,5 @@ mod databases;
 mod formats;
 mod kept;
 mod notes;
+mod passages;
 mod sources;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use crate::embed::Unranked;
@@ -36,6 +37,8 @@ pub struct Hit {
     pub matched: Vec<String>,
     /// Components of the score of a ranked text.
     pub parts: Option<Parts>,
+    /// Lines of its content that were found, counted from 1; `None` if all of it was.
+    pub lines: Option<Range<usize>>,
 }
 
 impl Hit {
@@ -46,6 +49,7 @@ impl Hit {
             score: found.score,
             matched: found.matched,
             parts: found.parts,
+            lines: None,
         }
     }
 

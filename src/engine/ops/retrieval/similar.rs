@@ -106,6 +106,7 @@ fn similar_by_meaning(
             score: f64::from(similarity),
             matched: Vec::new(),
             parts: None,
+            lines: None,
         };
         (hit.memory.stem != memory.stem).then_some(Similar {
             hit,
