@@ -51,6 +51,9 @@ const EXACT: usize = 200;
 const BEHIND: f32 = 0.001;
 /// Number of best candidates whose passages are scored singly, if they are very long.
 const LOOKED_AT: usize = 50;
+/// Maximum number of words of their texts together, which are read for it: 50 of an hour's talk. The first is
+/// looked at whatever its length.
+const MOST_WORDS: f32 = 60_000.0;
 
 /// Number of best hits by which a namespace is scored.
 const NAMESPACE_BEST: usize = 10;
@@ -210,6 +213,12 @@ impl Scoring<'_> {
         if self.weights.passage != 0.0 && !self.content.is_empty() {
             let mut looked_at = best(&scored, LOOKED_AT);
             looked_at.retain(|&place| self.has_passage(scored[place].row));
+            let mut words = 0.0;
+            looked_at.retain(|&place| {
+                let is_first = words <= 0.0;
+                words += self.collection.words(scored[place].row);
+                is_first || words <= MOST_WORDS
+            });
             let rows: Vec<u32> = looked_at.iter().map(|&place| scored[place].row).collect();
             self.look_at_pieces(&rows, pieces, analyzer);
             for place in looked_at {
