@@ -25,6 +25,7 @@ pub mod import;
 pub mod index;
 pub mod injection;
 pub mod journal;
+pub mod learning;
 pub mod lifecycle;
 pub mod literals;
 pub mod llm;

@@ -35,6 +35,6 @@ pub use other_names::OtherNames;
 pub use problem::Problem;
 pub use query::{Budget, Filter, Position, Talks, TopicMatch, Visibility, estimated_tokens};
 pub use stamp::{MAX_INDEXED_BYTES, Stamp};
-pub use talk::{NEW_NOTES, TALK, TALKS, is_talk_name, talk_name};
+pub use talk::{NEW_NOTES, TALK, TALKS, is_talk_name, speaker, talk_name};
 pub use timestamp::{POSSIBLE_TIMES, Timestamp, in_zone, is_possible_time, start_of_day};
 pub use usage::Usage;

@@ -29,6 +29,13 @@ pub fn is_talk_name(name: &str) -> bool {
     year.is_some_and(|(year, _)| year.len() == 4 && year.bytes().all(|one| one.is_ascii_digit()))
 }
 
+/// Returns the speaker whom a line of a talk's text names, such as `**User** · 2026-03-04 10:00 UTC`.
+pub fn speaker(line: &str) -> Option<&str> {
+    let (who, rest) = line.strip_prefix("**")?.split_once("**")?;
+    let is_time = rest.starts_with(" · ") && rest.ends_with(" UTC");
+    (!who.is_empty() && (rest.is_empty() || is_time)).then_some(who)
+}
+
 impl Memory {
     /// Returns whether it is marked as a talk.
     pub fn is_talk(&self) -> bool {
@@ -40,6 +47,15 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_speaker_stands_alone_on_a_line() {
+        assert_eq!(speaker("**User** · 2026-03-04 10:00 UTC"), Some("User"));
+        assert_eq!(speaker("**Claude**"), Some("Claude"));
+        for other in ["**Note** that", "**User", " **User**", "****", "User"] {
+            assert_eq!(speaker(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn talks_lie_in_a_folder_of_their_year() {

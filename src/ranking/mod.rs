@@ -43,7 +43,7 @@ pub use signals::RankingSignals;
 pub use table_delta::{Origin, Piece, Spliced, TableDelta};
 pub use text::{
     Calling, LONG_WORDS, PIECE_WORDS, SKETCH_PARTS, ShingleFilter, ShingleSet, Sketch,
-    TextFeatures, TextPart, TraitsBuilder, callings, condition, resemblance,
+    TextFeatures, TextPart, TraitsBuilder, callings, condition, instructs, resemblance,
 };
 pub use times::{AskedTime, asked_time, coming_time, date_terms, number};
 pub use weights::{Method, Ranking, Weights};

@@ -9,8 +9,8 @@ mod text_features;
 pub use calling::{Calling, callings};
 pub use role::Role;
 pub use shingles::{ShingleFilter, ShingleSet, resemblance};
-pub use standing::condition;
-pub(in crate::ranking) use standing::{instructs, prefers};
+pub(in crate::ranking) use standing::prefers;
+pub use standing::{condition, instructs};
 pub use text_features::{
     LONG_WORDS, PIECE_WORDS, SKETCH_PARTS, Sketch, TextFeatures, TextPart, TraitsBuilder,
 };

@@ -128,7 +128,7 @@ fn has_one(text: &str, is: impl Fn(&str) -> bool) -> bool {
 }
 
 /// Returns whether a text asks for something for good: "always …", "from now on …".
-pub(in crate::ranking) fn instructs(text: &str) -> bool {
+pub fn instructs(text: &str) -> bool {
     let text = plain(text);
     has_one(&text, is_of_instructions) && INSTRUCTION.is_match(&text)
 }
