@@ -180,6 +180,10 @@ const FOLDERS: &[(&str, &[&str])] = &[
         "engine/ops/brief",
         &["import_export", "retrieval", "standards"],
     ),
+    (
+        "engine/ops/proposals",
+        &["hints", "remember", "remembered", "retrieval"],
+    ),
     ("engine/ops/retrieval", &["stats"]),
     ("engine/ops/relations", &["retrieval", "update"]),
     ("engine/ops/maintenance", &["forget", "retrieval", "update"]),
@@ -189,6 +193,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
             "duplicates",
             "forget",
             "maintenance",
+            "proposals",
             "relations",
             "retrieval",
         ],

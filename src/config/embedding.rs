@@ -9,10 +9,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::choices::Provider;
 use super::environment::Environment;
 use super::key::{KeyVariable, held};
 use super::layer::SettingsLayer;
-use super::providers::Provider;
 use super::setting::{ConfigError, Origin, Setting};
 use super::table::SettingId;
 use super::values::SettingValues;

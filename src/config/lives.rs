@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::TimeDelta;
 
+use super::choices::Capture;
 use super::environment::Environment;
 use super::store::is_same_folder;
 use super::table::SettingId;
@@ -128,31 +129,51 @@ impl TalkSettings {
 }
 
 /// Setting of sessions that are kept, and of the folders in which they are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CaptureSettings {
-    is_on: bool,
+    keep: Capture,
+    /// Folders with a word of their own, for what lies in them, too.
+    folders: Vec<(PathBuf, Capture)>,
     /// Folders in which nothing is kept.
     exclude: Vec<PathBuf>,
+    /// Confidence from which proposals become memories unasked; `None` for never.
+    pub accept: Option<f64>,
 }
 
 impl CaptureSettings {
     pub(super) fn read(values: &SettingValues, environment: &Environment) -> CaptureSettings {
-        let keep = values.text(SettingId::CaptureKeep).value;
-        let excluded = values.text(SettingId::CaptureExclude).value;
+        let text = |id| values.text(id).value.unwrap_or_default();
+        let path = |folder: &str| environment.folder.join(environment.expand_home(folder));
+        let folder = |entry: &String| match entry.rsplit_once('=') {
+            Some((folder, word)) => word.parse().ok().map(|keep| (path(folder.trim()), keep)),
+            None => None,
+        };
+        let folders = list(&text(SettingId::CaptureFolders), str::to_owned);
+        for entry in folders.iter().filter(|entry| folder(entry).is_none()) {
+            tracing::warn!(
+                "capture.folders: `{entry}` is not FOLDER=WORD, with one of {}",
+                Capture::WORDS.join(", ")
+            );
+        }
         CaptureSettings {
-            is_on: keep.as_deref() == Some("talks"),
-            exclude: list(&excluded.unwrap_or_default(), |folder| {
-                environment.folder.join(environment.expand_home(folder))
-            }),
+            keep: values.parsed(SettingId::CaptureKeep).value,
+            folders: folders.iter().filter_map(folder).collect(),
+            exclude: list(&text(SettingId::CaptureExclude), path),
+            accept: values.share_if_set(SettingId::CaptureAccept),
         }
     }
 
-    /// Returns whether the sessions in a folder are kept.
-    pub fn holds_in(&self, folder: &Path) -> bool {
+    /// Returns what is kept of the sessions in a folder.
+    pub fn kept_in(&self, folder: &Path) -> Capture {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let folder = real(folder);
-        let mut excluded = self.exclude.iter().map(|path| real(path));
-        self.is_on && !excluded.any(|excluded| folder.starts_with(excluded))
+        let holds = |path: &Path| folder.starts_with(real(path));
+        if self.exclude.iter().any(|path| holds(path)) {
+            return Capture::Off;
+        }
+        let around = self.folders.iter().filter(|(path, _)| holds(path));
+        let nearest = around.max_by_key(|(path, _)| real(path).components().count());
+        nearest.map_or(self.keep, |(_, keep)| *keep)
     }
 }
 

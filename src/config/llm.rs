@@ -5,9 +5,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use super::choices::LlmProvider;
 use super::environment::Environment;
 use super::key::KeyVariable;
-use super::providers::LlmProvider;
 use super::setting::Setting;
 use super::table::SettingId;
 use super::values::SettingValues;

@@ -9,6 +9,7 @@
 //! gets to read, and what agents may do. Promises: no settings of a store fail a command. Each is tried by
 //! itself and passed over, with a warning, where it has no sense or would guard less than its user wants.
 
+mod choices;
 mod discover;
 mod edit;
 mod embedding;
@@ -18,7 +19,6 @@ mod layer;
 mod lives;
 mod llm;
 mod mcp;
-mod providers;
 mod setting;
 mod settings;
 mod store;
@@ -28,13 +28,13 @@ mod value;
 mod values;
 mod variables;
 
+pub use choices::{Capture, LlmProvider, Provider};
 pub use discover::{MARK as SETTINGS_OF_STORE, StoreOrigin, is_marked, is_store, store_at};
 pub use edit::{NewValue, with_settings};
 pub use embedding::{Embedding, ModelName, RerankSettings};
 pub use environment::{Environment, Flags};
 pub use llm::LlmSetting;
 pub use mcp::McpSettings;
-pub use providers::{LlmProvider, Provider};
 pub use setting::{ConfigError, Origin, Setting};
 pub use settings::Config;
 pub use table::help;

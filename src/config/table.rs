@@ -2,7 +2,7 @@
 //! and one sentence about it. Reading, `memdir config`, the table of docs/SETTINGS.md and the schema
 //! for editors follow from this.
 
-use super::providers::{LlmProvider, Provider};
+use super::choices::{Capture, LlmProvider, Provider};
 use super::value::SettingType;
 
 /// The files that may state a setting.
@@ -206,8 +206,12 @@ settings! {
         "The least confidence that this leaves.";
     ArchiveKeep, "archive.keep", SettingType::SpanOr { none: "forever", least: 1 }, "90d", User, [],
         "How long the archive keeps replaced texts that git holds as well.";
-    CaptureKeep, "capture.keep", SettingType::Choice(&["off", "talks"]), "off", User, ["MEMDIR_CAPTURE"],
-        "Whether the hooks of clients keep sessions as talks when they end, as `memdir mine` does.";
+    CaptureKeep, "capture.keep", SettingType::Choice(Capture::WORDS), "off", User, ["MEMDIR_CAPTURE"],
+        "What the hooks of clients keep of a session when it ends: the talk, as `memdir mine` does, and proposals for `memdir review`.";
+    CaptureFolders, "capture.folders", SettingType::List, "", User, [],
+        "The same for single projects, by their folders: `~/work/atlas=proposals`, `~/private=off`.";
+    CaptureAccept, "capture.accept", SettingType::Share, "", User, [],
+        "The confidence from which proposals that no memory equals or contradicts become memories unasked; never otherwise.";
     CaptureExclude, "capture.exclude", SettingType::List, "", User, [],
         "Folders in which no session is kept, with all that lies in them.";
     TalksSync, "talks.sync", SettingType::List, "", User, [],

@@ -118,6 +118,14 @@ impl SettingValues {
         share.value
     }
 
+    /// Returns a share, if the setting is set.
+    pub fn share_if_set(&self, id: SettingId) -> Option<f64> {
+        match &self.0[id as usize].value {
+            SettingValue::Share(share) => Some(*share),
+            _ => None,
+        }
+    }
+
     pub fn span(&self, id: SettingId) -> TimeDelta {
         self.span_or_never(id)
             .expect("the table's type has no word for none")

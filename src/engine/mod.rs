@@ -23,6 +23,7 @@ pub mod write;
 pub use crate::import::{Defaults as ImportDefaults, ai_memory_objects};
 pub use crate::index::{Coverage, Query, QueryKind};
 pub use crate::journal::Record;
+pub use crate::learning::CandidateKind;
 pub use crate::lifecycle::{
     ContradictionKind, DuplicatePolicy, Evidence, FLAGGED_BELOW, Reflection, Resemblance, State,
     Suggestion, WritePolicy,
@@ -67,6 +68,8 @@ pub use ops::past::purge::{Purged, Unpurged};
 pub use ops::past::rearrange::Rearranged;
 pub use ops::past::reset::{BroughtBack, Reset};
 pub use ops::past::undo::{RestoredText, Undone};
+pub use ops::proposals::Proposal;
+pub use ops::proposals::pending::KnownOfProposal;
 pub use ops::relations::contender::{Conflict, Contender};
 pub use ops::relations::graph::{Relation, Relations};
 pub use ops::relations::links::Decided;

@@ -11,6 +11,9 @@ pub const BACKUPS: &str = "backup";
 /// Name of the folder of journals, below the store's own.
 pub const JOURNALS: &str = "journal";
 
+/// Name of the folder of proposals, below the store's own.
+pub const PROPOSALS: &str = "proposals";
+
 /// Folder of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -63,12 +66,13 @@ pub enum LinkPolicy {
 }
 
 /// Top-level folders of a store.
-pub(super) const TOP_FOLDERS: [&str; 6] = [
+pub(super) const TOP_FOLDERS: [&str; 7] = [
     "files",
     "archive",
     TOMBSTONES,
     JOURNALS,
     BACKUPS,
+    PROPOSALS,
     disk::STATE_FOLDER,
 ];
 

@@ -29,7 +29,7 @@ mod watch;
 
 pub use append::{append_lines, open_lines};
 pub use backup::Backup;
-pub use folders::BACKUPS;
+pub use folders::{BACKUPS, PROPOSALS};
 
 pub use disk::{
     STATE_FOLDER, create_private_folder, names_in, place_of, read_derived, remove_derived,

@@ -493,6 +493,23 @@ fn transcript(home: &Home, session: &str, request: &str) -> std::path::PathBuf {
 }
 
 #[test]
+fn a_project_may_have_its_sessions_proposed() {
+    let home = Home::new();
+    home.remember(&["The choir sings Bach."]);
+    let folders = format!("[\"{}=proposals\"]", home.root().display());
+    home.run(&["config", "set", "capture.folders", &folders])
+        .done();
+    let message = json!({
+        "session_id": "a", "cwd": home.root(), "hook_event_name": "SessionEnd",
+        "transcript_path": transcript(&home, "a", "We decided to paint the ferry blue."),
+    });
+    hook(&home, "session-end", &message);
+    let review = || home.run(&["review", "--json"]).json();
+    crate::support::until("a proposal is made", || review()["proposals_total"] == 1);
+    assert_eq!(review()["proposals"][0]["kind"], "decision");
+}
+
+#[test]
 fn sessions_are_kept_at_their_end_if_the_user_wants_that() {
     let home = Home::new();
     home.remember(&["The choir sings Bach."]);

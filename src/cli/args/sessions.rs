@@ -27,9 +27,21 @@ pub struct Brief {
 
 #[derive(Debug, ClapArgs)]
 pub struct Review {
-    /// Accept the texts of these memories as they are now
+    /// Accept the texts of these memories as they are now; of proposals, make memories of them
     #[arg(long, value_name = "ID", num_args = 1.., conflicts_with = "all")]
     pub accept: Vec<String>,
+    /// Accept these proposals with another text, which you write in your editor
+    #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["accept", "all"])]
+    pub edit: Vec<String>,
+    /// Drop these proposals: they are not made again from the same talk
+    #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["accept", "all"])]
+    pub drop: Vec<String>,
+    /// Never propose what these proposals say again, from whatever talk
+    #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["accept", "all"])]
+    pub never: Vec<String>,
+    /// Accept the proposals of at least this confidence, from 0 to 1, that no memory equals or contradicts
+    #[arg(long, value_name = "SHARE", conflicts_with_all = ["accept", "all"], value_parser = share)]
+    pub accept_above: Option<f64>,
     /// Accept all that are unreviewed
     #[arg(long)]
     pub all: bool,
@@ -44,8 +56,27 @@ pub struct Review {
     pub limit: usize,
 }
 
+impl Review {
+    /// Returns whether it decides about proposals.
+    pub fn decides(&self) -> bool {
+        let ids = [&self.edit, &self.drop, &self.never];
+        self.accept_above.is_some() || ids.iter().any(|ids| !ids.is_empty())
+    }
+}
+
+/// Reads a share from 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text
+        .parse()
+        .ok()
+        .filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "write a number from 0 to 1".to_owned())
+}
+
 pub const REVIEW_EXAMPLES: &str = "Examples:
-  memdir review                                 which are unreviewed?
+  memdir review                                 what waits? On a terminal, one key decides about a proposal
+  memdir review --drop 1f3a9c02 --never 4be01c9a
+  memdir review --accept-above 0.9              proposals that are most likely worth keeping
   memdir review --accept 1f3a9c02 4be01c9a
   memdir review --all
   memdir review --source sync                   all that this store's remote brings, such as from your other machine
@@ -54,6 +85,9 @@ pub const REVIEW_EXAMPLES: &str = "Examples:
 What was imported, and what others may have written into a store with a remote, is found by searches, but no
 agent is shown it unasked before you have accepted it. What you accept is a text; if it changes, it is
 unreviewed again. Your decisions are kept in your own folder for state, never in the store.
+
+Proposals are what `memdir mine --proposals` found in talks; none is a memory before you accept it. What you
+drop is remembered as a digest in the store's proposals/, and not proposed again: docs/MINING.md.
 
 Exit code: 0 done, or there is something to review; 1 there is nothing; 2 error";
 

@@ -183,6 +183,9 @@ pub struct Mine {
     /// No sessions whose file or folder holds this text; may be given several times
     #[arg(long, value_name = "TEXT")]
     pub exclude: Vec<String>,
+    /// Propose memories of what the sessions say, for `memdir review`; also of those that are kept already
+    #[arg(long, conflicts_with = "dry_run")]
+    pub proposals: bool,
     /// Do not ask before what is on this machine is read
     #[arg(long, short)]
     pub yes: bool,
@@ -195,10 +198,13 @@ pub const MINE_EXAMPLES: &str = "Examples:
   memdir mine --format claude conversations.json
   memdir mine --format chatgpt export.zip
   memdir mine --format slack export/ --exclude random
+  memdir mine --proposals                       proposes decisions, preferences, facts and open ends as memories
 
 One session is one memory in files/talks/: who said what, and when. Credentials, <private>…</private>,
 thinking and results of tools are left out. A second run changes nothing; sessions that went on are
 appended to. `think` finds talks; lists leave them out unless --talks is given, and no agent is shown
 one unasked. They are not committed or sent: docs/MINING.md.
+
+Proposals are made by rules, of what people said. None is a memory before you accept it: `memdir review`.
 
 Exit code: 0 kept or known, 1 there is nothing to read, or records were damaged, 2 error";

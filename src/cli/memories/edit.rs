@@ -1,8 +1,6 @@
 //! Edits a memory's file in the user's editor.
 
 use std::io::IsTerminal;
-use std::path::Path;
-use std::process::Command;
 
 use crate::cli::args::change::Edit;
 use crate::cli::memories::write::edited_json;
@@ -10,12 +8,10 @@ use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::ID;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
+use crate::cli::wiring::editor::open_editor;
 use crate::engine::{Engine, ops, write};
 use crate::files::Draft;
 use crate::model::Problem;
-
-/// The fallback where neither setting nor environment names an editor.
-const DEFAULT_EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
 
 /// Opens a draft beside nothing of the store, checks it on save, and opens it again while it has
 /// problems that the memory did not have before. The draft survives a failure.
@@ -88,37 +84,4 @@ fn new_problems(engine: &Engine, name: &str, bytes: &[u8], before: &[Problem]) -
     let mut problems = write::preview(&engine.writer, name, bytes).problems;
     problems.retain(|problem| !before.contains(problem));
     problems
-}
-
-/// Runs the editor and waits for it. Its setting is split as a shell would, without a shell.
-fn open_editor(context: &Context, draft: &Path) -> Result<(), Failure> {
-    let setting = &context.config.editor;
-    let line = setting
-        .value
-        .clone()
-        .unwrap_or_else(|| DEFAULT_EDITOR.to_owned());
-    let words = shlex::split(&line)
-        .filter(|words| !words.is_empty())
-        .ok_or_else(|| {
-            Failure::new(format!(
-                "cannot read the editor setting `{line}` ({})",
-                setting.origin
-            ))
-        })?;
-    let status = Command::new(&words[0])
-        .args(&words[1..])
-        .arg(draft)
-        .status()
-        .map_err(|error| {
-            Failure::new(format!("cannot start the editor `{}`", words[0]))
-                .because(error)
-                .hint("Set VISUAL or EDITOR to one that is installed.")
-        })?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(Failure::new(format!(
-        "the editor `{}` ended with {status}; nothing was saved",
-        words[0]
-    )))
 }

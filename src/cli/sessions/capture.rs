@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use crate::cli::sessions::client::HookEvent;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::Context;
+use crate::config::Capture;
 use crate::sessions::SessionEvent;
 
 /// Clients whose transcripts `memdir mine` reads.
@@ -17,9 +18,12 @@ const CLIENTS: [&str; 3] = ["claude-code", "codex", "gemini"];
 /// Number of events in which sessions are looked for that ended without a word.
 pub(super) const LOOKED_AT: usize = 200;
 
-/// Returns whether the sessions of a client in the working folder are to be kept.
-pub(super) fn is_wanted(context: &Context, client: &str) -> bool {
-    CLIENTS.contains(&client) && context.config.capture.holds_in(&context.environment.folder)
+/// Returns what is to be kept of the sessions of a client in the working folder.
+pub(super) fn wanted(context: &Context, client: &str) -> Capture {
+    match CLIENTS.contains(&client) {
+        true => context.config.capture.kept_in(&context.environment.folder),
+        false => Capture::Off,
+    }
 }
 
 /// Returns the last events of the sessions in the same folder that ended without a word; `newest` are the
@@ -49,11 +53,16 @@ pub(super) fn unended<'a>(
 pub(super) fn keep(context: &Context, transcript: &Path) -> Result<(), Failure> {
     let cannot = |error| Failure::new("the session is not kept").because(error);
     let program = std::env::current_exe().map_err(cannot)?;
+    let folder = &context.environment.folder;
+    let is_proposed = context.config.capture.kept_in(folder) == Capture::Proposals;
+    let proposals = is_proposed.then_some("--proposals");
     let mut command = Command::new(program);
     command
         .arg("--store")
         .arg(&context.config.store.value)
-        .args(["mine", "--yes", "--"])
+        .args(["mine", "--yes"])
+        .args(proposals)
+        .arg("--")
         .arg(transcript)
         .current_dir(&context.environment.folder)
         .stdin(Stdio::null())

@@ -21,7 +21,7 @@ use crate::cli::terminal::log;
 use crate::cli::terminal::output::Output;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
-use crate::config::{Config, Environment, Flags, Origin};
+use crate::config::{Capture, Config, Environment, Flags, Origin};
 use crate::engine::BriefLimits;
 use crate::sessions::{LeftOutNote, SessionEvent, Sessions, known_to};
 
@@ -150,7 +150,7 @@ fn answer(
         events,
     };
     let now = context.now();
-    let is_captured = !command.dry_run && capture::is_wanted(&context, client);
+    let is_captured = !command.dry_run && capture::wanted(&context, client) != Capture::Off;
     let paused = sessions.as_ref().and_then(|sessions| sessions.paused(now));
     let given = match (event, paused) {
         (_, Some(pause)) => Given::nothing(pause.to_string()),

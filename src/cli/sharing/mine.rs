@@ -15,7 +15,8 @@ use crate::cli::terminal::output::{Output, visible};
 use crate::cli::terminal::progress::byte_bar;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
-use crate::engine::{Engine, Mined, Mining, Toward, read_moment};
+use crate::engine::{Engine, Mined, Mining, Proposal, Toward, ops, read_moment};
+use crate::model::Stem;
 use crate::talks;
 use crate::talks::{Format, Found, Places, Session, Source};
 
@@ -61,9 +62,29 @@ pub fn mine(context: &mut Context, command: &Mine) -> Result<Outcome, Failure> {
             afterwards::after_writing(context, &engine)?;
         }
     }
+    if command.proposals {
+        propose(context, &engine, &mut report)?;
+        if !report.accepted.is_empty() {
+            afterwards::after_writing(context, &engine)?;
+        }
+    }
     bar.finish_and_clear();
     report.show(&mut context.output, &engine, command.dry_run)?;
     Ok(Outcome::found(report.damaged.is_empty()))
+}
+
+/// Proposes memories of what the sessions say; those of the user's `[capture] accept` become memories.
+fn propose(context: &Context, engine: &Engine, report: &mut Report) -> Result<(), Failure> {
+    let proposals = ops::propose(engine, &report.seen)?;
+    if let Some(least) = context.config.capture.accept {
+        let accepted = ops::accept_likely_proposals(engine, proposals.clone(), least)?;
+        let stems = accepted
+            .iter()
+            .map(|(_, remembered)| remembered.stem.clone());
+        report.accepted = stems.collect();
+    }
+    report.proposals = Some(proposals);
+    Ok(())
 }
 
 /// Sessions that a command asks for.
@@ -270,7 +291,13 @@ struct Report {
     known: usize,
     forgotten: usize,
     left_out: usize,
-    stems: Vec<crate::model::Stem>,
+    stems: Vec<Stem>,
+    /// Memories of all sessions that were read.
+    seen: Vec<Stem>,
+    /// New proposals, where they were asked for.
+    proposals: Option<Vec<Proposal>>,
+    /// Memories that were made of proposals unasked.
+    accepted: Vec<Stem>,
     /// Places that could not be read, with the reasons.
     damaged: Vec<(String, String)>,
 }
@@ -317,13 +344,19 @@ impl Report {
             Mined::New { stems, parts } => {
                 self.new += 1;
                 self.parts += parts;
-                self.stems.extend(stems);
+                self.stems.extend_from_slice(&stems);
+                self.seen.extend(stems);
             }
-            Mined::Continued { stems, .. } => {
+            Mined::Continued { stems, known, .. } => {
                 self.continued += 1;
+                let new = stems.iter().filter(|stem| !known.contains(stem));
+                self.seen.extend(known.iter().chain(new).cloned());
                 self.stems.extend(stems);
             }
-            Mined::Known => self.known += 1,
+            Mined::Known { stems } => {
+                self.known += 1;
+                self.seen.extend(stems);
+            }
             Mined::Forgotten => self.forgotten += 1,
         }
     }
@@ -340,12 +373,13 @@ impl Report {
                 "projects": of.projects,
             })
         });
-        let ids = self
-            .stems
-            .iter()
-            .filter_map(|stem| Some(engine?.live.shown_id(stem)));
+        let shown = |stem: &Stem| Some(engine?.live.shown_id(stem));
+        let ids = self.stems.iter().filter_map(shown);
+        let accepted = self.accepted.iter().filter_map(shown);
         let damaged = self.damaged.iter();
         let damaged = damaged.map(|(place, reason)| json!({"place": place, "reason": reason}));
+        let proposals = self.proposals.as_ref();
+        let proposals = proposals.map(|list| list.iter().map(proposal_json).collect::<Vec<_>>());
         json!({
             "dry_run": is_dry_run,
             "formats": formats.collect::<Vec<_>>(),
@@ -355,6 +389,8 @@ impl Report {
             "forgotten": self.forgotten,
             "left_out": self.left_out,
             "ids": ids.collect::<Vec<_>>(),
+            "proposals": proposals,
+            "accepted": accepted.collect::<Vec<_>>(),
             "damaged": damaged.collect::<Vec<_>>(),
         })
     }
@@ -403,8 +439,29 @@ impl Report {
             said += &format!(", not asked for {}", self.left_out);
         }
         output.line(said)?;
+        if let Some(proposals) = &self.proposals {
+            let count = plural(proposals.len(), "new proposal");
+            let accepted = match self.accepted.len() {
+                0 => String::new(),
+                count => format!(", {count} accepted as [capture] accept says"),
+            };
+            output.line(format!(
+                "{count}{accepted}; `memdir review` shows what waits"
+            ))?;
+        }
         Ok(())
     }
+}
+
+fn proposal_json(proposal: &Proposal) -> Value {
+    json!({
+        "id": proposal.id(),
+        "kind": proposal.kind.as_str(),
+        "confidence": proposal.confidence,
+        "rule": proposal.rule,
+        "passage": proposal.passage,
+        "text": proposal.memory.content.trim(),
+    })
 }
 
 fn moment(at: DateTime<Utc>) -> String {

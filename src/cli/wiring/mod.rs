@@ -3,6 +3,7 @@
 pub mod afterwards;
 pub mod context;
 pub mod each;
+pub mod editor;
 pub mod embedding;
 pub mod environment;
 #[cfg(unix)]

@@ -73,20 +73,54 @@ pub(in crate::engine) fn notice(
     memory: &Memory,
     policy: &WritePolicy,
 ) -> Noticed {
-    let mut noticed = Noticed::default();
     if !policy.contradictions && !policy.names_same_text {
-        return noticed;
+        return Noticed::default();
     }
     let claims = Claims::of(memory);
     let text = text_key(&memory.content);
+    let mut noticed = compared(engine, Some(name), memory, &claims, text);
+    let mut recent = locked(&engine.writer.recent);
+    if recent.written.len() == RECENT {
+        recent.written.pop_front();
+    }
+    recent.written.push_back(Written {
+        name: name.to_owned(),
+        claims,
+        text,
+    });
+    if !policy.contradictions {
+        noticed.contradicted.clear();
+    }
+    noticed.same_text = noticed.same_text.filter(|_| policy.names_same_text);
+    noticed
+}
+
+/// Returns the memories that `memory`, which is not written, may contradict.
+pub(in crate::engine) fn contradicted_by_unwritten(
+    engine: &Engine,
+    memory: &Memory,
+) -> Vec<Contradicted> {
+    let (claims, text) = (Claims::of(memory), text_key(&memory.content));
+    compared(engine, None, memory, &claims, text).contradicted
+}
+
+/// Compares a memory with those of its namespace that share the rarest words; `name` is that of its own file.
+fn compared(
+    engine: &Engine,
+    name: Option<&str>,
+    memory: &Memory,
+    claims: &Claims,
+    text: u128,
+) -> Noticed {
+    let mut noticed = Noticed::default();
     let mut words = claims.subject_words(LOOKED_FOR);
     if words.is_empty() {
         words = longest_words(&memory.content);
     }
-    let mut names = recent_like(engine, &claims, text);
+    let mut names = recent_like(engine, claims, text);
     names.extend(sharing_rare_words(engine, &words, memory));
     for other in names {
-        if other == name {
+        if Some(other.as_str()) == name {
             continue;
         }
         let Some(other) = rows::read_memory(&engine.live, &other) else {
@@ -102,7 +136,7 @@ pub(in crate::engine) fn notice(
         if is_near && text_key(&other.content) == text {
             noticed.same_text.get_or_insert(other.stem);
         } else if !noticed.has_hinted_at(&other.stem)
-            && let Some(evidence) = Claims::of(&other).contradicted_by(&claims)
+            && let Some(evidence) = Claims::of(&other).contradicted_by(claims)
         {
             noticed.contradicted.push(Contradicted {
                 headline: other.headline().to_owned(),
@@ -111,19 +145,6 @@ pub(in crate::engine) fn notice(
             });
         }
     }
-    let mut recent = locked(&engine.writer.recent);
-    if recent.written.len() == RECENT {
-        recent.written.pop_front();
-    }
-    recent.written.push_back(Written {
-        name: name.to_owned(),
-        claims,
-        text,
-    });
-    if !policy.contradictions {
-        noticed.contradicted.clear();
-    }
-    noticed.same_text = noticed.same_text.filter(|_| policy.names_same_text);
     noticed
 }
 

@@ -15,6 +15,7 @@ pub(in crate::engine) mod hints;
 pub(in crate::engine) mod import_export;
 pub(in crate::engine) mod maintenance;
 pub(in crate::engine) mod past;
+pub(in crate::engine) mod proposals;
 pub(in crate::engine) mod relations;
 pub(in crate::engine) mod remember;
 pub(in crate::engine) mod remembered;
@@ -58,6 +59,11 @@ pub use past::purge::{
 pub use past::rearrange::{out_of_place, rearrange};
 pub use past::reset::{backups_holding, bring_back, reset};
 pub use past::undo::{restore_as_of, undo};
+pub use proposals::decide::{
+    accept_likely_proposals, accept_proposal, drop_proposal, proposal_called,
+};
+pub use proposals::pending::{known_of_proposal, proposals};
+pub use proposals::propose::propose;
 pub use relations::graph::{
     count_stated_relations, dangling, dangling_of, named_in, relations_of, stated_relations,
 };

@@ -55,11 +55,16 @@ pub enum Mined {
     Continued {
         /// Memories that were added or appended to; none in a dry run.
         stems: Vec<Stem>,
+        /// Its memories that were there before, in order.
+        known: Vec<Stem>,
         /// Number of messages that were added.
         messages: usize,
     },
     /// It is here as it is.
-    Known,
+    Known {
+        /// Its memories, in order.
+        stems: Vec<Stem>,
+    },
     /// It was forgotten or purged here.
     Forgotten,
 }
@@ -150,10 +155,14 @@ impl<'a> Mining<'a> {
     /// Fails if a memory cannot be read or written. What was written before stays; the next run goes on.
     pub fn keep(&mut self, session: &Session) -> Result<Mined, EngineError> {
         let mut last: Option<Box<Last>> = None;
+        let mut known = Vec::new();
         let mut number = 1;
         let handle = loop {
             match self.part(session, number)? {
-                Known::Live(part) => last = Some(part),
+                Known::Live(part) => {
+                    known.push(part.memory.stem.clone());
+                    last = Some(part);
+                }
                 Known::Gone => return Ok(Mined::Forgotten),
                 Known::Free(handle) => break handle,
             }
@@ -184,7 +193,7 @@ impl<'a> Mining<'a> {
         };
         let count = rest.messages.len() - rest.from;
         if count == 0 {
-            return Ok(Mined::Known);
+            return Ok(Mined::Known { stems: known });
         }
         let is_new = last.is_none();
         let (stems, parts) = self.write(session, &rest, last, (number, handle))?;
@@ -192,6 +201,7 @@ impl<'a> Mining<'a> {
             true => Mined::New { stems, parts },
             false => Mined::Continued {
                 stems,
+                known,
                 messages: count,
             },
         })

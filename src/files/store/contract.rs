@@ -39,17 +39,7 @@ impl Storage for Store {
     }
 
     fn purged(&self) -> Result<BTreeSet<String>, FilesError> {
-        let names = self.top(TOMBSTONES).and_then(|folder| folder.names());
-        let names = match names {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
-            Err(error) => {
-                let path = self.root.join(TOMBSTONES);
-                return Err(self.refused(TOMBSTONES, "list", &path, error));
-            }
-            Ok(names) => names,
-        };
-        let names = names.into_iter().map(|(name, _)| name);
-        Ok(names.filter(|name| !name.starts_with('.')).collect())
+        Ok(self.names_beside(TOMBSTONES)?.into_iter().collect())
     }
 
     fn has_handle(&self, handle: &str) -> bool {

@@ -6,4 +6,5 @@ mod formats;
 mod kept;
 mod notes;
 mod passages;
+mod proposals;
 mod sources;

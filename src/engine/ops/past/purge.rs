@@ -22,6 +22,7 @@ use crate::engine::ops::forget;
 use crate::engine::ops::forget::Forgotten;
 use crate::engine::ops::maintenance::purged;
 use crate::engine::ops::past::log;
+use crate::engine::ops::proposals::withdraw::withdraw;
 use crate::engine::ops::relations::succession;
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
@@ -292,6 +293,7 @@ fn purge_one(
             engine.writer.put_beside(&path, seen.as_ref(), before)?;
         }
     }
+    withdraw(engine, stem)?;
     let removed = remove_files(engine, stem, name, reach, leaves_word, why)?;
     engine.writer.leave_note("purge", stem.as_str());
     Ok(removed)

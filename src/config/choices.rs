@@ -1,4 +1,4 @@
-//! The providers of vectors and of language models.
+//! Settings that choose one of a few words: who makes vectors and texts, and what is kept of sessions.
 
 use crate::model::vocabulary;
 
@@ -22,4 +22,15 @@ vocabulary! {
     OpenAi = "openai",
     /// Nobody: summaries are made of the memories' own sentences.
     Off = "off"
+}
+
+vocabulary! {
+    /// What is kept of a session when it ends.
+    Capture, "capture.keep",
+    /// Nothing.
+    Off = "off",
+    /// The talk.
+    Talks = "talks",
+    /// The talk, and proposals of what it says.
+    Proposals = "proposals"
 }
