@@ -178,7 +178,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ("engine/history/with", &["commits", "merge_plan", "remote"]),
     (
         "engine/ops/brief",
-        &["import_export", "retrieval", "standards"],
+        &["import_export", "retrieval", "standards", "talks"],
     ),
     (
         "engine/ops/proposals",

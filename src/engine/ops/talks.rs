@@ -16,11 +16,12 @@ use crate::engine::texts::{parse, stem_of};
 use crate::engine::write::writer::Collecting;
 use crate::engine::write::{new, put, screen};
 use crate::files::{FilesError, Lock, Place, Replaced, Version};
+use crate::learning::{Company, ending};
 use crate::model::{
     Change, Handle, Kind, Link, Memory, MetaValue, NewMemory, Patch, Stem, TALK, Timestamp,
     normalized_namespace,
 };
-use crate::talks::{Grown, MAX_PART_BYTES, Message, Part, Session};
+use crate::talks::{Format, Grown, MAX_PART_BYTES, Message, Part, Session};
 use crate::{format, secrets, talks};
 
 /// Tool in records and notes.
@@ -37,6 +38,8 @@ const STARTED: &str = "started";
 pub(in crate::engine) const ENDED: &str = "ended";
 const FOLDER: &str = "folder";
 const DIGEST: &str = "digest";
+/// Line that says how the session ended, for the brief.
+pub(in crate::engine) const ENDING: &str = "ending";
 
 /// Maximum size of a text of metadata that comes from a source.
 const MAX_TEXT_BYTES: usize = 512;
@@ -491,6 +494,12 @@ fn state_of(
     let mut state: Vec<(String, MetaValue)> = ended.into_iter().collect();
     state.push((MESSAGES.to_owned(), whole(count)));
     state.push((DIGEST.to_owned(), MetaValue::Text(digest)));
+    let company = match session.format {
+        Format::Slack => Company::People,
+        _ => Company::WithAssistant,
+    };
+    let ending = ending(&part.text, company);
+    state.extend(ending.map(|line| (ENDING.to_owned(), MetaValue::Text(short(&line)))));
     state
 }
 

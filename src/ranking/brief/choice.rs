@@ -24,6 +24,8 @@ pub enum BriefPlace {
     Here,
     /// It lies in a namespace above it, such as `global`.
     Above,
+    /// It says how the last session of the namespace ended.
+    Ending,
 }
 
 /// A memory that may get a place.
@@ -238,6 +240,7 @@ fn ranked<'a, 'c>(
         let reason = match candidate.place {
             _ if texts[number].is_empty() => continue,
             BriefPlace::Standard => BriefReason::Standard,
+            BriefPlace::Ending => BriefReason::LastSession,
             _ if is_pinned(memory) => BriefReason::Pinned,
             // An assistant that says "always" or "next step" decides nothing.
             BriefPlace::Here if is_reply(memory) => BriefReason::Knowledge,
@@ -252,7 +255,7 @@ fn ranked<'a, 'c>(
             reason,
             text: &texts[number],
             needed: needed[number],
-            is_summary: is_summary(memory),
+            is_summary: candidate.place == BriefPlace::Ending || is_summary(memory),
             number,
         };
         // The end of the last session is one more way to a place, before the weaker reasons.

@@ -6,17 +6,20 @@ use rayon::prelude::*;
 
 use crate::engine::error::EngineError;
 use crate::engine::live::{current_snapshot, rows, usage};
-use crate::engine::ops::standards;
+use crate::engine::ops::{standards, talks};
 use crate::engine::parts::Engine;
 use crate::files::Place;
 use crate::lifecycle::Stated;
-use crate::model::{Filter, GLOBAL, Memory, is_global_namespace, is_same_namespace};
+use crate::model::{Filter, GLOBAL, Memory, TALK, Talks, is_global_namespace, is_same_namespace};
 use crate::ranking::brief::{BriefCandidate, BriefPlace};
 
 /// Maximum number of memories of the namespace that are read: more would take longer than a client waits.
 const MOST_HERE: usize = 400;
 /// Maximum number of memories of the namespaces above it that are read.
 const MOST_ABOVE: usize = 100;
+
+/// Maximum number of talks that are looked at for how the last session ended.
+const MOST_TALKS: usize = 4;
 
 /// A memory that was read, with its place.
 pub(super) struct ReadMemory {
@@ -92,6 +95,35 @@ pub(super) fn read(engine: &Engine, namespace: &str) -> Result<Vec<ReadMemory>, 
         standards.chain(others).collect()
     });
     Ok(read)
+}
+
+/// Returns how the last session of a namespace ended, which `mine` noted in its talk, as a memory of that one
+/// line; `None` if no talk says so.
+pub(super) fn ending(engine: &Engine, namespace: &str) -> Result<Option<ReadMemory>, EngineError> {
+    let of_talks = Filter {
+        namespaces: vec![namespace.to_owned()],
+        equals: vec![(format!("metadata.{TALK}"), "true".to_owned())],
+        talks: Talks::Everywhere,
+        ..Filter::default()
+    };
+    let names = current_snapshot::with_snapshot(&engine.live, |snapshot| {
+        Ok(rows::page_of(&engine.live, snapshot, &of_talks, 0..MOST_TALKS)?.1)
+    })?;
+    let ending = names.iter().find_map(|name| {
+        let talk = rows::read_memory(&engine.live, name)?;
+        let content = talk.metadata_text(talks::ENDING)?.to_owned();
+        Some(Memory {
+            title: None,
+            metadata: Vec::new(),
+            content,
+            ..talk
+        })
+    });
+    Ok(ending.map(|memory| ReadMemory {
+        memory,
+        place: BriefPlace::Ending,
+        uses: 0,
+    }))
 }
 
 /// Returns what was read as candidates, with the ids that agents are shown.

@@ -64,7 +64,8 @@ pub struct BriefEntry {
 pub fn brief(engine: &Engine, query: &BriefQuery) -> Result<Brief, EngineError> {
     let namespace = query.namespace.clone().or_else(|| engine.live.namespace());
     let namespace = namespace.unwrap_or_else(|| GLOBAL.to_owned());
-    let read = candidates::read(engine, &namespace)?;
+    let mut read = candidates::read(engine, &namespace)?;
+    read.extend(candidates::ending(engine, &namespace)?);
     let mut candidates = candidates::candidates(engine, &read);
     candidates.retain(|one| {
         let is_new = |since| one.memory.timestamp.utc() >= since;
