@@ -74,7 +74,7 @@ async def core(agent):
     read = await agent.client.read_resource(f"memory://{memory_id}")
     holds("the file", read.contents[0].text, "Atlas is deployed on Tuesdays.")
     prompts = (await agent.client.list_prompts()).prompts
-    equal("the prompts", [one.name for one in prompts], ["recall-context", "summarize-session", "review-memories"])
+    equal("the prompts", [one.name for one in prompts], ["recall-context", "summarize-session", "review-memories", "review-proposals"])
     prompt = await agent.client.get_prompt("recall-context", {"topic": "atlas"})
     holds("the prompt", prompt.messages[0].content.text, "Atlas is deployed on Tuesdays.")
 

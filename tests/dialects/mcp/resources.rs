@@ -117,7 +117,12 @@ fn prompts_are_listed_and_hold_memories_as_data() {
     let names: Vec<_> = names.map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(
         names,
-        ["recall-context", "summarize-session", "review-memories"]
+        [
+            "recall-context",
+            "summarize-session",
+            "review-memories",
+            "review-proposals"
+        ]
     );
     let get = |session: &mut Session, name: &str, arguments: Value| {
         let params = json!({"name": name, "arguments": arguments});
@@ -153,6 +158,32 @@ fn prompts_are_listed_and_hold_memories_as_data() {
             .as_str()
             .unwrap()
             .contains("recall-context")
+    );
+}
+
+#[test]
+fn proposals_are_listed_as_data() {
+    let home = Home::new();
+    let said = "We decided to paint the crane ```` blue.";
+    home.write(
+        "t/a.txt",
+        format!("User: hello\nAssistant: Hello.\nUser: {said}\n"),
+    );
+    home.run(&["mine", "--yes", "--proposals", "t"]).done();
+    let mut session = Session::on(&home);
+    let params = json!({"name": "review-proposals", "arguments": {}});
+    let got = session.result("p", "prompts/get", params);
+    let text = got["messages"][0]["content"]["text"].as_str().unwrap();
+    let (instruction, data) = text
+        .split_once("\n\n`````text\n")
+        .expect("a fence stands there");
+    assert!(
+        instruction.contains("these 1 of 1 proposals"),
+        "{instruction}"
+    );
+    assert!(
+        data.contains("decision 0.95") && data.contains(said),
+        "{data}"
     );
 }
 
