@@ -62,13 +62,13 @@ pub fn mine(context: &mut Context, command: &Mine) -> Result<Outcome, Failure> {
             afterwards::after_writing(context, &engine)?;
         }
     }
+    bar.finish_and_clear();
     if command.proposals {
         propose(context, &engine, &mut report)?;
         if !report.accepted.is_empty() {
             afterwards::after_writing(context, &engine)?;
         }
     }
-    bar.finish_and_clear();
     report.show(&mut context.output, &engine, command.dry_run)?;
     Ok(Outcome::found(report.damaged.is_empty()))
 }
