@@ -22,6 +22,8 @@ the same id stays, here and on other machines.
 
 Exit code: 0 done, 1 nothing to purge, 2 error")]
     Purge(ArchivePurge),
+    /// Count the forgotten memories
+    Stats,
 }
 
 #[derive(Debug, ClapArgs)]

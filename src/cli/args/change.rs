@@ -9,10 +9,15 @@ pub struct Update {
     /// The memory
     pub id: String,
     /// The new content; `-` reads standard input
-    #[arg(long)]
+    #[arg(long, short)]
     pub content: Option<String>,
     /// Its topics; with + and - before each, those to add and to take out: +rust,-go
-    #[arg(long, value_name = "A,B", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        visible_alias = "tags",
+        value_name = "A,B",
+        allow_hyphen_values = true
+    )]
     pub topics: Option<String>,
     /// Who wrote it
     #[arg(long)]

@@ -50,6 +50,7 @@ pub struct LinkTo {
     /// elaborates, depends-on, or a word of your own
     #[arg(
         long = "type",
+        visible_alias = "relation",
         short = 't',
         value_name = "WORD",
         default_value = "related-to"

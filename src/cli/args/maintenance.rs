@@ -22,13 +22,13 @@ pub struct Compact {
 #[derive(Debug, ClapArgs)]
 pub struct Consolidate {
     /// The memories that become one
-    #[arg(required = true, num_args = 2.., value_name = "ID")]
+    #[arg(required = true, num_args = 2.., value_delimiter = ',', value_name = "ID")]
     pub ids: Vec<String>,
     /// What it is called
-    #[arg(long)]
+    #[arg(long, short = 'T')]
     pub title: Option<String>,
     /// What it says; `-` reads standard input [default: their texts, or the sentences that say most]
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, visible_alias = "summary", short = 's', value_name = "TEXT")]
     pub content: Option<String>,
     /// Only say what would be done
     #[arg(long)]

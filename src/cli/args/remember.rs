@@ -9,8 +9,17 @@ use crate::engine::DuplicatePolicy;
 pub struct Remember {
     /// The memory, as markdown, in one argument or several words; `-` or nothing reads standard input
     pub text: Vec<String>,
+    /// The same as an option; `-` reads standard input
+    #[arg(
+        long,
+        short,
+        value_name = "TEXT",
+        conflicts_with = "text",
+        allow_hyphen_values = true
+    )]
+    pub content: Option<String>,
     /// Single words to find it by
-    #[arg(long, value_name = "A,B")]
+    #[arg(long, visible_alias = "tags", value_name = "A,B")]
     pub topics: Option<String>,
     /// Who writes it [default: the setting `agent`]
     #[arg(long)]

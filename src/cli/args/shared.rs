@@ -7,22 +7,22 @@ use clap::Args as ClapArgs;
 #[command(next_help_heading = "Fields")]
 pub struct Fields {
     /// One line that names it
-    #[arg(long)]
+    #[arg(long, short = 'T')]
     pub title: Option<String>,
     /// episodic, semantic, procedural or entity
     #[arg(long)]
     pub kind: Option<String>,
     /// Project it belongs to [default: the git project of the working folder, else global]
-    #[arg(long)]
+    #[arg(long, short)]
     pub namespace: Option<String>,
     /// group or global
     #[arg(long)]
     pub scope: Option<String>,
     /// short, mid or long
-    #[arg(long)]
+    #[arg(long, short)]
     pub tier: Option<String>,
     /// 1 to 10
-    #[arg(long, value_name = "1-10")]
+    #[arg(long, visible_alias = "priority", short = 'p', value_name = "1-10")]
     pub importance: Option<String>,
     /// 0 to 1
     #[arg(long, value_name = "0-1")]
@@ -34,7 +34,7 @@ pub struct Fields {
     #[arg(long)]
     pub status: Option<String>,
     /// When it ceases to hold: a date, a time, or an amount of time such as 30d
-    #[arg(long, value_name = "WHEN")]
+    #[arg(long, visible_alias = "expires-at", value_name = "WHEN")]
     pub expires: Option<String>,
     /// Ids of memories that it replaces
     #[arg(long, value_name = "IDS")]
@@ -58,7 +58,7 @@ pub struct Filters {
     #[arg(long, value_name = "A,B")]
     pub user: Option<String>,
     /// Only with all of these topics
-    #[arg(long, value_name = "A,B")]
+    #[arg(long, visible_alias = "tags", value_name = "A,B")]
     pub topics: Option<String>,
     /// One of the topics is enough
     #[arg(long)]

@@ -1,5 +1,7 @@
 //! Commands about forgotten memories: list them, bring them back, take them away for good.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::cli::args::archive::{Archive, ArchivePurge};
@@ -9,7 +11,7 @@ use crate::cli::memories::when::{Direction, moment};
 use crate::cli::memories::write;
 use crate::cli::store::purge;
 use crate::cli::terminal::fail::Failure;
-use crate::cli::terminal::output::ID;
+use crate::cli::terminal::output::{DIM, ID};
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::engine::{Engine, EngineError, Forgotten, Unpurged, ops};
 use crate::model::Stem;
@@ -20,7 +22,50 @@ pub fn archive(context: &mut Context, command: &Archive) -> Result<Outcome, Fail
         Archive::List(command) => list(context, command),
         Archive::Restore(command) => write::restore(context, command),
         Archive::Purge(command) => purge(context, command),
+        Archive::Stats => stats(context),
     }
+}
+
+/// Counts the forgotten memories: how many, of which namespaces, their bytes, the first and the last.
+fn stats(context: &mut Context) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let forgotten = ops::archived(&engine)?;
+    let mut namespaces: BTreeMap<&str, usize> = BTreeMap::new();
+    for one in &forgotten {
+        let namespace = one.memory.namespace_or_global();
+        *namespaces.entry(namespace).or_default() += 1;
+    }
+    let bytes: u64 = forgotten.iter().map(|one| one.bytes).sum();
+    let moments = || forgotten.iter().map(|one| one.at);
+    let [oldest, newest] =
+        [moments().min(), moments().max()].map(|at| at.map(|at| at.to_rfc3339()));
+    let output = &mut context.output;
+    if output.json {
+        output.json(&json!({
+            "archived": forgotten.len(),
+            "namespaces": namespaces,
+            "bytes": bytes,
+            "oldest": oldest,
+            "newest": newest,
+        }))?;
+        return Ok(Outcome::Done);
+    }
+    let counts = namespaces.iter();
+    let counts: Vec<String> = counts
+        .map(|(name, count)| format!("{name} {count}"))
+        .collect();
+    let rows = [
+        ("archived", forgotten.len().to_string()),
+        ("namespaces", counts.join(", ")),
+        ("bytes", bytes.to_string()),
+        ("oldest", oldest.unwrap_or_default()),
+        ("newest", newest.unwrap_or_default()),
+    ];
+    for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
+        let value = output.shown(value);
+        output.line(format!("{DIM}{name:<10}{DIM:#} {value}"))?;
+    }
+    Ok(Outcome::Done)
 }
 
 /// Returns the forgotten memories, each with the last record of its going.

@@ -22,9 +22,14 @@ use crate::model::{NewMemory, Timestamp};
 /// Runs `memdir remember`.
 pub fn remember(context: &mut Context, command: Remember) -> Result<Outcome, Failure> {
     let engine = context.engine_for_writing()?;
-    let content = match command.text.join(" ") {
-        text if text == "-" => fields::standard_input()?,
-        text if !text.is_empty() || !command.text.is_empty() => text,
+    let text = match &command.content {
+        Some(content) => Some(content.clone()),
+        None if command.text.is_empty() => None,
+        None => Some(command.text.join(" ")),
+    };
+    let content = match text {
+        Some(text) if text == "-" => fields::standard_input()?,
+        Some(text) => text,
         _ if std::io::IsTerminal::is_terminal(&std::io::stdin()) => {
             return Err(Failure::new("there is nothing to remember")
                 .hint("Give the text: memdir remember --topics a,b 'TEXT', or pipe it in."));
