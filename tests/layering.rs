@@ -336,6 +336,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ),
     ("cli/terminal", &[]),
     ("cli/args", &["terminal"]),
+    ("cli/args/programs", &["sharing"]),
     ("cli/wiring", &["terminal"]),
     ("cli/sharing", &["args", "terminal", "wiring"]),
     (
@@ -347,6 +348,16 @@ const FOLDERS: &[(&str, &[&str])] = &[
     (
         "cli/serving",
         &["args", "sessions", "store", "terminal", "wiring"],
+    ),
+    (
+        "cli/programs",
+        &[
+            "args", "memories", "serving", "sharing", "store", "terminal", "wiring",
+        ],
+    ),
+    (
+        "cli/shell",
+        &["args", "complete", "programs", "terminal", "wiring"],
     ),
     ("cli/doctor", &["args", "terminal", "wiring"]),
     ("cli/sessions", &["args", "terminal", "wiring"]),
@@ -380,6 +391,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rustls::", &["http"]),
     ("prometheus_client::", &["http"]),
     ("clap::", &["cli"]),
+    ("rustyline::", &["cli"]),
     ("libc::", &["columns", "embed"]),
     // Programs: git and ssh, the user's editor, and the service manager.
     ("Command::new", &["git", "cli", "service"]),

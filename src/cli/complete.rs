@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use chrono::DateTime;
 use clap::{Arg, Command};
@@ -49,6 +50,55 @@ pub fn answer() -> bool {
         .shells(Shells(&shells))
         .try_complete(std::env::args_os(), std::env::current_dir().ok().as_deref())
         .unwrap_or_else(|error| error.exit())
+}
+
+/// The store of `memdir shell`, which no words on a screen name.
+static OWN_STORE: OnceLock<PathBuf> = OnceLock::new();
+
+/// A word that is offered in place of the one that is typed.
+pub struct Offer {
+    pub value: String,
+    /// What it is: a title, a number of memories, or what a command does.
+    pub about: Option<String>,
+}
+
+/// What a word stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meant {
+    Memory,
+    Namespace,
+    Topic,
+}
+
+/// Has all later answers be about the store at `root`.
+pub fn answer_about(root: &Path) {
+    let _ = OWN_STORE.set(root.to_owned()); // A process has one shell.
+}
+
+/// Returns what may stand in place of `typed`, after the words of a line before it.
+pub fn offers(before: &[String], typed: &str) -> Vec<Offer> {
+    let words = std::iter::once("memdir").chain(before.iter().map(String::as_str));
+    let words: Vec<OsString> = words.chain([typed]).map(OsString::from).collect();
+    let last = words.len() - 1;
+    let found = clap_complete::engine::complete(&mut command(), words, last, None);
+    found.unwrap_or_default().iter().map(offer).collect()
+}
+
+/// Returns the values that begin with `typed`.
+pub fn values(meant: Meant, typed: &str) -> Vec<Offer> {
+    let found = match meant {
+        Meant::Memory => memories(Place::Files, typed),
+        Meant::Namespace => offered(OsStr::new(typed), namespaces()),
+        Meant::Topic => offered(OsStr::new(typed), topics(typed)),
+    };
+    found.iter().map(offer).collect()
+}
+
+fn offer(candidate: &CompletionCandidate) -> Offer {
+    Offer {
+        value: candidate.get_value().to_string_lossy().into_owned(),
+        about: candidate.get_help().map(ToString::to_string),
+    }
 }
 
 fn shells() -> [&'static dyn EnvCompleter; 5] {
@@ -263,8 +313,9 @@ fn stem_of(name: &str) -> Stem {
 /// Returns the store that the command line on the shell's screen is about.
 fn store() -> Option<Store> {
     let environment = super::wiring::environment::prepare().ok()?;
+    let own = OWN_STORE.get().cloned();
     let flags = Flags {
-        store: named_store(std::env::args_os()),
+        store: own.or_else(|| named_store(std::env::args_os())),
         read_only: true,
     };
     let config = Config::read(&flags, &environment).ok()?;

@@ -12,9 +12,11 @@ mod doctor;
 mod eval;
 mod memories;
 mod model;
+mod programs;
 mod serving;
 mod sessions;
 mod sharing;
+mod shell;
 mod store;
 mod terminal;
 mod wiring;
@@ -23,8 +25,10 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
+use self::args::setup::As;
 use self::args::{Args, Command};
 use self::memories::{archive, edit, find, history, life, maintenance, resolve, stats, write};
+use self::programs::Line;
 use self::serving::{mcp, serve};
 use self::sessions::{brief, hook, pause, review};
 use self::sharing::{import_export, mine, sync};
@@ -42,7 +46,8 @@ pub fn run() -> ExitCode {
     if complete::answer() {
         return ExitCode::SUCCESS;
     }
-    let matches = match args::command().try_get_matches() {
+    let words = programs::words(std::env::args_os());
+    let matches = match args::command().try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) if hook::is_called() && error.use_stderr() => {
             return hook::misunderstood(&error.to_string());
@@ -83,6 +88,55 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// Runs a line of another program, as the command of memdir that it stands for.
+fn dispatch_as(
+    args: &Args,
+    words: &[std::ffi::OsString],
+    environment: Environment,
+    output: &mut Output,
+    pager: &mut Option<Pager>,
+) -> Result<Outcome, Failure> {
+    let variable = |name: &str| {
+        let value = environment.variables.get(name);
+        value.filter(|value| !value.is_empty()).cloned()
+    };
+    let line = match programs::read(words, &variable, &environment.folder)? {
+        Line::Shown(code) => return Ok(Outcome::Code(code)),
+        Line::AiMemory(line) => Args {
+            store: line.store,
+            json: line.json,
+            command: Some(Command::AiMemory(Box::new(line.command))),
+            ..Args::default()
+        },
+        Line::Memdir(words) => {
+            let words = std::iter::once("memdir".into()).chain(words);
+            let parsed = args::command().try_get_matches_from(words);
+            match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
+                Ok(line) => line,
+                Err(error) => {
+                    let _ = error.print(); // Who does not read it wants none of it.
+                    return Ok(Outcome::Code(u8::try_from(error.exit_code()).unwrap_or(2)));
+                }
+            }
+        }
+    };
+    let Some(command) = line.command else {
+        let name = words[0].to_string_lossy();
+        return Err(Failure::new(format!("no command of {name} is given"))
+            .hint("`memdir as --help` shows examples."));
+    };
+    output.json |= line.json;
+    let args = Args {
+        store: line.store.or_else(|| args.store.clone()),
+        json: output.json,
+        color: args.color,
+        raw: args.raw || line.raw,
+        read_only: args.read_only || line.read_only,
+        command: None,
+    };
+    dispatch(&args, command, environment, output, pager)
+}
+
 fn dispatch(
     args: &Args,
     command: Command,
@@ -93,6 +147,9 @@ fn dispatch(
     match &command {
         Command::Completions(command) => return setup::completions(command, output),
         Command::Man => return setup::man(output),
+        Command::As(As::Line(words)) => {
+            return dispatch_as(args, words, environment, output, pager);
+        }
         _ => {}
     }
     let store = args.store.as_ref();
@@ -122,78 +179,85 @@ fn dispatch(
     if output.is_terminal && !output.json && command.is_long() {
         *pager = Pager::start();
     }
-    let mut context = Context {
-        config,
-        environment,
-        output: output.share(),
-    };
+    let mut context = Context::new(config, environment, output.share());
     match command {
-        Command::Init(command) => setup::init(&mut context, &command),
-        Command::Setup(command) => clients::setup::setup(&mut context, &command),
-        Command::Config { command } => config::config(&mut context, &command),
-        Command::Path(command) => setup::path(&mut context, &command),
-        Command::Remember(command) => write::remember(&mut context, *command),
-        Command::Think(command) => find::think(&mut context, &command),
-        Command::Recall(command) => find::recall(&mut context, &command),
-        Command::List(command) => find::list(&mut context, &command),
-        Command::Grep(command) => find::grep(&mut context, &command),
-        Command::Brief(command) => brief::brief(&mut context, &command),
-        Command::Review(command) => review::review(&mut context, &command),
-        Command::Pause(command) => pause::pause(&mut context, &command),
-        Command::Update(command) => write::update(&mut context, *command),
-        Command::Edit(command) => edit::edit(&mut context, &command),
-        Command::Forget(command) => life::forget(&mut context, &command),
-        Command::Inspect(command) => life::inspect(&mut context, &command),
-        Command::Link(command) => life::link(&mut context, &command),
-        Command::Unlink(command) => life::unlink(&mut context, &command),
-        Command::Links(command) => life::links(&mut context, &command),
-        Command::Archived(command) => archive::list(&mut context, &command),
-        Command::Archive(command) => archive::archive(&mut context, &command),
-        Command::Promote(command) => life::promote(&mut context, &command),
-        Command::Gc(command) => life::gc(&mut context, &command),
-        Command::Compact(command) => maintenance::compact(&mut context, &command),
-        Command::Consolidate(command) => maintenance::consolidate(&mut context, &command),
-        Command::AutoConsolidate(command) => maintenance::auto_consolidate(&mut context, &command),
-        Command::Cleanup(command) => maintenance::cleanup(&mut context, &command),
-        Command::Reflect(command) => maintenance::reflect(&mut context, &command),
-        Command::Decay(command) => maintenance::decay(&mut context, &command),
-        Command::Supersede(command) => maintenance::supersede(&mut context, &command),
-        Command::Plans => maintenance::plans(&mut context),
-        Command::Stats(command) => stats::stats(&mut context, &command),
-        Command::Topics(command) => stats::facet(&mut context, ("topics", "topics"), &command),
+        Command::Shell => shell::shell(&mut context, &flags, perform),
+        Command::AiMemory(command) => programs::ai_memory(&mut context, &command),
+        command => perform(&mut context, command),
+    }
+}
+
+/// Runs one of memdir's own commands on the store of `context`.
+fn perform(context: &mut Context, command: Command) -> Result<Outcome, Failure> {
+    match command {
+        Command::Init(command) => setup::init(context, &command),
+        Command::Setup(command) => clients::setup::setup(context, &command),
+        Command::Config { command } => config::config(context, &command),
+        Command::Path(command) => setup::path(context, &command),
+        Command::Remember(command) => write::remember(context, *command),
+        Command::Think(command) => find::think(context, &command),
+        Command::Recall(command) => find::recall(context, &command),
+        Command::List(command) => find::list(context, &command),
+        Command::Grep(command) => find::grep(context, &command),
+        Command::Brief(command) => brief::brief(context, &command),
+        Command::Review(command) => review::review(context, &command),
+        Command::Pause(command) => pause::pause(context, &command),
+        Command::Update(command) => write::update(context, *command),
+        Command::Edit(command) => edit::edit(context, &command),
+        Command::Forget(command) => life::forget(context, &command),
+        Command::Inspect(command) => life::inspect(context, &command),
+        Command::Link(command) => life::link(context, &command),
+        Command::Unlink(command) => life::unlink(context, &command),
+        Command::Links(command) => life::links(context, &command),
+        Command::Archived(command) => archive::list(context, &command),
+        Command::Archive(command) => archive::archive(context, &command),
+        Command::Promote(command) => life::promote(context, &command),
+        Command::Gc(command) => life::gc(context, &command),
+        Command::Compact(command) => maintenance::compact(context, &command),
+        Command::Consolidate(command) => maintenance::consolidate(context, &command),
+        Command::AutoConsolidate(command) => maintenance::auto_consolidate(context, &command),
+        Command::Cleanup(command) => maintenance::cleanup(context, &command),
+        Command::Reflect(command) => maintenance::reflect(context, &command),
+        Command::Decay(command) => maintenance::decay(context, &command),
+        Command::Supersede(command) => maintenance::supersede(context, &command),
+        Command::Plans => maintenance::plans(context),
+        Command::Stats(command) => stats::stats(context, &command),
+        Command::Topics(command) => stats::facet(context, ("topics", "topics"), &command),
         Command::Namespaces(command) => {
-            stats::facet(&mut context, ("namespace", "namespaces"), &command)
+            stats::facet(context, ("namespace", "namespaces"), &command)
         }
-        Command::Standards(command) => stats::standards(&mut context, &command),
-        Command::Restore(command) => write::restore(&mut context, &command),
-        Command::Adopt(command) => adopt::adopt(&mut context, &command),
-        Command::Layout(command) => layout::layout(&mut context, &command),
-        Command::Purge(command) => purge::purge(&mut context, &command),
-        Command::Reset(command) => reset::reset(&mut context, &command),
-        Command::Resolve(command) => resolve::resolve(&mut context, &command),
-        Command::Eval(command) if command.arms => arms::compare(&mut context, &command),
-        Command::Eval(command) => eval::eval(&mut context, &command),
-        Command::Reindex(command) => status::reindex(&mut context, &command),
-        Command::Status(command) => status::status(&mut context, command.verbose),
-        Command::Allow(command) => secrets::allow(&mut context, &command),
-        Command::Redact(command) => secrets::redact(&mut context, &command),
-        Command::Log(command) => history::log(&mut context, &command),
-        Command::Diff(command) => history::diff(&mut context, &command),
-        Command::Undo(command) => history::undo(&mut context, &command),
-        Command::Git(command) => history::git(&mut context, &command),
-        Command::Sync(command) => sync::sync(&mut context, &command),
-        Command::Model(command) => model::model(&mut context, &command),
-        Command::Verify(command) => status::verify(&mut context, command.verbose),
-        Command::Doctor(command) => doctor::doctor(&mut context, &command),
-        Command::Import(command) => import_export::import(&mut context, &command),
-        Command::Mine(command) => mine::mine(&mut context, &command),
-        Command::Export(command) => import_export::export(&mut context, &command),
-        Command::Mcp(command) => mcp::mcp(&mut context, &command),
-        Command::Serve(command) => serve::serve(&mut context, &command),
-        Command::Token(command) => serve::token(&mut context, &command),
-        Command::Trust(command) => trust::trust(&mut context, &command),
-        Command::Completions(_) | Command::Man | Command::Hook(_) => {
-            unreachable!("they were answered above")
+        Command::Standards(command) => stats::standards(context, &command),
+        Command::Restore(command) => write::restore(context, &command),
+        Command::Adopt(command) => adopt::adopt(context, &command),
+        Command::Layout(command) => layout::layout(context, &command),
+        Command::Purge(command) => purge::purge(context, &command),
+        Command::Reset(command) => reset::reset(context, &command),
+        Command::Resolve(command) => resolve::resolve(context, &command),
+        Command::Eval(command) if command.arms => arms::compare(context, &command),
+        Command::Eval(command) => eval::eval(context, &command),
+        Command::Reindex(command) => status::reindex(context, &command),
+        Command::Status(command) => status::status(context, command.verbose),
+        Command::Allow(command) => secrets::allow(context, &command),
+        Command::Redact(command) => secrets::redact(context, &command),
+        Command::Log(command) => history::log(context, &command),
+        Command::Diff(command) => history::diff(context, &command),
+        Command::Undo(command) => history::undo(context, &command),
+        Command::Git(command) => history::git(context, &command),
+        Command::Sync(command) => sync::sync(context, &command),
+        Command::Model(command) => model::model(context, &command),
+        Command::Verify(command) => status::verify(context, command.verbose),
+        Command::Doctor(command) => doctor::doctor(context, &command),
+        Command::Import(command) => import_export::import(context, &command),
+        Command::Mine(command) => mine::mine(context, &command),
+        Command::Export(command) => import_export::export(context, &command),
+        Command::Mcp(command) => mcp::mcp(context, &command),
+        Command::Serve(command) => serve::serve(context, &command),
+        Command::Token(command) => serve::token(context, &command),
+        Command::Trust(command) => trust::trust(context, &command),
+        Command::Completions(command) => setup::completions(&command, &mut context.output),
+        Command::Man => setup::man(&mut context.output),
+        Command::Hook(_) | Command::Shell | Command::As(_) | Command::AiMemory(_) => {
+            unreachable!("they are answered before a store is opened")
         }
     }
 }

@@ -382,6 +382,7 @@ fn status(context: &mut Context, asks_host: bool) -> Result<Outcome, Failure> {
         config,
         environment,
         output,
+        ..
     } = context;
     let chosen = chosen(config, environment);
     let said = line(config, environment, &chosen);

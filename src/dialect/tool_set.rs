@@ -83,13 +83,22 @@ impl Tool {
         }
     }
 
-    /// Reads the arguments, and runs the call.
+    /// Reads the arguments, and runs the call; an error is a reply in the tool set's own form.
     pub fn call(&self, call: &Call<'_>, values: JsonObject) -> Reply {
+        let reply = self.try_call(call, values);
+        reply.unwrap_or_else(|error| (self.refuse)(&error))
+    }
+
+    /// Reads the arguments, and runs the call.
+    ///
+    /// # Errors
+    ///
+    /// Fails with what the tool set would refuse the call with.
+    pub fn try_call(&self, call: &Call<'_>, values: JsonObject) -> Result<Reply, ToolError> {
         // What one call changes is undone together.
         let _deed = OneDeed::begin();
-        let arguments = Arguments::new(values, self.parameters).map_err(ToolError::from);
-        let reply = arguments.and_then(|arguments| (self.run)(call, &arguments));
-        reply.unwrap_or_else(|error| (self.refuse)(&error))
+        let arguments = Arguments::new(values, self.parameters)?;
+        (self.run)(call, &arguments)
     }
 }
 

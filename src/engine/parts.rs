@@ -18,7 +18,8 @@ use crate::engine::error::EngineError;
 use crate::engine::history::commits::dates;
 use crate::lifecycle::Maintenance;
 
-/// An opened store. Shared between threads.
+/// An opened store. Shared between threads; a clone is the same store.
+#[derive(Clone)]
 pub struct Engine {
     /// Reading of the store.
     pub live: Arc<LiveStore>,

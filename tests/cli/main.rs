@@ -12,6 +12,7 @@ mod documentation;
 mod editing;
 mod searching;
 mod sessions;
+mod shell;
 mod stores;
 #[path = "../support/mod.rs"]
 mod support;

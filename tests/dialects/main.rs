@@ -7,6 +7,8 @@ mod ai_memory;
 mod ai_memory_many;
 mod ai_memory_model;
 mod ai_memory_titles;
+#[cfg(unix)]
+mod command_lines;
 mod core_dialect;
 mod core_tools;
 mod former_ids;

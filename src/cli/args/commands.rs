@@ -1,5 +1,6 @@
 //! The commands, and the options of every one of them.
 
+use super::programs::ai_memory::AiMemoryCommand;
 use super::{
     archive, change, config, eval, history, life, maintenance, mcp, model, remember, search, serve,
     sessions, setup, shared, sharing,
@@ -9,7 +10,7 @@ use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
 /// The memory of AI agents as a folder of markdown files.
-#[derive(Debug, Parser)]
+#[derive(Debug, Default, Parser)]
 #[command(name = "memdir", version, max_term_width = 100)]
 #[command(after_help = "Examples:
   memdir init ~/memories                        make a store
@@ -153,7 +154,8 @@ The link stands in the first memory's file; the second is found by it all the sa
         after_help = "Examples:
   memdir archive list
   memdir archive restore 1f3a9c02
-  memdir archive purge --older-than 90d         asks before it does it"
+  memdir archive purge --older-than 90d         asks before it does it
+  memdir archive stats                          how many, how large, since when"
     )]
     Archive(archive::Archive),
     /// Let memories live without end: tier long, and no `expires`
@@ -410,6 +412,20 @@ In a folder each file is the memory's own, with its frontmatter; links lead to t
 with names of their own keep them, and their folders. Files that are there are never replaced: what is
 new is added, and another text under the same name stays and is named.")]
     Export(sharing::Export),
+    /// Answer commands one after another: a store stays open, so that each takes a millisecond
+    #[command(after_help = SHELL_EXAMPLES)]
+    Shell,
+    /// Take the command line of another memory program: ai-memory, loci
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        override_usage = "memdir as ai-memory|loci COMMAND [OPTIONS]",
+        after_help = AS_EXAMPLES
+    )]
+    As(setup::As),
+    /// A command of ai-memory, which `as` makes of its line.
+    #[command(skip)]
+    AiMemory(Box<AiMemoryCommand>),
     /// Serve agents over standard input and output (Model Context Protocol)
     #[command(after_help = "Examples:
   memdir mcp                                    remember, think, recall
@@ -460,6 +476,32 @@ const INIT_EXAMPLES: &str = "Examples:
 Notes that are opened in place keep their names, folders and bytes; hidden folders are left alone. A
 note changes when you, or an agent, change it, and has a history from the first moment on. `memdir
 adopt` would give notes ids and other names; nothing needs it.";
+
+const SHELL_EXAMPLES: &str = "Examples:
+  memdir shell                                  with line editing, a history, and Tab for ids and topics
+  memdir shell < commands.txt                   one command a line; `#` begins a comment
+
+  recall what to do before a deploy             memories for a context: any word may match
+  search deploy backup                          those that hold every word
+  list atlas                                    the newest, of a namespace
+  get 1f3a9c02                                  one whole; `delete` moves it to the archive
+  stats, namespaces, help, quit
+
+Every other command of memdir is called by its name, and so are these where an option is given:
+`list --topics deploy`, `recall 1f3a9c02 --verbose`, `forget 1f3a9c02`. --store, --read-only and --color are
+given to the shell itself.
+
+Exit code of commands from a file or a pipe: 0 all were done, 1 one found nothing, 2 one failed";
+
+const AS_EXAMPLES: &str = "Examples:
+  memdir as ai-memory store -T 'How we deploy' -c 'On Tuesdays.' --tags deploy
+  memdir as ai-memory recall 'what to do before a deploy'
+  memdir as ai-memory --help                    its 26 commands
+  memdir as loci search how we deploy
+  ln -s $(which memdir) ~/.local/bin/ai-memory  from now on `ai-memory` is memdir as ai-memory
+  ai-memory list --tags deploy
+
+docs/DIALECTS.md says which command of which program becomes what.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

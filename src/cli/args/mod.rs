@@ -11,6 +11,7 @@ pub mod maintenance;
 pub mod mcp;
 pub mod model;
 mod overview;
+pub mod programs;
 pub mod remember;
 pub mod search;
 pub mod serve;

@@ -22,7 +22,8 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "A store and who uses it",
         &[
-            "init", "setup", "mcp", "serve", "token", "config", "trust", "model", "doctor",
+            "init", "setup", "mcp", "serve", "token", "shell", "as", "config", "trust", "model",
+            "doctor",
         ],
     ),
     ("Sessions of agents", &["brief", "hook", "pause", "review"]),

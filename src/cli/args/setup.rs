@@ -2,6 +2,7 @@
 
 use clap::Args as ClapArgs;
 use clap::builder::PossibleValuesParser;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 #[derive(Debug, ClapArgs)]
@@ -51,6 +52,14 @@ pub struct Trust {
 pub struct Completions {
     /// Whose script
     pub shell: clap_complete::Shell,
+}
+
+/// A command line of another program.
+#[derive(Debug, clap::Subcommand)]
+pub enum As {
+    /// The program's name, then its words, which memdir's own parser does not look at.
+    #[command(external_subcommand)]
+    Line(Vec<OsString>),
 }
 
 #[derive(Debug, ClapArgs)]

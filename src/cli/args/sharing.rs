@@ -92,17 +92,18 @@ pub struct Export {
     pub filters: Filters,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Direction {
     /// This one takes in what DIR has; DIR is only read
     Pull,
     /// DIR takes in what this one has
     Push,
     /// Both have the same memories afterwards
+    #[default]
     Merge,
 }
 
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Default, ClapArgs)]
 pub struct Sync {
     /// Do it now, as without any option
     #[arg(long, conflicts_with = "setup")]

@@ -80,12 +80,9 @@ fn open(context: &Context, root: &Path, is_own: bool) -> Result<Engine, Failure>
         store: Some(root.to_owned()),
         read_only: context.config.read_only,
     };
-    let context = Context {
-        config: Config::read(&flags, &context.environment)?,
-        environment: context.environment.clone(),
-        output: context.output.share(),
-    };
-    context.engine()
+    let config = Config::read(&flags, &context.environment)?;
+    let (environment, output) = (context.environment.clone(), context.output.share());
+    Context::new(config, environment, output).engine()
 }
 
 /// Returns the namespace whose memories belong to a store: what its own settings say, else the git project

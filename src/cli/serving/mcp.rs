@@ -308,7 +308,8 @@ fn dialect(context: &Context, wanted: &ToolSet) -> Result<Arc<dyn Dialect>, Fail
     })
 }
 
-fn preferences(context: &Context, wanted: &ToolSet) -> Result<Preferences, Failure> {
+/// Returns the settings of a server, or of whoever calls its tools without one.
+pub fn preferences(context: &Context, wanted: &ToolSet) -> Result<Preferences, Failure> {
     let settings = &context.config.mcp;
     let ranking = settings.ranking.as_deref().map(|name| {
         let method = Method::named(name).ok_or_else(|| {

@@ -130,11 +130,7 @@ fn answer(
     }
     let sessions = environment.state_folder.as_deref().map(Sessions::new);
     let client = command.client.as_str();
-    let context = Context {
-        config,
-        environment,
-        output: output.share(),
-    };
+    let context = Context::new(config, environment, output.share());
     // Without an id, sessions in one folder cannot be told apart.
     let id = match input.session.is_empty() {
         true => context.environment.folder.display().to_string(),

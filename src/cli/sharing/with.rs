@@ -15,6 +15,21 @@ use crate::engine::{Engine, EngineError, GitOptions, Options, Taken, With, WithR
 
 /// Runs `memdir sync --with`.
 pub fn sync_with(context: &mut Context, folder: &Path, command: &Sync) -> Result<Outcome, Failure> {
+    let (engine, report) = bring_into_step(context, folder, command)?;
+    show(context, folder, command.direction, &report)?;
+    if !command.dry_run && !engine.live.is_read_only() {
+        afterwards::after_writing(context, &engine)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Brings the store and the one in `folder` into step, or plans it. Returns the store, and what changed in
+/// both.
+pub fn bring_into_step(
+    context: &Context,
+    folder: &Path,
+    command: &Sync,
+) -> Result<(Engine, WithReport), Failure> {
     let engine = context.engine()?;
     let folder = crate::config::store_at(&context.environment.folder.join(folder));
     if !holds_memories(&folder) {
@@ -42,11 +57,7 @@ pub fn sync_with(context: &mut Context, folder: &Path, command: &Sync) -> Result
         &with,
         other.as_ref().map(|other| &*other.history),
     )?;
-    show(context, &folder, direction, &report)?;
-    if !command.dry_run && !engine.live.is_read_only() {
-        afterwards::after_writing(context, &engine)?;
-    }
-    Ok(Outcome::Done)
+    Ok((engine, report))
 }
 
 fn holds_memories(folder: &Path) -> bool {
@@ -61,11 +72,8 @@ fn open_other(context: &Context, folder: &Path) -> Result<Engine, Failure> {
         read_only: context.config.read_only,
     };
     let config = Config::read(&flags, &context.environment)?;
-    let other = Context {
-        config,
-        environment: context.environment.clone(),
-        output: context.output.share(),
-    };
+    let (environment, output) = (context.environment.clone(), context.output.share());
+    let other = Context::new(config, environment, output);
     let options = other.options(folder);
     let options = Options {
         // A place that was named for this store's derived things is not the other one's.
@@ -105,6 +113,7 @@ fn show(
     direction: Direction,
     report: &WithReport,
 ) -> Result<(), Failure> {
+    let folder = &crate::config::store_at(&context.environment.folder.join(folder));
     let output = &mut context.output;
     if output.json {
         let skipped = report.skipped.iter().map(|skipped| {
@@ -139,6 +148,12 @@ fn show(
     show_taken(output, &format!("{would}brought"), &report.here)?;
     show_taken(output, &format!("{would}sent"), &report.there)?;
     output.flush()?;
+    tell_skipped(output, report);
+    Ok(())
+}
+
+/// Says which files were left out, a line each.
+pub fn tell_skipped(output: &Output, report: &WithReport) {
     for skipped in &report.skipped {
         let place = match skipped.is_here {
             true => "here",
@@ -148,7 +163,6 @@ fn show(
         let reason = output.shown(&skipped.reason);
         output.note(format!("skipped {path} {place}: {reason}"));
     }
-    Ok(())
 }
 
 fn show_taken(output: &mut Output, what: &str, taken: &Taken) -> Result<(), Failure> {

@@ -254,8 +254,12 @@ pub fn completions(command: &Completions, output: &mut Output) -> Result<Outcome
 }
 
 pub fn man(output: &mut Output) -> Result<Outcome, Failure> {
+    manual(Args::command(), output)
+}
+
+/// Prints the manual page of a program with these commands.
+pub fn manual(mut command: clap::Command, output: &mut Output) -> Result<Outcome, Failure> {
     let mut page = Vec::new();
-    let mut command = Args::command();
     command.build();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     // One page for all: the commands follow in the order of the help.

@@ -63,6 +63,11 @@ pub const DIM: Paint = Paint(Style::new().dimmed());
 pub const ID: Paint = Paint(AnsiColor::Yellow.on_default());
 pub const ADDED: Paint = Paint(AnsiColor::Green.on_default());
 pub const REMOVED: Paint = Paint(AnsiColor::Red.on_default());
+// Names of places, such as namespaces; tiers.
+pub const NAME: Paint = Paint(AnsiColor::Cyan.on_default());
+pub const SHORT: Paint = Paint(AnsiColor::Red.on_default());
+pub const MID: Paint = Paint(AnsiColor::Yellow.on_default());
+pub const LONG: Paint = Paint(AnsiColor::Green.on_default());
 pub const MATCH: Paint = Paint(AnsiColor::Red.on_default().bold());
 
 // Styles of standard error, which `anstream` takes out again where it is no terminal.
@@ -146,6 +151,11 @@ impl Output {
             false => serde_json::to_string(value),
         };
         self.json_text(text?)
+    }
+
+    /// Writes one document over several lines, wherever it goes.
+    pub fn json_lines(&mut self, value: &impl Serialize) -> io::Result<()> {
+        self.json_text(serde_json::to_string_pretty(value)?)
     }
 
     /// Writes one document on one line.
@@ -286,9 +296,9 @@ pub fn visible(text: &str) -> String {
 
 /// The escape sequences of our own styles and of the log's. None of them hides or moves text, so a
 /// memory that holds one gains nothing by it.
-const OURS: [&str; 9] = [
+const OURS: [&str; 10] = [
     "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m",
-    "\x1b[3m",
+    "\x1b[36m", "\x1b[3m",
 ];
 
 /// As [`visible`], but for our own colours.
@@ -341,7 +351,8 @@ fn is_obeyed(character: char) -> bool {
     }
 }
 
-fn age(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+/// Returns a moment as people say it, such as `2h ago`.
+pub fn age(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     let seconds = (now - at).num_seconds();
     let (amount, is_past) = (seconds.unsigned_abs(), seconds >= 0);
     let (count, unit) = match amount {
@@ -384,7 +395,8 @@ mod tests {
     #[test]
     fn our_own_styles_pass_and_nothing_else_does() {
         for style in [
-            PLAIN.0, BOLD.0, DIM.0, ID.0, ADDED.0, REMOVED.0, MATCH.0, ERROR, CAUSE, HINT,
+            PLAIN.0, BOLD.0, DIM.0, ID.0, ADDED.0, REMOVED.0, MATCH.0, NAME.0, SHORT.0, MID.0,
+            LONG.0, ERROR, CAUSE, HINT,
         ] {
             let text = format!("{style}id{style:#}");
             assert_eq!(guarded(&text), text);

@@ -6,7 +6,7 @@ use crate::cli::wiring::no_store::made;
 use crate::cli::wiring::{embedding, no_store};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, Environment, Provider, StoreOrigin};
-use crate::engine::{Engine, GitOptions, Models, Options};
+use crate::engine::{Engine, GitOptions, Models, Options, live};
 use crate::files::LinkPolicy;
 use crate::trust::{Consent, Naming};
 use std::sync::Arc;
@@ -46,9 +46,36 @@ pub struct Context {
     pub config: Config,
     pub environment: Environment,
     pub output: Output,
+    /// The store, where it stays open from one command to the next.
+    kept: Option<Engine>,
 }
 
 impl Context {
+    pub fn new(config: Config, environment: Environment, output: Output) -> Context {
+        Context {
+            config,
+            environment,
+            output,
+            kept: None,
+        }
+    }
+
+    /// Opens the store anew, if there is one, and keeps it open for the commands that follow.
+    pub fn keep_open(&mut self) -> Result<(), Failure> {
+        self.kept = None;
+        if crate::config::is_store(&self.config.store.value) {
+            let engine = self.engine()?;
+            live::follow_events(&engine.live);
+            self.kept = Some(engine);
+        }
+        Ok(())
+    }
+
+    /// Returns whether a store is kept open.
+    pub fn is_open(&self) -> bool {
+        self.kept.is_some()
+    }
+
     /// Returns the store, for commands that only read.
     pub fn engine(&self) -> Result<Engine, Failure> {
         self.open(false)
@@ -145,7 +172,10 @@ impl Context {
     }
 
     pub fn open_at(&self, root: &std::path::Path) -> Result<Engine, Failure> {
-        open(self.options(root))
+        match &self.kept {
+            Some(kept) if *root == self.config.store.value => Ok(kept.clone()),
+            _ => open(self.options(root)),
+        }
     }
 
     /// Returns the options with which the store at `root` is opened.

@@ -55,3 +55,4 @@ pub use indexing::{clear_remains, reindex, settle};
 pub use names::{resolve, shown_name};
 pub use rows::stems;
 pub use usage::{records_of, records_since, state_of};
+pub use watching::follow_events;

@@ -12,6 +12,12 @@ use crate::files::ChangeFeed;
 /// Time before another attempt to watch.
 const RETRY: Duration = Duration::from_secs(5);
 
+/// Has a process that answers several times find changes by the system's events, as a server does; without,
+/// each answer after a pause looks at every file.
+pub fn follow_events(live: &LiveStore) {
+    live.start_watching();
+}
+
 impl LiveStore {
     /// Begins to watch the memory folder, or logs why it cannot be watched.
     pub(in crate::engine) fn start_watching(&self) {

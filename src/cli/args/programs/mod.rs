@@ -1,0 +1,3 @@
+//! The words of other programs' command lines.
+
+pub mod ai_memory;
