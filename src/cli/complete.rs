@@ -58,11 +58,11 @@ static OWN_STORE: OnceLock<PathBuf> = OnceLock::new();
 /// A word that is offered in place of the one that is typed.
 pub struct Offer {
     pub value: String,
-    /// What it is: a title, a number of memories, or what a command does.
+    /// Description: a title, a number of memories, or what a command does.
     pub about: Option<String>,
 }
 
-/// What a word stands for.
+/// Meaning of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meant {
     Memory,

@@ -25,7 +25,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// What is kept of a session when it ends.
+    /// The part of a session that is kept when it ends.
     Capture, "capture.keep",
     /// Nothing.
     Off = "off",

@@ -18,7 +18,7 @@ const MAX_QUESTION: usize = 300;
 pub struct Candidate {
     /// Its sort.
     pub kind: CandidateKind,
-    /// What would be kept: the sentence, after the question that it answers.
+    /// Text that would be kept: the sentence, after the question that it answers.
     pub text: String,
     /// The sentence as it stands in the talk.
     pub quote: String,
@@ -26,7 +26,7 @@ pub struct Candidate {
     pub lines: (usize, usize),
     /// Its place among the candidates of the talk, from 1.
     pub number: usize,
-    /// How likely it is worth keeping, from 0 to 1.
+    /// Estimated probability that it is worth keeping, 0–1.
     pub confidence: f32,
     /// Name of the rule that found it.
     pub rule: &'static str,

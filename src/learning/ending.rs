@@ -1,4 +1,4 @@
-//! How a talk ended, in one line.
+//! The end of a talk in one line.
 
 use super::candidates::candidates;
 use super::kind::CandidateKind;

@@ -183,7 +183,7 @@ pub(super) struct Context<'a> {
     pub is_trouble: bool,
 }
 
-/// What a sentence is worth.
+/// Judgement of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Judged<'a> {
     pub kind: CandidateKind,

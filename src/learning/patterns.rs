@@ -54,7 +54,7 @@ pub(super) static QUESTION_BEHIND: Pattern = LazyLock::new(|| {
     )
 });
 
-/// What is thought about, and neither so nor decided.
+/// Something that is thought about, and neither so nor decided.
 pub(super) static HYPOTHESIS: Pattern = LazyLock::new(|| {
     pattern(
         r"\b(?:what if|i wonder|wondering|imagine|suppose|maybe|perhaps|might|if we ever|if i ever|we could|i could|you could|could always|can always|would be|would have|i'd have|hypothetically|(?:was|were) going to|not convinced|i thought|i think|i guess|thinking about|thinking of|considering)\b",
@@ -89,14 +89,14 @@ pub(super) static CHOICE: Pattern = LazyLock::new(|| {
 /// A choice that ends with "then": "plain workspaces then".
 pub(super) static CHOICE_THEN: Pattern = LazyLock::new(|| pattern(r"^[^,;:]{2,60} then$"));
 
-/// What somebody wants or does not want of the work at hand: "I don't want another …".
+/// Something that somebody wants or does not want of the work at hand: "I don't want another …".
 pub(super) static WANTED: Pattern = LazyLock::new(|| {
     pattern(
         r"\bi don't want (?:another|any|a|an|the|to|more)\b|\bi want (?:it|them|the|this|that|to keep)\b|\b(?:undo|revert) (?:the|that|this)\b",
     )
 });
 
-/// What somebody else said, and a question whether it is so.
+/// Words of somebody else, and a question whether it is so.
 pub(super) static HEARSAY: Pattern = LazyLock::new(|| {
     pattern(
         r"\b(?:is (?:he|she|that|it|this) (?:right|true|correct)|(?:my|a|the|our) \w+ (?:told|tells) me)\b",
@@ -124,25 +124,25 @@ pub(super) static HABIT: Pattern = LazyLock::new(|| {
     )
 });
 
-/// What has been so for long, and is no rule: "we have always deployed on Fridays".
+/// Something that has been so for long, and is no rule: "we have always deployed on Fridays".
 pub(super) static LONG_SO: Pattern =
     LazyLock::new(|| pattern(r"\b(?:has|have|had|'ve) (?:always|never)\b"));
 
-/// What somebody likes or dislikes.
+/// A like or a dislike.
 pub(super) static LIKING: Pattern = LazyLock::new(|| {
     pattern(
         r#"\b(?:i|we|he|she|they|mum|mom|dad|granny)(?:'m| am|'re| are)? (?:really |absolutely |just |also |only |usually |mostly |strongly |still |do )*(?:prefer|prefers|hate|hates|dislike|dislikes|can't stand|cannot stand|don't like|doesn't like|do not like|didn't like|allergic to|vegetarian|vegan|not a fan|a fan of|fond of|rather not|would rather|avoid|avoids|not keen)\b|\bi'd (?:rather|prefer)\b|\b(?:my|our) (?:favou?rite|preferred|preference|go-to)(?: \w+)? (?:is|are|would be)\b|\bwhat i (?:like|love|hate|want|prefer)\b|^(?:didn't|don't) like\b|\bkeep [\w" ]{1,30} out of\b"#,
     )
 });
 
-/// What is still to be done or to be found out.
+/// Something that is still to be done or to be found out.
 pub(super) static OPEN: Pattern = LazyLock::new(|| {
     pattern(
         r"\b(?:todo|to-do:|next steps?|open question|still (?:need|needs|missing|open|to do|unclear|unresolved|waiting|outstanding|pending)|not (?:done|finished|decided|sure) (?:yet|about)|haven't (?:done|decided|asked|heard|tried|had time|figured|checked)|hasn't (?:been|answered|replied|decided)|nobody has \w+|(?:please |you )?remind me (?:to|about|on)|remains to|left to do|follow[- ]up|at some point|when i(?:'m| am) back|let me (?:check|ask|talk|decide|look)|have to (?:look|ask|check|call|talk|find|see|sort|go|think|rerun|redo|wait|decide|fix|write|buy|book|tell)|has to (?:sign|approve|go through|check|answer|decide|look|confirm)|need to (?:look|ask|check|call|talk|find|sort|tell|think|decide|fix|write|buy|book|get|see|wait|remember|figure|finish)|needs to (?:be|sign|approve|check|look|answer|decide|confirm)|should (?:probably )?(?:also )?(?:approve|fuzz|check|sign|do|ask|look|test|write|fix|revisit|have a look|clean)|first thing (?:tomorrow|in the morning)|before (?:i|we|it|that) (?:touch|go|goes|change|merge|release|ship|start|decide|send|can)|waiting (?:for|on)|blocked (?:by|on)|until (?:he|she|they|\w+) (?:answers|replies|decides|confirms|is back)|tomorrow then)\b|\bi still need\b",
     )
 });
 
-/// What somebody is going to do, or has to.
+/// An intention or a duty.
 pub(super) static INTENTION: Pattern = LazyLock::new(|| {
     pattern(
         r"\b(?:i'll|i will|we'll|we will|i'm going to|gonna|gotta|i have to|we have to|i must|still to) \w+",
@@ -214,7 +214,7 @@ pub(super) static TROUBLE: Pattern = LazyLock::new(|| {
     )
 });
 
-/// What somebody is about to do, wishes, or asks for.
+/// A plan, a wish or a request.
 pub(super) static ENDEAVOUR: Pattern = LazyLock::new(|| {
     pattern(
         r"\b(?:i'm|i am|we're|we are) (?:just |now |currently |also |about |really )*(?:trying|going|about|working|looking|getting|wondering|thinking|stuck|not sure|sure|sorry|glad|happy|afraid|curious|worried|organising|planning|hoping|running into|having|confused|struggling|to)\b|\bi (?:just |really |also |only )*(?:want|need|would like|wish)\b|\bi've been\b|\bhelp me\b",

@@ -5,7 +5,7 @@ use crate::model::speaker;
 /// Speaker of what a person says to an assistant, in talks.
 const PERSON: &str = "User";
 
-/// Who talks in a talk.
+/// Speaker of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Company {
     /// One person and an assistant.

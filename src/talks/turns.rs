@@ -10,7 +10,7 @@ use super::session::USER;
 /// Maximum size of a turn; a longer one is several, cut between paragraphs.
 const MAX_TURN_BYTES: usize = 6 << 10;
 
-/// What one speaker says until another one does, or until the time is written again.
+/// The words of one speaker until another one does, or until the time is written again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn<'a> {
     /// Name of the speaker as the talk has it; empty before the first.

@@ -459,7 +459,7 @@ fn the_end_of_the_client_ends_the_relay_and_not_the_server() {
     assert!(was_relayed(mcp(&home, &[], &[])));
 }
 
-/// What a hook of a session printed, and whether it asked a server.
+/// Output of a hook of a session, and whether it asked a server.
 fn hook(home: &Home, event: &str, message: Value) -> (String, bool) {
     let words = ["hook", event, "--client", "claude-code"];
     let mut command = command(home, &words, &[("MEMDIR_LOG", "memdir=debug")]);

@@ -102,7 +102,7 @@ pub fn import(context: &mut Context, path: &Path) -> Result<Outcome, Failure> {
     finish(context, &engine, &taken)
 }
 
-/// What became of the memories of a source.
+/// Outcome for the memories of a source.
 #[derive(Default)]
 struct TakenIn {
     added: usize,

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use crate::cli::args::programs::ai_memory::AiMemoryCommand;
 
-/// What a line of another program stands for.
+/// Meaning of a line of another program.
 pub enum Line {
     /// The same in the words of memdir's own command line, without its name.
     Memdir(Vec<OsString>),
     AiMemory(AiMemoryLine),
-    /// What was asked is shown already: a help text, or what is wrong; with the exit code.
+    /// The answer is shown already, a help text or an error; with the exit code.
     Shown(u8),
 }
 

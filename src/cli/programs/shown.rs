@@ -13,7 +13,7 @@ const PREVIEW: usize = 200;
 /// Cells of a priority bar, one for each step.
 const CELLS: usize = 10;
 
-/// What is shown of a memory.
+/// Fields of a memory that are shown.
 #[derive(Deserialize)]
 pub struct Row {
     id: String,

@@ -53,7 +53,7 @@ pub fn connect(context: &Context, wanted: &ToolSet, notice: Option<String>) -> O
 }
 
 /// Lets `memdir mcp` use this server, which serves `served`, and hooks ask it, until the result is dropped.
-/// What prevents it costs a warning: clients serve alone then, and hooks open the store.
+/// A failure costs a warning: clients serve alone then, and hooks open the store.
 pub fn offer(
     context: &Context,
     sessions: Option<(RelayPlace, String)>,

@@ -15,7 +15,7 @@ use crate::files::Draft;
 /// Keys of a proposal on a terminal.
 const KEYS: &str = "a accept, e edit, d drop, n never again, p passage, s skip, q quit";
 
-/// What became of proposals.
+/// Outcome of a review of proposals.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Decisions {
     /// Ids of the memories that were made.

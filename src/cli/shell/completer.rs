@@ -1,4 +1,4 @@
-//! What Tab offers in the shell: commands, options, ids with titles, topics, namespaces.
+//! Completion by Tab in the shell: commands, options, ids with titles, topics, namespaces.
 
 use rustyline::completion::{Completer, Pair};
 use rustyline::highlight::Highlighter;

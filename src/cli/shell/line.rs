@@ -6,7 +6,7 @@
 use crate::cli::args::programs::ai_memory::{AiMemoryCommand, List, Named, Recall, Search};
 use crate::cli::terminal::fail::Failure;
 
-/// What a line wants.
+/// Request of a line.
 #[derive(Debug)]
 pub enum Line {
     /// Blank, or a comment.

@@ -1,4 +1,4 @@
-//! What talks propose as memories: made once, decided about, and no memories before.
+//! Memories that talks propose: made once, decided about, and no memories before.
 
 use std::fs;
 

@@ -35,7 +35,7 @@ pub struct Proposal {
     pub memory: Memory,
     /// Its sort.
     pub kind: CandidateKind,
-    /// How likely it is worth keeping, from 0 to 1.
+    /// Estimated probability that it is worth keeping, 0–1.
     pub confidence: f64,
     /// Passage that it is from, as `recall` reads it: `STEM:LINE` or `STEM:FIRST-LAST`.
     pub passage: String,

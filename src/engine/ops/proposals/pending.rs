@@ -15,7 +15,7 @@ use crate::model::{Filter, Stem, Talks};
 /// Share of common runs of three words from which a memory says the same.
 const SAME: f32 = 0.6;
 
-/// What is known of what a proposal says.
+/// Memories that say the same as a proposal, or otherwise.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct KnownOfProposal {
     /// The memory that says the same, with its headline.
