@@ -5,7 +5,8 @@
 
 Every export is built from the published shape of its format, with null times, times as floats, milliseconds and texts,
 branches that were abandoned, hidden messages, attachments, edits, users who were deleted, helpers' sessions, empty
-conversations, and one conversation with a string of `--long` MB. What is to be kept holds the word "seen", what is not the
+conversations, and one conversation with a string of `--long` MB (in databases of 10 MB at most: a value is in memory
+whole, several times). What is to be kept holds the word "seen", what is not the
 word "hidden". Checked are the numbers of sessions and messages, that nothing is damaged, that no talk holds "hidden",
 that a second run changes nothing, and that no run takes more than 200 MB of memory. Linux only: the peak is the kernel's.
 """
@@ -293,6 +294,8 @@ def plain(make):
         make.write(f"talk-{number}.txt", "Of a meeting.\n\n" + "".join(lines))
 
 
+# MB of the longest string of formats that are not read as a stream.
+LONGEST = {"opencode-database": 10, "cursor": 10}
 FORMATS = {"chatgpt": chatgpt, "claude": claude, "slack": slack, "claude-code": claude_code, "codex": codex, "gemini": gemini,
            "opencode": opencode, "opencode-database": opencode_database, "cursor": cursor, "plain": plain}
 
@@ -317,7 +320,7 @@ def talks_with(word, store):
 
 def made(name, folder, count, long):
     """Writes an export, and returns its maker with the numbers of what is in it."""
-    make = Maker(folder, count, long)
+    make = Maker(folder, count, min(long, LONGEST.get(name, long)))
     FORMATS[name](make)
     return make
 
