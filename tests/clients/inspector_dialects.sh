@@ -63,7 +63,7 @@ for era in legacy modern; do
                 equal "the hit" "$(call think '{"query":"mill"}' | value 'r[0].id')" "$id"
                 equal "the content" "$(call recall "{\"memory_ids\":[\"$id\"]}" | value 'r[0].content')" "The mill turns."
                 equal "the resource" "$(ask --method resources/read --uri "memory://$id" | value 'r.contents[0].text.split("\n").pop()')" "The mill turns."
-                equal "the prompts" "$(ask --method prompts/list | value 'r.prompts.length')" 3
+                equal "the prompts" "$(ask --method prompts/list | value 'r.prompts.length')" 4
                 ;;
             loci)
                 equal "how many tools" "$count" 6

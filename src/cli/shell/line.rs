@@ -67,10 +67,10 @@ pub fn read(line: &str) -> Result<Line, Failure> {
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     let has_option = rest.split_whitespace().any(is_option);
-    if let Some(name) = own_name(name).filter(|_| !has_option) {
-        if let Some(own) = own(name, rest)? {
-            return Ok(own);
-        }
+    if let Some(name) = own_name(name).filter(|_| !has_option)
+        && let Some(own) = own(name, rest)?
+    {
+        return Ok(own);
     }
     let words = shlex::split(line).ok_or_else(|| {
         Failure::new("a quotation mark has no other one")
