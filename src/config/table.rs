@@ -209,7 +209,7 @@ settings! {
     CaptureKeep, "capture.keep", SettingType::Choice(Capture::WORDS), "off", User, ["MEMDIR_CAPTURE"],
         "What the hooks of clients keep of a session when it ends: the talk, as `memdir mine` does, and proposals for `memdir review`.";
     CaptureFolders, "capture.folders", SettingType::List, "", User, [],
-        "The same for single projects, by their folders: `~/work/atlas=proposals`, `~/private=off`.";
+        "The same for single projects, by their folders: `~/projects/atlas=proposals`, `~/private=off`.";
     CaptureAccept, "capture.accept", SettingType::Share, "", User, [],
         "The confidence from which proposals that no memory equals or contradicts become memories unasked; never otherwise.";
     CaptureExclude, "capture.exclude", SettingType::List, "", User, [],

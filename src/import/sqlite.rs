@@ -1,6 +1,6 @@
 //! The database of ai-memory → rows of its tables.
 //!
-//! Nothing is written ([`sqlite`]). Since others may write meanwhile, that is checked at the end. Missing
+//! The database is opened to read only ([`sqlite`]). Since others may write meanwhile, that is checked at the end. Missing
 //! columns of older versions are skipped, and other columns, such as vectors, are not read.
 
 use std::collections::VecDeque;

@@ -482,7 +482,7 @@ fn hook(home: &Home, event: &str, message: Value) -> (String, bool) {
 #[test]
 fn hooks_ask_a_server_that_runs_and_are_answered_as_without_it() {
     let home = sample();
-    let root = home.root().to_owned();
+    let root = home.root().clone();
     let begin = |session: &str| json!({"session_id": session, "cwd": &root, "source": "startup"});
     let ask = |session: &str| {
         let prompt = "On which disk does the build cache live?";

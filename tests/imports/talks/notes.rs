@@ -87,7 +87,7 @@ fn notes_that_are_no_text_are_read_as_far_as_they_are() {
         ),
         (b"```\nThe yak.\n\nnever closed".to_vec(), "The yak."),
         (
-            [b"The yak. ".repeat(9).to_vec(), b"x".repeat(9_000_000)].concat(),
+            [b"The yak. ".repeat(9), b"x".repeat(9_000_000)].concat(),
             "The yak.",
         ),
     ] {

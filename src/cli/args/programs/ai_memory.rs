@@ -95,7 +95,7 @@ pub enum AiMemoryCommand {
 
 #[derive(Debug, ClapArgs)]
 pub struct Serve {
-    /// Where to listen: a number, or localhost
+    /// Host to listen at: a number, or localhost
     #[arg(long, default_value = "127.0.0.1")]
     pub host: String,
     /// The port
@@ -122,7 +122,7 @@ pub struct Store {
     /// One line that names it, at most 512 bytes
     #[arg(long, short = 'T', allow_hyphen_values = true)]
     pub title: String,
-    /// What it says; `-` reads standard input
+    /// Text of the memory; `-` reads standard input
     #[arg(long, short, allow_hyphen_values = true)]
     pub content: String,
     /// short (6 hours), mid (7 days) or long
@@ -143,7 +143,7 @@ pub struct Store {
     /// user, claude, hook, api, cli, import, consolidation or system
     #[arg(long, short = 'S', default_value = "cli")]
     pub source: String,
-    /// When it ends (RFC3339), in place of the tier's time
+    /// End of its life (RFC3339), in place of the tier's time
     #[arg(long, value_name = "WHEN")]
     pub expires_at: Option<String>,
     /// Seconds after which it ends, in place of the tier's time
@@ -158,7 +158,7 @@ pub struct Update {
     /// One line that names it
     #[arg(long, short = 'T', allow_hyphen_values = true)]
     pub title: Option<String>,
-    /// What it says; `-` reads standard input
+    /// Text of the memory; `-` reads standard input
     #[arg(long, short, allow_hyphen_values = true)]
     pub content: Option<String>,
     /// short, mid or long
@@ -176,14 +176,14 @@ pub struct Update {
     /// 0 to 1
     #[arg(long, allow_negative_numbers = true)]
     pub confidence: Option<f64>,
-    /// When it ends (RFC3339)
+    /// End of its life (RFC3339)
     #[arg(long, value_name = "WHEN")]
     pub expires_at: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct Recall {
-    /// What you are about to do or want to know
+    /// Text about your task or question
     #[arg(allow_hyphen_values = true)]
     pub context: String,
     /// Only of this project and what lies in it; its standards come first
@@ -291,10 +291,10 @@ pub struct Consolidate {
     /// The memories, with commas between
     #[arg(value_name = "ID,ID")]
     pub ids: String,
-    /// What the new one is called
+    /// Title of the new memory
     #[arg(long, short = 'T', allow_hyphen_values = true)]
     pub title: String,
-    /// What it says
+    /// Text of the new memory
     #[arg(long, short, allow_hyphen_values = true)]
     pub summary: String,
     /// Its project [default: theirs, if it is one; else global]
@@ -316,7 +316,7 @@ pub struct Sync {
     /// memories in
     #[arg(value_name = "DB")]
     pub remote: PathBuf,
-    /// Which one takes in what the other has
+    /// Store that takes in the memories of the other
     #[arg(long, short, value_enum, default_value_t = Direction::Merge)]
     pub direction: Direction,
     /// Only say what would be done
