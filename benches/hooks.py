@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 
 from measure import Cost, spread
-from notes import make_notes
+from notes import indexed_store
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 
@@ -29,15 +29,10 @@ def main():
     given = parser.parse_args()
     program = os.path.abspath(given.program) if os.path.sep in given.program else given.program
     with tempfile.TemporaryDirectory(prefix="memdir-hooks-") as work:
-        store, project = os.path.join(work, "store"), os.path.join(work, "project")
+        project = os.path.join(work, "project")
         os.makedirs(project)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMDIR", "AIAML", "GIT_"))}
-        environment = {**kept, "HOME": work, "XDG_STATE_HOME": os.path.join(work, "state"), "MEMDIR_STORE": store,
-                       "MEMDIR_NAMESPACE": "global", "MEMDIR_GIT": "off", "MEMDIR_EMBEDDING": "off", "TZ": "UTC"}
-        subprocess.run([program, "init", "--no-git", store], check=True, env=environment, stdout=subprocess.DEVNULL)
-        files = os.path.join(store, "files")
-        make_notes(files, given.notes)
-        subprocess.run([program, "reindex"], check=True, env=environment, stdout=subprocess.DEVNULL)
+        environment = indexed_store(program, work, given.notes)
+        files = os.path.join(environment["MEMDIR_STORE"], "files")
 
         server = serve(program, environment) if given.server else None
 

@@ -3,6 +3,7 @@ import datetime
 import hashlib
 import os
 import random
+import subprocess
 
 WORDS = """postgres sqlite rust python async mutex deadlock retry timeout cache index vector search token login cookie
 docker kubernetes nginx tls certificate git commit rebase merge branch deploy rollback release schema migration backup
@@ -45,6 +46,18 @@ def make_notes(folder, count):
                 f"---\nid: {handle}\ntimestamp: {at.isoformat()}\nagent: claude\nuser: alice\n"
                 f"topics: [{topics}]\ntitle: {title}\n---\n\n# {title}\n\n" + "\n".join(sentences) + "\n"
             )
+
+
+def indexed_store(program, home, count):
+    """Makes an indexed store of so many notes in `home`, and returns the variables of who uses it without git and models."""
+    store = os.path.join(home, "store")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMDIR", "AIAML", "GIT_"))}
+    environment = {**kept, "HOME": home, "XDG_STATE_HOME": os.path.join(home, "state"), "MEMDIR_STORE": store,
+                   "MEMDIR_NAMESPACE": "global", "MEMDIR_GIT": "off", "MEMDIR_EMBEDDING": "off", "TZ": "UTC"}
+    subprocess.run([program, "init", "--no-git", store], check=True, env=environment, stdout=subprocess.DEVNULL)
+    make_notes(os.path.join(store, "files"), count)
+    subprocess.run([program, "reindex"], check=True, env=environment, stdout=subprocess.DEVNULL)
+    return environment
 
 
 def questions(count):

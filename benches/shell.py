@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-from notes import make_notes
+from notes import indexed_store
 
 
 def cpu_of(pid):
@@ -69,14 +69,8 @@ def main():
     given = parser.parse_args()
     program = os.path.abspath(given.program) if os.path.sep in given.program else given.program
     with tempfile.TemporaryDirectory(prefix="memdir-shell-") as work:
-        store = os.path.join(work, "store")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMDIR", "AIAML", "GIT_"))}
-        environment = {**kept, "HOME": work, "XDG_STATE_HOME": os.path.join(work, "state"), "MEMDIR_STORE": store,
-                       "MEMDIR_NAMESPACE": "global", "MEMDIR_GIT": "off", "MEMDIR_EMBEDDING": "off", "TZ": "UTC"}
-        subprocess.run([program, "init", "--no-git", store], check=True, env=environment, stdout=subprocess.DEVNULL)
-        files = os.path.join(store, "files")
-        make_notes(files, given.notes)
-        subprocess.run([program, "reindex"], check=True, env=environment, stdout=subprocess.DEVNULL)
+        environment = indexed_store(program, work, given.notes)
+        files = os.path.join(environment["MEMDIR_STORE"], "files")
         titles, ids = [], []
         names = sorted(os.listdir(files))
         for name in names[::max(1, given.notes // given.calls)][:given.calls]:
