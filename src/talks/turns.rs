@@ -118,6 +118,7 @@ mod tests {
             message("User", 60, "And now?"),
         ];
         let text = &cut(&messages, 0, None)[0].text;
+        // The bold line of the first message is indented, because it could be the name of a speaker.
         let turns = turns(text, Some(Format::ClaudeCode));
         let shown: Vec<(&str, &str, Range<usize>)> = turns
             .iter()
@@ -126,7 +127,7 @@ mod tests {
         assert_eq!(
             shown,
             [
-                ("user", "Why is it slow?\n\n**Note**\n\nIt was not.", 1..8),
+                ("user", "Why is it slow?\n\n **Note**\n\nIt was not.", 1..8),
                 ("assistant", "I look.\n\nIt sorts twice.", 9..14),
                 ("user", "And now?", 15..18),
             ]
