@@ -47,6 +47,7 @@ pub use reading::revisions::{
     places, resolve_revision,
 };
 pub use reading::trees::{Trees, trees};
+pub use reading::words::{MarkedLine, mark_words};
 pub use repository::locks::{ClearedLocks, clear_locks};
 
 pub use repository::opening::{Obstacle, Owner, Repository};

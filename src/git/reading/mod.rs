@@ -6,3 +6,4 @@ pub(in crate::git) mod last_changes;
 pub(in crate::git) mod revisions;
 pub(in crate::git) mod tree_entry;
 pub(in crate::git) mod trees;
+pub(in crate::git) mod words;
