@@ -14,6 +14,7 @@ mod jsonl;
 mod loci;
 mod markdown;
 mod mem0;
+mod program;
 mod records;
 mod rows;
 mod server_memory;
@@ -30,6 +31,7 @@ pub use jsonl::jsonl;
 pub use loci::loci;
 pub use markdown::markdown;
 pub use mem0::mem0;
+pub use program::Program;
 pub use server_memory::server_memory;
 pub use vault::{basic_memory, obsidian};
 

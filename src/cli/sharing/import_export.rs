@@ -12,10 +12,10 @@ use crate::cli::terminal::progress::counting_bar;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::dialect::views::MemoryView;
+use crate::engine;
 use crate::engine::{Engine, Imported, ops};
-use crate::import::{Defaults, ForeignItems, ImportError};
+use crate::import::{Defaults, Program};
 use crate::model::Memory;
-use crate::{engine, import};
 
 /// Runs `memdir import`.
 pub fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failure> {
@@ -38,7 +38,7 @@ pub fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failur
             .unwrap_or_else(|| config.user.value.clone()),
         namespace: command.namespace.clone(),
     };
-    let items = foreign_items(command, &defaults)?;
+    let items = program(command.from).read(&command.path, &defaults)?;
     let bar = counting_bar("importing");
     let options = engine::Import {
         dry_run: command.dry_run,
@@ -58,21 +58,20 @@ pub fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failur
     Ok(Outcome::found(is_whole))
 }
 
-/// Returns the items of the source that a command names.
-fn foreign_items(command: &Import, defaults: &Defaults) -> Result<ForeignItems, ImportError> {
-    let path = &command.path;
-    Ok(match command.from {
-        Source::Aiaml => import::items(import::aiaml(path, defaults)?),
-        Source::Jsonl => import::items(import::jsonl(path, defaults)?),
-        Source::Markdown => import::items(import::markdown(path, defaults)?),
-        Source::Obsidian => import::items(import::obsidian(path, defaults)?),
-        Source::BasicMemory => import::items(import::basic_memory(path, defaults)?),
-        Source::Loci => import::loci(path, defaults)?,
-        Source::AiMemory => import::ai_memory(path, defaults)?,
-        Source::IAm => import::i_am(path, defaults)?,
-        Source::ServerMemory => import::server_memory(path, defaults)?,
-        Source::Mem0 => import::mem0(path, defaults)?,
-    })
+/// Returns the program that a command names.
+fn program(source: Source) -> Program {
+    match source {
+        Source::Aiaml => Program::Aiaml,
+        Source::Jsonl => Program::Jsonl,
+        Source::Markdown => Program::Markdown,
+        Source::Obsidian => Program::Obsidian,
+        Source::BasicMemory => Program::BasicMemory,
+        Source::Loci => Program::Loci,
+        Source::AiMemory => Program::AiMemory,
+        Source::IAm => Program::IAm,
+        Source::ServerMemory => Program::ServerMemory,
+        Source::Mem0 => Program::Mem0,
+    }
 }
 
 /// The results of an import, as they are shown at its end.
