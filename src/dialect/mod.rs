@@ -20,6 +20,7 @@ mod parameter;
 mod passage;
 mod preview;
 mod reply;
+pub mod session_text;
 mod stores;
 mod tool_set;
 mod toon;

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::cli::args::sessions::Brief as BriefArgs;
-use crate::cli::sessions::{shown, text};
+use crate::cli::sessions::shown;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::{DIM, ID};
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
+use crate::dialect::session_text;
 use crate::engine::{Brief, BriefEntry, BriefLimits, BriefQuery, LeftOut, ops};
 use crate::model::normalized_namespace;
 
@@ -19,8 +20,8 @@ pub fn brief(context: &mut Context, command: &BriefArgs) -> Result<Outcome, Fail
     if command.log {
         return shown::show(context, command.limit.unwrap_or(MOST_EVENTS));
     }
-    let instruction = text::start_instruction(context.config.mcp.dialect.as_deref());
-    let around = text::characters_around(&instruction);
+    let instruction = session_text::start_instruction(context.config.mcp.dialect.as_deref());
+    let around = session_text::characters_around(&instruction);
     if command.budget <= around {
         let what = format!("--budget {} leaves no place for a memory", command.budget);
         return Err(Failure::new(what).hint(format!(
@@ -42,7 +43,7 @@ pub fn brief(context: &mut Context, command: &BriefArgs) -> Result<Outcome, Fail
     let lines: Vec<String> = brief.items.iter().map(|item| item.line.clone()).collect();
     let output = &mut context.output;
     if output.json {
-        let text = text::with_lines(&instruction, &lines);
+        let text = session_text::with_lines(&instruction, &lines);
         output.json(&as_json(&brief, &text))?;
     } else if command.explain {
         for item in &brief.items {
@@ -61,7 +62,7 @@ pub fn brief(context: &mut Context, command: &BriefArgs) -> Result<Outcome, Fail
             "{chosen} of {count} memories that were looked at, for {namespace}"
         ))?;
     } else if !lines.is_empty() {
-        let text = output.shown(&text::with_lines(&instruction, &lines));
+        let text = output.shown(&session_text::with_lines(&instruction, &lines));
         output.line(text.trim_end_matches('\n'))?;
     }
     if lines.is_empty() && !output.json {

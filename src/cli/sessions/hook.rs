@@ -15,13 +15,13 @@ use crate::cli::args::sessions::Hook;
 use crate::cli::sessions::capture;
 use crate::cli::sessions::client::{self, HookEvent, HookInput};
 use crate::cli::sessions::question::{self, Answer, Question, Subject};
-use crate::cli::sessions::text;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::log;
 use crate::cli::terminal::output::Output;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::config::{Capture, Config, Environment, Flags, Origin};
+use crate::dialect::session_text;
 use crate::engine::BriefLimits;
 use crate::sessions::{LeftOutNote, SessionEvent, Sessions, known_to};
 
@@ -267,8 +267,9 @@ fn start(context: &Context, session: &Session) -> Result<Given, Failure> {
     // Sessions without ids cannot be told apart.
     let since = last.filter(|_| goes_on && !session.input.session.is_empty());
     let dialect = context.config.mcp.dialect.as_deref();
-    let instruction = text::start_instruction(dialect);
-    let around = text::characters_around(&instruction) + text::SHOWN_BEFORE_CHARACTERS;
+    let instruction = session_text::start_instruction(dialect);
+    let around =
+        session_text::characters_around(&instruction) + session_text::SHOWN_BEFORE_CHARACTERS;
     let question = Question {
         namespace: context.config.namespace.value.clone(),
         characters: BriefLimits::default().characters - around,
@@ -288,7 +289,7 @@ fn start(context: &Context, session: &Session) -> Result<Given, Failure> {
     // A session that goes on has the instruction.
     let text = match since.is_some() && lines.is_empty() {
         true => String::new(),
-        false => text::with_lines(&instruction, &lines) + &text::shown_before(&ids),
+        false => session_text::with_lines(&instruction, &lines) + &session_text::shown_before(&ids),
     };
     let count = new.len();
     let plural = if count == 1 { "memory" } else { "memories" };
@@ -311,10 +312,10 @@ fn prompt(context: &Context, session: &Session) -> Result<Given, Failure> {
     if prompt.is_empty() || prompt.starts_with('/') {
         return Ok(Given::nothing("there is no question"));
     }
-    let instruction = text::prompt_instruction();
+    let instruction = session_text::prompt_instruction();
     let question = Question {
         namespace: context.config.namespace.value.clone(),
-        characters: PROMPT_CHARACTERS - text::characters_around(instruction),
+        characters: PROMPT_CHARACTERS - session_text::characters_around(instruction),
         known: session.known.clone(),
         subject: Subject::Prompt {
             text: prompt.to_owned(),
@@ -332,7 +333,7 @@ fn prompt(context: &Context, session: &Session) -> Result<Given, Failure> {
         .iter()
         .map(|shown| shown.line.clone())
         .collect();
-    let text = text::with_lines(instruction, &lines);
+    let text = session_text::with_lines(instruction, &lines);
     let count = lines.len();
     let plural = if count == 1 {
         "memory fits"

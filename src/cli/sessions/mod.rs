@@ -10,4 +10,3 @@ mod proposals;
 pub mod question;
 pub mod review;
 mod shown;
-mod text;
