@@ -31,6 +31,7 @@ pub mod literals;
 pub mod llm;
 pub mod mcp;
 pub mod model;
+pub mod page;
 pub mod ranking;
 #[cfg(unix)]
 pub mod relay;

@@ -29,7 +29,7 @@ use self::args::setup::As;
 use self::args::{Args, Command};
 use self::memories::{archive, edit, find, history, life, maintenance, resolve, stats, write};
 use self::programs::Line;
-use self::serving::{mcp, serve};
+use self::serving::{mcp, open, serve};
 use self::sessions::{brief, hook, pause, review};
 use self::sharing::{import_export, mine, sync};
 use self::store::{adopt, config, layout, purge, reset, secrets, setup, status, trust};
@@ -252,6 +252,7 @@ fn perform(context: &mut Context, command: Command) -> Result<Outcome, Failure> 
         Command::Export(command) => import_export::export(context, &command),
         Command::Mcp(command) => mcp::mcp(context, &command),
         Command::Serve(command) => serve::serve(context, &command),
+        Command::Open(command) => open::open(context, &command),
         Command::Token(command) => serve::token(context, &command),
         Command::Trust(command) => trust::trust(context, &command),
         Command::Completions(command) => setup::completions(&command, &mut context.output),

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, io};
 
@@ -172,8 +172,22 @@ pub fn create_private_folder(folder: &Path) -> io::Result<()> {
 /// # Errors
 ///
 /// Fails as the system says.
-pub fn scratch_folder() -> io::Result<tempfile::TempDir> {
+pub fn scratch_folder() -> io::Result<ScratchFolder> {
     tempfile::Builder::new().prefix("memdir-").tempdir()
+}
+
+/// A folder for a while, removed when dropped.
+pub type ScratchFolder = tempfile::TempDir;
+
+/// Makes a new file in such a folder; returns its path, too.
+///
+/// # Errors
+///
+/// Fails as the system says, and if there is one of that name.
+pub fn scratch_file(folder: &ScratchFolder, name: &str) -> io::Result<(PathBuf, File)> {
+    let path = folder.path().join(name);
+    let file = File::create_new(&path)?;
+    Ok((path, file))
 }
 
 /// Writes or replaces a file of the user's, whole and synced, with the permissions of the old one.
@@ -245,6 +259,19 @@ pub fn write_derived(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub fn read_derived(path: &Path) -> io::Result<Vec<u8>> {
     let (folder, name) = Folder::parent_of(path)?;
     folder.read_derived(name)
+}
+
+/// Reads a small derived file and removes it. Of several callers at once one gets it.
+///
+/// # Errors
+///
+/// Fails as the system says, and if there is none.
+pub fn take_derived(path: &Path) -> io::Result<Vec<u8>> {
+    let (folder, name) = Folder::parent_of(path)?;
+    let bytes = folder.read_derived(name)?;
+    step();
+    folder.remove(name)?;
+    Ok(bytes)
 }
 
 /// Returns the names in a folder of derived files, or in another that holds no folders of the user's.

@@ -27,7 +27,7 @@ use super::proof::{ConnectionProof, Handshake};
 use super::reading::{MOST_BYTES, too_long};
 use super::site::Site;
 use super::tokens::{FIRST, Rights, Tokens};
-use super::{answer, proof, reading};
+use super::{answer, page, proof, reading};
 
 /// Path of the health check, which needs no token and has an empty response.
 pub const OPEN: &str = "/healthz";
@@ -48,6 +48,7 @@ pub async fn guard(
     let route = route.map_or("-", MatchedPath::as_str).to_owned();
     let checked = check(&site, &route, &request);
     let name = checked.as_ref().ok().map(|client| Arc::clone(&client.name));
+    let is_page = page::is_of_page(&route);
     let mut response = match checked {
         Ok(_) if route == OPEN => answer::small(StatusCode::OK, &json!({"status": "ok"})),
         Ok(_) if route == proof::PATH => match prove(&site, &request) {
@@ -55,14 +56,26 @@ pub async fn guard(
             Err(error) => error.into_response(),
         },
         Ok(client) => {
+            if let Some(session) = site.sessions.of(request.headers()).filter(|_| is_page) {
+                request.extensions_mut().insert(session);
+            }
             request.extensions_mut().insert(client);
             next.run(request).await
         }
         Err((layer, error)) => {
             site.metrics.refused(layer);
-            error.into_response()
+            match (layer, is_page) {
+                ("site", true) if is_navigation(request.headers()) => {
+                    page::refusal(&site, request.method(), true)
+                }
+                ("token", true) => page::refusal(&site, request.method(), false),
+                _ => error.into_response(),
+            }
         }
     };
+    if is_page {
+        page::secure(&mut response);
+    }
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&id) {
         headers.insert(REQUEST_ID, id);
@@ -71,7 +84,8 @@ pub async fn guard(
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
     ] {
-        headers.insert(name, HeaderValue::from_static(value));
+        let value = HeaderValue::from_static(value);
+        headers.entry(name).or_insert(value);
     }
     // What memories say is kept by nobody on the way.
     let never = HeaderValue::from_static("no-store");
@@ -104,6 +118,8 @@ fn check(
     check_site(headers).map_err(|error| ("site", error))?;
     let client = match request.uri().path() {
         OPEN | proof::PATH => Ok(Client::unnamed(peer(request))),
+        _ if page::is_of_page(route) => page::check_visit(site, route, headers, peer(request))
+            .ok_or_else(|| missing("a browser needs a session: `memdir open` begins one")),
         _ => check_token(site, request),
     };
     let client = client.map_err(|error| ("token", error))?;
@@ -162,6 +178,16 @@ fn check_site(headers: &HeaderMap) -> Result<(), RequestError> {
             Err(forbidden("FOREIGN_ORIGIN", message))
         }
     }
+}
+
+/// Returns whether a browser asks for a document to show, as after a click on a link.
+fn is_navigation(headers: &HeaderMap) -> bool {
+    headers
+        .get("sec-fetch-mode")
+        .is_some_and(|mode| mode == "navigate")
+        && headers
+            .get("sec-fetch-dest")
+            .is_some_and(|dest| dest == "document")
 }
 
 fn peer(request: &Request<Body>) -> Peer {
@@ -249,20 +275,29 @@ fn check_body(method: &Method, route: &str, headers: &HeaderMap) -> Result<(), R
     let length = headers.get(header::CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > MOST_BYTES as u64) {
-        let most = most_bytes(route);
+        // An upload is written to a file as it arrives.
+        let most = match page::is_of_page(route) {
+            true => usize::MAX,
+            false => most_bytes(route),
+        };
         if length.is_some_and(|length| length > most as u64) {
             return Err(too_long(most));
         }
     }
     let has_body = length.unwrap_or(0) > 0 || headers.contains_key(header::TRANSFER_ENCODING);
     let kind = headers.get(header::CONTENT_TYPE);
-    let is_json = |kind: &HeaderValue| {
+    let is_read = |kind: &HeaderValue| {
         let kind = kind.to_str().unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim();
-        kind.eq_ignore_ascii_case("application/json")
+        // Forms of the page are known by their token.
+        let read = match page::is_of_page(route) {
+            true => &page::FORM_TYPES[..],
+            false => &["application/json"],
+        };
+        read.iter().any(|read| kind.eq_ignore_ascii_case(read))
     };
     match kind {
-        Some(kind) if is_json(kind) => Ok(()),
+        Some(kind) if is_read(kind) => Ok(()),
         None if !has_body => Ok(()),
         _ => {
             let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;

@@ -23,9 +23,11 @@ use super::concurrency::{ConcurrencyLimits, THREADS};
 use super::connection::{ConnectionSlots, ServerState};
 use super::events::Events;
 use super::listen::{Address, TlsError};
+use super::login::sessions::Sessions;
 use super::metrics::Metrics;
 use super::names::Names;
 use super::openapi::BASE;
+use super::page::add_routes;
 use super::rate::{Rate, Rates};
 use super::reading::MOST_BYTES;
 use super::site::Site;
@@ -34,6 +36,7 @@ use super::{answer, connection, guard, listen, metrics, openapi, proof, reading}
 use crate::dialect::{Call, Caller, Endpoint, Refusal, Verb};
 use crate::engine::{history, ops};
 use crate::mcp::{Gate, Served, Streamable};
+use crate::page::Uploads;
 
 /// Maximum number of store-sized bodies that are read at once.
 const LARGE_BODIES: usize = 2;
@@ -55,6 +58,8 @@ pub struct Settings {
     pub needs_token: bool,
     /// Paths of the PEM files with the certificates and with the key.
     pub tls: Option<(PathBuf, PathBuf)>,
+    /// Name of the tool set that agents of this store have, where the user's settings say so.
+    pub dialect: Option<String>,
     /// Limit of the reads of each client.
     pub reads: Rate,
     /// Limit of the writes of each client.
@@ -190,6 +195,9 @@ async fn run(
     }
     let gate: Arc<dyn Gate> = Arc::clone(&admission) as Arc<dyn Gate>;
     let site = Arc::new(Site {
+        sessions: Sessions::new(served.engine.live.state(), tls.is_some()),
+        uploads: Uploads::default(),
+        dialect: settings.dialect.clone(),
         mcp: (settings.mcp)(served.clone(), gate, MOST_BYTES),
         served,
         names: Names::new(&hosts, &settings.origins, tls.is_some()),
@@ -269,7 +277,7 @@ fn router(site: &Arc<Site>) -> Router {
         let path = format!("{BASE}{}", endpoint.path);
         router = router.route(&path, on(filter, run));
     }
-    router
+    add_routes(router)
         .method_not_allowed_fallback(|| async {
             let status = StatusCode::METHOD_NOT_ALLOWED;
             let message = "this address does not answer that method";

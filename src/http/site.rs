@@ -5,10 +5,12 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};
 
 use super::admission::AdmissionControl;
+use super::login::sessions::Sessions;
 use super::metrics::Metrics;
 use super::names::Names;
 use super::tokens::Tokens;
 use crate::mcp::{Served, Streamable};
+use crate::page::Uploads;
 
 /// State shared by all requests to a server.
 pub(super) struct Site {
@@ -26,6 +28,12 @@ pub(super) struct Site {
     pub(super) large: Semaphore,
     /// Limits how many KiB of answers wait for clients to read them.
     pub(super) outgoing: Arc<Semaphore>,
+    /// Sessions of browsers.
+    pub(super) sessions: Sessions,
+    /// Files that browsers sent to be imported.
+    pub(super) uploads: Uploads,
+    /// Name of the tool set that agents of this store have, where the settings say so.
+    pub(super) dialect: Option<String>,
     /// True once the server stops.
     pub(super) stopping: watch::Receiver<bool>,
 }

@@ -77,6 +77,9 @@ pub struct Memory {
     pub problems: Vec<Problem>,
 }
 
+/// Key of memories that every brief of their namespace has.
+pub const PINNED: &str = "pinned";
+
 /// Frontmatter key of other programs for the time of the last change.
 pub const UPDATED: &str = "updated";
 
@@ -122,6 +125,15 @@ impl Memory {
             MetaValue::Text(text) if known == key => Some(text.as_str()),
             _ => None,
         })
+    }
+
+    /// Returns whether its file says `pinned: true`, by itself or in its metadata.
+    pub fn is_pinned(&self) -> bool {
+        let mut unknown = self.unknown.iter();
+        let by_key =
+            unknown.any(|(key, text)| key == PINNED && text.trim().eq_ignore_ascii_case("true"));
+        let mut metadata = self.metadata.iter();
+        by_key || metadata.any(|(key, value)| key == PINNED && *value == MetaValue::Bool(true))
     }
 
     /// Returns its namespace; `global` if it states none.

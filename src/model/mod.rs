@@ -26,7 +26,7 @@ pub use id::{Handle, Stem};
 pub(crate) use kind::vocabulary;
 pub use kind::{Kind, Scope, Tier, UnknownWord};
 pub use layout::{IN_PLACE, Layout};
-pub use memory::{ALIASES, Link, Memory, MetaValue, NewMemory, UPDATED};
+pub use memory::{ALIASES, Link, Memory, MetaValue, NewMemory, PINNED, UPDATED};
 pub use mentions::{
     MENTIONED, code_length, fence_of, is_bare, mentioned, plain_id, stripped_id, unwrapped_id,
 };

@@ -355,7 +355,7 @@ fn verbs_known_from_elsewhere_work() {
     let id = home.run(&["add", "Another."]).done().trim().to_owned();
     assert!(home.run(&["find", "another"]).done().contains(&id));
     home.run(&["rm", &id]).done();
-    run(home.command(&["open", &id]).env("EDITOR", "true")).complains(2, &[&id]);
+    run(home.command(&["edit", &id]).env("EDITOR", "true")).complains(2, &[&id]);
 }
 
 #[test]

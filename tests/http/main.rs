@@ -12,6 +12,7 @@ mod interface;
 mod limits;
 mod news;
 mod operation;
+mod page;
 mod relay;
 mod service;
 #[path = "../support/mod.rs"]

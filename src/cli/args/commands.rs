@@ -110,7 +110,6 @@ Exit code: 0 found, 1 nothing found, 2 error")]
   memdir update 1f3a --content - < new.md")]
     Update(Box<change::Update>),
     /// Edit a memory's file in $VISUAL or $EDITOR; it is checked before it is saved
-    #[command(visible_alias = "open")]
     Edit(change::Edit),
     /// Move memories to the archive; `restore` brings them back
     #[command(
@@ -446,6 +445,9 @@ connected to again.")]
     /// Serve agents, scripts and pages over HTTP: MCP at /mcp, REST at /api/v1
     #[command(after_help = super::serve::SERVE_EXAMPLES)]
     Serve(Box<serve::Serve>),
+    /// Look at the store in your browser: search, history, review, brief
+    #[command(after_help = serve::OPEN_EXAMPLES)]
+    Open(serve::Open),
     /// Show and change the tokens that open `memdir serve`
     #[command(after_help = super::serve::TOKEN_EXAMPLES)]
     Token(serve::Token),

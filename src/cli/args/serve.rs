@@ -80,6 +80,23 @@ pub struct Serve {
     pub tool_set: ToolSet,
 }
 
+pub const OPEN_EXAMPLES: &str = "Examples:
+  memdir open                   the page of the store in your browser, logged in
+  memdir open 3f9a1c2e          a memory there
+  memdir open --print           print the address instead, for another browser; it is valid once
+  memdir open --read-only       a session that can change nothing
+
+Where `memdir serve` runs for the store, its page is opened; otherwise a server begins, and ends with Ctrl-C.";
+
+#[derive(Debug, ClapArgs)]
+pub struct Open {
+    /// A memory to look at; without it the timeline
+    pub id: Option<String>,
+    /// Print the address, and open no browser
+    #[arg(long)]
+    pub print: bool,
+}
+
 #[derive(Debug, ClapArgs)]
 pub struct Token {
     #[command(subcommand)]

@@ -2,6 +2,8 @@
 
 mod also;
 pub mod mcp;
+pub mod open;
+mod page;
 #[cfg(unix)]
 mod relay;
 pub mod serve;

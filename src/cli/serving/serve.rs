@@ -1,5 +1,6 @@
 //! `memdir serve` and `memdir token`: a store served over HTTP, and what opens it.
 
+use std::io::IsTerminal;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use serde_json::json;
 use crate::cli::args::serve::{Serve, Token as Command, TokenCommand};
 #[cfg(unix)]
 use crate::cli::serving::relay;
-use crate::cli::serving::{mcp, service};
+use crate::cli::serving::{mcp, page, service};
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::engine::{Engine, EngineError};
@@ -18,7 +19,7 @@ use crate::http::{Address, HttpError, Rate, Serving, Settings, tokens};
 use crate::model::is_possible_time;
 
 /// Default port of a server.
-const PORT: u16 = 9077;
+pub(super) const PORT: u16 = 9077;
 
 /// Maximum number of calls of one client per second.
 const READS_A_SECOND: u32 = 50;
@@ -30,6 +31,17 @@ const WRITES_AT_ONCE: u32 = 40;
 
 /// Serves until the process is asked to end.
 pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure> {
+    serve_then(context, command, &mut |context, engine, serving| {
+        tell(context, command, engine, serving);
+    })
+}
+
+/// As [`serve`]; calls `begun` once, when requests are answered.
+pub(super) fn serve_then(
+    context: &mut Context,
+    command: &Serve,
+    begun: &mut dyn FnMut(&mut Context, &Engine, &Serving),
+) -> Result<Outcome, Failure> {
     let now = context.now();
     // The dates of HTTP know no other years.
     if !is_possible_time(now) {
@@ -53,6 +65,7 @@ pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure>
         origins: command.allow_origin.clone(),
         tokens: tokens::path(engine.live.state()),
         needs_token: !command.no_token,
+        dialect: context.config.mcp.dialect.clone(),
         tls: command.tls_cert.clone().zip(command.tls_key.clone()),
         reads,
         writes,
@@ -77,7 +90,7 @@ pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure>
         {
             offered = relay::offer(context, place, relayed);
         }
-        tell(context, command, &engine, serving);
+        begun(context, &engine, serving);
         if let Err(error) = crate::service::tell_ready() {
             tracing::warn!("cannot tell the service manager that this server is ready: {error}");
         }
@@ -179,6 +192,14 @@ fn tell(context: &mut Context, command: &Serve, engine: &Engine, serving: &Servi
             "MCP at /mcp, REST at /api/v1; the header that shows the token: memdir token header"
         }
     });
+    // In no log of a service: whoever reads it could come in.
+    match std::io::stderr().is_terminal() {
+        true => match page::address_of(engine, serving.names.iter(), Rights::ReadWrite, None) {
+            Ok(address) => output.note(format!("the page: {address} (valid once)")),
+            Err(failure) => output.note(format!("the page cannot be opened: {}", failure.what)),
+        },
+        false => output.note("the page: memdir open"),
+    }
 }
 
 fn failure(error: HttpError) -> Failure {

@@ -145,6 +145,7 @@ impl Shell<'_> {
             Some(
                 Command::Mcp(_)
                 | Command::Serve(_)
+                | Command::Open(_)
                 | Command::Hook(_)
                 | Command::Shell
                 | Command::Git(_),

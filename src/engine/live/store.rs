@@ -317,6 +317,11 @@ impl LiveStore {
         call_scope::namespace().unwrap_or_else(|| self.namespace.clone())
     }
 
+    /// Returns the languages of the search.
+    pub fn languages(&self) -> &[Language] {
+        &self.languages
+    }
+
     /// Returns the folder of index and locks.
     pub fn state(&self) -> &Path {
         self.directory.state()

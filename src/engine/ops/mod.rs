@@ -87,5 +87,5 @@ pub use sessions::{begin_session, sessions};
 pub use standards::{clear_standard, set_standard, standards, standards_in};
 pub use stats::{ending_by, facet, flagged, stats};
 pub use status::status;
-pub use update::{open_text, promote, save_text, update, update_topics};
+pub use update::{open_text, pin, promote, read_text, save_text, update, update_topics};
 pub use verify::verify;

@@ -10,7 +10,7 @@ use crate::files::{Place, Version};
 use crate::format;
 use crate::format::FormatError;
 use crate::journal::TIER;
-use crate::model::{Change, Kind, Memory, MetaValue, Patch, Stem, Tier, Timestamp, misfit};
+use crate::model::{Change, Kind, Memory, MetaValue, PINNED, Patch, Stem, Tier, Timestamp, misfit};
 
 /// Returns the change that marks a memory as superseded by `stem`.
 pub(in crate::engine) fn superseded_by(stem: &Stem) -> Change {
@@ -165,14 +165,56 @@ pub(in crate::engine) fn with_end_of_tier<'a>(
     (change, TIER)
 }
 
-/// Returns the text of a memory for an editor: its file's name and version.
+/// Has every brief of its namespace begin with the memory called `id`, or no longer.
+///
+/// # Errors
+///
+/// As for [`update`]; [`EngineError::Invalid`] if its file says so by a key of its own, which is no entry of
+/// `metadata`: only an editor takes that out.
+pub fn pin(engine: &Engine, id: &str, is_wanted: bool) -> Result<Edited, EngineError> {
+    let edited = update_with(engine, "update", id, |memory| {
+        if memory.is_pinned() == is_wanted {
+            return Ok(Change::default());
+        }
+        let mut metadata = memory.metadata.clone();
+        metadata.retain(|(key, _)| key != PINNED);
+        if is_wanted {
+            metadata.push((PINNED.to_owned(), MetaValue::Bool(true)));
+        }
+        let metadata = match metadata.is_empty() {
+            true => Patch::Clear,
+            false => Patch::Set(metadata),
+        };
+        Ok(Change {
+            metadata,
+            ..Change::default()
+        })
+    })?;
+    match edited.memory.is_pinned() == is_wanted {
+        true => Ok(edited),
+        false => Err(EngineError::Invalid(format!(
+            "the file of `{id}` says `{PINNED}: true` by itself: take the line out with an editor"
+        ))),
+    }
+}
+
+/// Returns the text of a memory: its file's name and version.
 ///
 /// # Errors
 ///
 /// Fails if there is no such memory.
+pub fn read_text(engine: &Engine, id: &str) -> Result<(String, Version), EngineError> {
+    names::read(&engine.live, id)
+}
+
+/// As [`read_text`], for an editor.
+///
+/// # Errors
+///
+/// As for [`read_text`], and if nothing can be written.
 pub fn open_text(engine: &Engine, id: &str) -> Result<(String, Version), EngineError> {
     engine.writer.check_writable()?;
-    names::read(&engine.live, id)
+    read_text(engine, id)
 }
 
 /// Saves an edited text over the version it was made from.

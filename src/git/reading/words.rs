@@ -25,23 +25,29 @@ pub fn mark_words(lines: &[ComparedLine]) -> Vec<MarkedLine> {
     let mut marked = Vec::with_capacity(lines.len());
     let mut rest = lines;
     while let Some(first) = rest.first() {
-        let count = |kind: LineKind, lines: &[ComparedLine]| {
-            lines.iter().take_while(|line| line.kind == kind).count()
+        let run = |kind: LineKind, at: usize| {
+            let lines = rest[at..].iter();
+            lines.take_while(|line| line.kind == kind).count()
         };
-        let removed = count(LineKind::Removed, rest);
-        let added = count(LineKind::Added, &rest[removed..]);
-        if removed > 0 && removed == added {
-            let (pairs, after) = rest.split_at(removed * 2);
-            let (olds, news) = pairs.split_at(removed);
-            let words = olds.iter().zip(news).map(|(a, b)| compare(a, b));
-            let (before, now): (Vec<_>, Vec<_>) = words.unzip();
-            let lines = olds.iter().zip(before).chain(news.iter().zip(now));
-            marked.extend(lines.map(|(line, words)| of(line, words)));
-            rest = after;
-        } else {
+        let removed = run(LineKind::Removed, 0);
+        // The last line of a text may be followed by the marker that it has no end.
+        let unended = run(LineKind::NoEnd, removed);
+        let added = run(LineKind::Added, removed + unended);
+        if removed == 0 || removed != added {
             marked.push(of(first, vec![(text(first), false)]));
             rest = &rest[1..];
+            continue;
         }
+        let (olds, after) = rest.split_at(removed);
+        let (between, after) = after.split_at(unended);
+        let (news, after) = after.split_at(added);
+        let words = olds.iter().zip(news).map(|(a, b)| compare(a, b));
+        let (before, now): (Vec<_>, Vec<_>) = words.unzip();
+        marked.extend(olds.iter().zip(before).map(|(line, words)| of(line, words)));
+        let between = between.iter();
+        marked.extend(between.map(|line| of(line, vec![(text(line), false)])));
+        marked.extend(news.iter().zip(now).map(|(line, words)| of(line, words)));
+        rest = after;
     }
     marked
 }
@@ -99,14 +105,15 @@ mod tests {
         };
         let lines = mark_words(&[
             line(LineKind::Same, "Dear all,\n"),
-            line(LineKind::Removed, "We meet on Monday at nine.\n"),
+            line(LineKind::Removed, "We meet on Monday at nine."),
+            line(LineKind::NoEnd, "\n\\ No newline at end of file\n"),
             line(LineKind::Added, "They meet on Friday at nine.\r\n"),
         ]);
         let differing = |line: &MarkedLine| -> Vec<String> {
             let words = line.words.iter().filter(|(_, differs)| *differs);
             words.map(|(word, _)| word.clone()).collect()
         };
-        let [same, old, new] = lines.as_slice() else {
+        let [same, old, _, new] = lines.as_slice() else {
             panic!("{lines:?}")
         };
         assert!(differing(same).is_empty());

@@ -7,9 +7,7 @@ use chrono::TimeDelta;
 
 use super::excerpt::{FENCE_CHARACTERS, excerpt, line};
 use super::knowledge::{Judged, judge};
-use super::reason::{
-    BriefReason, Said, is_decision, is_open, is_pinned, is_preference, is_summary,
-};
+use super::reason::{BriefReason, Said, is_decision, is_open, is_preference, is_summary};
 use crate::model::Memory;
 use crate::ranking::resemblance;
 use crate::ranking::text::Role;
@@ -241,7 +239,7 @@ fn ranked<'a, 'c>(
             _ if texts[number].is_empty() => continue,
             BriefPlace::Standard => BriefReason::Standard,
             BriefPlace::Ending => BriefReason::LastSession,
-            _ if is_pinned(memory) => BriefReason::Pinned,
+            _ if memory.is_pinned() => BriefReason::Pinned,
             // An assistant that says "always" or "next step" decides nothing.
             BriefPlace::Here if is_reply(memory) => BriefReason::Knowledge,
             BriefPlace::Here if is_open(&said) => BriefReason::OpenEnd,

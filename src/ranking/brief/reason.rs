@@ -133,19 +133,6 @@ const SUMMARY_WORDS: &[&str] = &[
     "session-summary",
 ];
 
-/// Returns whether the file of a memory says `pinned: true`, by itself or in its metadata.
-pub(super) fn is_pinned(memory: &Memory) -> bool {
-    let by_key = memory
-        .unknown
-        .iter()
-        .any(|(key, text)| key == "pinned" && text.trim().eq_ignore_ascii_case("true"));
-    let by_metadata = memory
-        .metadata
-        .iter()
-        .any(|(key, value)| key == "pinned" && *value == MetaValue::Bool(true));
-    by_key || by_metadata
-}
-
 /// A memory with what it says, as phrases are searched for in it.
 pub(super) struct Said<'a> {
     memory: &'a Memory,
@@ -283,15 +270,15 @@ mod tests {
     #[test]
     fn pinned_is_said_by_the_file() {
         let mut pinned = memory("Deploys go out on Tuesdays.");
-        assert!(!is_pinned(&pinned));
+        assert!(!pinned.is_pinned());
         pinned
             .unknown
             .push(("pinned".to_owned(), " true".to_owned()));
-        assert!(is_pinned(&pinned));
+        assert!(pinned.is_pinned());
         let mut by_metadata = memory("Deploys go out on Tuesdays.");
         let entry = ("pinned".to_owned(), MetaValue::Bool(true));
         by_metadata.metadata.push(entry);
-        assert!(is_pinned(&by_metadata));
+        assert!(by_metadata.is_pinned());
     }
 
     #[test]

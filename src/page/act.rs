@@ -1,0 +1,138 @@
+//! What the forms of the page do.
+
+use super::edit::{self, Saved};
+use super::import;
+use super::parts::error::PageError;
+use super::parts::parameters::Parameters;
+use super::parts::visit::Visit;
+use super::parts::{entry, texts};
+use crate::engine::{EngineError, Revision, ops};
+use crate::model::Memory;
+
+/// Action of a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action<'a> {
+    /// Of one memory: its id, and the name of the action.
+    Memory(&'a str, &'a str),
+    /// Of the review: the name of the action.
+    Review(&'a str),
+    /// Stores what an import has shown before.
+    Import,
+}
+
+/// Answer to a form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acted {
+    /// It is done: address of the view to go on with.
+    Done(String),
+    /// It is not: document that says what is to be decided.
+    Undecided(String),
+}
+
+/// Does what a form asks for. The caller has checked the form's token.
+///
+/// # Errors
+///
+/// Fails without the right to write, and as the operation does; nothing is changed then.
+pub fn act(visit: &Visit<'_>, action: Action<'_>, form: &Parameters) -> Result<Acted, PageError> {
+    if !visit.visitor.may_write {
+        return Err(PageError::Forbidden(texts::MAY_NOT_WRITE));
+    }
+    match action {
+        Action::Memory(id, action) => of_memory(visit, id, action, form),
+        Action::Review(action) => {
+            of_review(visit, action, form)?;
+            Ok(Acted::Done("/review".to_owned()))
+        }
+        Action::Import => import::perform(visit, form).map(Acted::Done),
+    }
+}
+
+fn of_memory(
+    visit: &Visit<'_>,
+    id: &str,
+    action: &str,
+    form: &Parameters,
+) -> Result<Acted, PageError> {
+    let engine = visit.engine;
+    let field = |name: &str| form.get(name).ok_or_else(|| missing(name));
+    let back = match form.get("back") {
+        Some(back) if is_own(back) => back.to_owned(),
+        _ => entry::address(id, ""),
+    };
+    match action {
+        "save" => match edit::save(visit, id, form)? {
+            Saved::Done => {}
+            Saved::Changed(document) => return Ok(Acted::Undecided(document)),
+        },
+        "forget" => {
+            ops::forget(engine, id)?;
+        }
+        "restore" => {
+            ops::restore(engine, id)?;
+        }
+        "restore-version" => {
+            let revision = Revision {
+                text: field("version")?.to_owned(),
+                at: None,
+            };
+            ops::restore_as_of(engine, id, &revision)?;
+            return Ok(Acted::Done(entry::address(id, "/history")));
+        }
+        "undo" => {
+            ops::undo(engine, Some(id), false)?;
+            return Ok(Acted::Done(entry::address(id, "/history")));
+        }
+        "pin" | "unpin" => {
+            ops::pin(engine, id, action == "pin")?;
+        }
+        "link" => {
+            ops::link(engine, id, field("to")?, field("relation")?)?;
+        }
+        _ => return Err(unknown(action)),
+    }
+    Ok(Acted::Done(back))
+}
+
+fn of_review(visit: &Visit<'_>, action: &str, form: &Parameters) -> Result<(), PageError> {
+    let engine = visit.engine;
+    let id = form.get("id").ok_or_else(|| missing("id"))?;
+    match action {
+        "accept" => {
+            let proposal = ops::proposal_called(engine, id)?;
+            let text = form.get("text").map(|text| text.replace("\r\n", "\n"));
+            let text = text.filter(|text| text.trim() != proposal.memory.content.trim());
+            ops::accept_proposal(engine, &proposal, text.as_deref())?;
+        }
+        "drop" | "never" => {
+            let proposal = ops::proposal_called(engine, id)?;
+            ops::drop_proposal(engine, &proposal, action == "never")?;
+        }
+        "keep" => {
+            let keep = form.get("keep").ok_or_else(|| missing("keep"))?;
+            ops::keep_one(engine, id, keep)?;
+        }
+        "both" => {
+            ops::keep_both(engine, id)?;
+        }
+        "trust" => {
+            let (memory, _) = ops::recall_one(engine, id)?;
+            ops::accept(engine, &[Memory::clone(&memory)])?;
+        }
+        _ => return Err(unknown(action)),
+    }
+    Ok(())
+}
+
+fn missing(field: &str) -> PageError {
+    PageError::Bad(format!("the form has no `{field}`"))
+}
+
+fn unknown(action: &str) -> PageError {
+    PageError::Engine(EngineError::NotFound(entry::cut(action, 40)))
+}
+
+/// Returns whether an address is one of this page.
+fn is_own(address: &str) -> bool {
+    address.starts_with('/') && !address.starts_with("//") && !address.contains(['\\', '\n', '\r'])
+}

@@ -1,0 +1,209 @@
+// Keyboard, search as you type, live lists, uploads. Every view can be read without it.
+"use strict";
+
+const list = document.getElementById("list");
+const search = document.getElementById("search");
+const memory = document.getElementById("memory");
+const isField = (element) => element.matches("input, textarea, select");
+
+async function part(address, options) {
+  const url = new URL(address, location.href);
+  url.searchParams.set("part", "1");
+  const answer = await fetch(url, options);
+  const text = await answer.text();
+  const body = new DOMParser().parseFromString(text, "text/html").body;
+  const failure = body.querySelector("main");
+  return failure ? [...failure.childNodes] : [...body.childNodes];
+}
+
+async function refresh(address) {
+  const known = new Set([...list.querySelectorAll(".entry")].map((entry) => entry.dataset.id));
+  const chosen = list.querySelector(".entry.at")?.dataset.id;
+  list.replaceChildren(...(await part(address)));
+  for (const entry of list.querySelectorAll(".entry")) {
+    if (known.size && !known.has(entry.dataset.id)) entry.classList.add("new");
+    if (entry.dataset.id === chosen) entry.classList.add("at");
+  }
+  watchEnd();
+}
+
+// Search as you type: one request at a time matters, the newest.
+let asked = null;
+let typed = 0;
+if (search) {
+  search.q.addEventListener("input", () => {
+    if (!list?.dataset.search) return;
+    clearTimeout(typed);
+    typed = setTimeout(async () => {
+      const url = new URL(location.href);
+      url.searchParams.set("q", search.q.value);
+      history.replaceState(null, "", url);
+      asked?.abort();
+      asked = new AbortController();
+      try {
+        list.replaceChildren(...(await part(url, { signal: asked.signal })));
+      } catch (error) {
+        if (error.name !== "AbortError") throw error;
+      }
+      for (const way of document.querySelectorAll("[data-by]")) {
+        const target = new URL(url);
+        target.searchParams.set("by", way.dataset.by);
+        way.href = target;
+      }
+    }, 60);
+  });
+  if (list?.dataset.search && !location.hash) search.q.focus();
+}
+
+// The timeline goes on by itself and keeps three sheets; what is above them is one click away.
+const sheets = 3;
+let loading = false;
+const end = new IntersectionObserver(async (seen) => {
+  const older = list.querySelector(".older");
+  if (loading || !older || !seen.some((one) => one.isIntersecting)) return;
+  loading = true;
+  const next = await part(older.href);
+  older.closest(".turn").remove();
+  list.append(...next);
+  const all = list.querySelectorAll(".sheet");
+  if (all.length > sheets) {
+    all[0].remove();
+    delete list.dataset.live;
+  }
+  loading = false;
+  watchEnd();
+}, { rootMargin: "600px" });
+
+function watchEnd() {
+  end.disconnect();
+  const older = list?.dataset.endless && list.querySelector(".older");
+  if (older) end.observe(older);
+}
+watchEnd();
+
+// Changes by agents, editors and other machines.
+if (list?.dataset.live || memory) {
+  const events = new EventSource("/live");
+  let waiting = 0;
+  const changed = (ids) => {
+    if (list?.dataset.live) {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => refresh(location.href), 100);
+    }
+    if (memory && ids.includes(memory.dataset.id) && !document.getElementById("changed")) {
+      const texts = document.body.dataset;
+      const note = document.createElement("p");
+      note.id = "changed";
+      note.className = "problem";
+      note.setAttribute("role", "status");
+      const link = document.createElement("a");
+      link.href = location.href;
+      link.textContent = texts.reload;
+      note.append(texts.changed, " ", link);
+      memory.prepend(note);
+    }
+  };
+  events.addEventListener("changed", (event) => changed(JSON.parse(event.data).ids));
+  events.addEventListener("lost", () => changed(memory ? [memory.dataset.id] : []));
+  addEventListener("pagehide", () => events.close());
+}
+
+// Code in colours: the library comes only where there is code.
+if (memory?.querySelector("pre code[class]")) {
+  const script = document.createElement("script");
+  script.src = "/assets/highlight.min.js";
+  script.onload = () => {
+    for (const code of memory.querySelectorAll("pre code[class]")) {
+      const name = code.className.replace("language-", "");
+      if (hljs.getLanguage(name)) hljs.highlightElement(code);
+    }
+  };
+  document.head.append(script);
+}
+
+// Forms that want to be asked about once more.
+document.addEventListener("submit", (event) => {
+  const sure = event.target.dataset.sure;
+  if (sure && !confirm(sure)) event.preventDefault();
+});
+
+// Import: a file that is chosen or dropped.
+const form = document.getElementById("import");
+async function send(file) {
+  const url = new URL("/import/upload", location.href);
+  url.searchParams.set("format", form.format.value);
+  url.searchParams.set("name", file.name);
+  const headers = { "Content-Type": "application/octet-stream", "X-Form-Token": form.dataset.token };
+  list.replaceChildren(...(await part(url, { method: "POST", headers, body: file })));
+}
+if (form) {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (form.file.files[0]) send(form.file.files[0]);
+  });
+  document.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    document.body.classList.add("dropping");
+  });
+  document.addEventListener("dragleave", () => document.body.classList.remove("dropping"));
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    document.body.classList.remove("dropping");
+    if (event.dataTransfer.files[0]) send(event.dataTransfer.files[0]);
+  });
+}
+if (list?.querySelector("[data-busy]")) {
+  const again = setInterval(async () => {
+    list.replaceChildren(...(await part(location.href)));
+    if (!list.querySelector("[data-busy]")) clearInterval(again);
+  }, 500);
+}
+
+// Keyboard.
+const keys = document.getElementById("keys");
+const keysButton = document.getElementById("keys-button");
+keysButton.hidden = false;
+keysButton.addEventListener("click", () => keys.showModal());
+let isGoing = false;
+
+function move(step) {
+  const entries = [...document.querySelectorAll(".entry")];
+  if (!entries.length) return;
+  const at = entries.findIndex((entry) => entry.classList.contains("at"));
+  const next = entries[Math.min(entries.length - 1, Math.max(0, at + step))];
+  entries[at]?.classList.remove("at");
+  next.classList.add("at");
+  (next.querySelector("h3 a, .about a") ?? next).focus({ preventScroll: true });
+  next.scrollIntoView({ block: "nearest" });
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (isField(event.target)) {
+    if (event.key === "Escape") event.target.blur();
+    if (event.key === "ArrowDown" && event.target === search?.q) move(1);
+    return;
+  }
+  if (keys.open) return;
+  const go = isGoing && document.querySelector(`[data-go="${CSS.escape(event.key)}"]`);
+  isGoing = event.key === "g" && !isGoing;
+  if (go) return go.click();
+  if (event.key === "/") {
+    event.preventDefault();
+    search.q.focus();
+    return search.q.select();
+  }
+  if (event.key === "?") return keys.showModal();
+  if (event.key === "j") return move(1);
+  if (event.key === "k") return move(-1);
+  const chosen = document.querySelector(".entry.at");
+  const within = chosen ?? document.querySelector(".entry.item") ?? document;
+  const target = within.querySelector(`[data-key="${CSS.escape(event.key)}"]`)
+    ?? document.querySelector(`nav.views [data-key="${CSS.escape(event.key)}"]`);
+  if (target) {
+    event.preventDefault();
+    target.click();
+  } else if (event.key === "e" && chosen) {
+    location.href = `/memory/${encodeURIComponent(chosen.dataset.id)}/edit`;
+  }
+});

@@ -1,0 +1,118 @@
+//! The text of a file in a form, and saving it over the version that it was made from.
+
+use maud::{Markup, html};
+
+use super::memory;
+use super::parts::error::PageError;
+use super::parts::parameters::Parameters;
+use super::parts::visit::Visit;
+use super::parts::{difference, entry, frame, texts};
+use crate::engine::{EngineError, ops};
+use crate::files::Version;
+
+/// Outcome of saving.
+pub(super) enum Saved {
+    /// It is in the file.
+    Done,
+    /// The file is another one than the one that was edited: a document shows both.
+    Changed(String),
+}
+
+/// Returns the form with a file's text.
+pub(super) fn view(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
+    let shown = memory::find(visit, id)?;
+    let (_, version) = ops::read_text(visit.engine, shown.memory.stem.as_str())?;
+    let main = html! {
+        div #memory data-id=(shown.id) data-stem=(shown.memory.stem.as_str()) {
+            (memory::head(visit, &shown, "/edit"))
+            @match std::str::from_utf8(&version.bytes) {
+                Ok(text) => (form(visit, &shown.id, &version, text)),
+                Err(_) => { p.problem { (texts::NO_TEXT) } }
+            }
+        }
+    };
+    let title = format!("{} · {}", entry::headline(&shown.memory), texts::EDIT);
+    Ok(frame::document(visit, "", &title, &main))
+}
+
+fn form(visit: &Visit<'_>, id: &str, seen: &Version, text: &str) -> Markup {
+    html! {
+        form.edit method="post" action=(entry::address(id, "/save")) {
+            (frame::token(visit))
+            input type="hidden" name="seen" value=(format!("{:032x}", seen.hash));
+            p.note { (texts::EDIT_HINT) }
+            // A browser drops the first line break of a field.
+            textarea #text name="text" aria-label=(texts::FILE_TEXT) rows="24" dir="auto" spellcheck="true" { "\n" (text) }
+            p {
+                button type="submit" data-key="s" { (texts::SAVE) } " "
+                a href=(entry::address(id, "")) { (texts::CANCEL) }
+            }
+        }
+    }
+}
+
+/// Saves the text of a form, if the file is still the one that it was made from.
+pub(super) fn save(visit: &Visit<'_>, id: &str, form: &Parameters) -> Result<Saved, PageError> {
+    let seen = form
+        .get("seen")
+        .and_then(|seen| u128::from_str_radix(seen, 16).ok());
+    let (Some(seen), Some(text)) = (seen, form.text("text")) else {
+        return Err(PageError::Bad(
+            "the form has no text, or not the version that it was made from".to_owned(),
+        ));
+    };
+    let (name, version) = ops::open_text(visit.engine, id)?;
+    let text = with_line_ends_of(&version.bytes, text);
+    if version.hash != seen {
+        return Ok(Saved::Changed(both(visit, id, &version, &text)?));
+    }
+    match ops::save_text(visit.engine, &name, &version, text.as_bytes()) {
+        Ok(_) => Ok(Saved::Done),
+        // In the moment in between; the text is kept as a copy, too.
+        Err(EngineError::ChangedMeanwhile { .. }) => {
+            let (_, version) = ops::open_text(visit.engine, id)?;
+            Ok(Saved::Changed(both(visit, id, &version, &text)?))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns the document with the file as it is now, and the visitor's text in a form over it.
+fn both(visit: &Visit<'_>, id: &str, now: &Version, text: &str) -> Result<String, PageError> {
+    let shown = memory::find(visit, id)?;
+    let main = html! {
+        h1 dir="auto" { (entry::headline(&shown.memory)) }
+        p.problem role="alert" { (texts::CHANGED_MEANWHILE) }
+        h2 { (texts::THEIRS) }
+        (difference::difference(text.as_bytes(), &now.bytes)?)
+        h2 { (texts::YOURS) }
+        (form(visit, &shown.id, now, text))
+    };
+    Ok(frame::document(visit, "", texts::EDIT, &main))
+}
+
+/// Returns a text of a form, whose line ends are those of forms, with the line ends of a file.
+fn with_line_ends_of(file: &[u8], text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let is_crlf = file.windows(2).any(|two| two == b"\r\n");
+    let has_lf = file
+        .iter()
+        .enumerate()
+        .any(|(at, byte)| *byte == b'\n' && (at == 0 || file[at - 1] != b'\r'));
+    match is_crlf && !has_lf {
+        true => text.replace('\n', "\r\n"),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_changes_no_line_end() {
+        assert_eq!(with_line_ends_of(b"a\nb\n", "a\r\nc\r\n"), "a\nc\n");
+        assert_eq!(with_line_ends_of(b"a\r\nb\r\n", "a\r\nc\r\n"), "a\r\nc\r\n");
+        assert_eq!(with_line_ends_of(b"a\r\nb\n", "a\r\n"), "a\n");
+    }
+}

@@ -1,0 +1,34 @@
+//! The page for people: views of a store as HTML, and what their forms do.
+//!
+//! Promises: every text of a memory is escaped; markdown is rendered without raw HTML, without links that run
+//! something and without pictures of other hosts (`parts/markdown.rs`); nothing changes by reading a view; a change has
+//! the visitor's right to write, and the token of his forms. An edit is saved over the version that it was made
+//! from, or shown beside the one that came in between.
+//!
+//! Left to others: who may come in, addresses, headers and bodies (`http`), and all that is done to memories
+//! (`engine`).
+
+mod act;
+mod assets;
+mod brief;
+mod edit;
+mod history;
+mod import;
+mod memory;
+mod parts;
+mod review;
+mod search;
+mod store;
+mod timeline;
+mod view;
+
+pub use act::{Acted, Action, act};
+pub use assets::{Asset, asset};
+pub use import::uploaded;
+pub use parts::entry::address_of_memory;
+pub use parts::error::PageError;
+pub use parts::frame::{elsewhere, entrance, failure};
+pub use parts::parameters::Parameters;
+pub use parts::uploads::{Upload, Uploads};
+pub use parts::visit::{Visit, Visitor};
+pub use view::{View, view};

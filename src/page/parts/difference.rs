@@ -1,0 +1,64 @@
+//! Two texts line by line, with the words marked that differ.
+
+use maud::{Markup, html};
+
+use super::error::PageError;
+use super::texts;
+use crate::engine::EngineError;
+use crate::git::{LineKind, compare_texts, mark_words};
+
+/// Number of equal lines around a difference.
+const AROUND: u32 = 3;
+/// Number of lines that are shown.
+const MOST_LINES: usize = 2_000;
+/// Maximum number of characters of a line.
+const MOST_WIDTH: usize = 4_000;
+
+/// Returns the difference of two texts.
+pub(in crate::page) fn difference(before: &[u8], after: &[u8]) -> Result<Markup, PageError> {
+    let lines = compare_texts(before, after, AROUND).map_err(EngineError::Git)?;
+    if lines.is_empty() {
+        return Ok(html! { p.nothing { (texts::NO_DIFFERENCE) } });
+    }
+    let lines = mark_words(&lines);
+    Ok(html! {
+        pre.difference tabindex="0" {
+            @for line in lines.iter().take(MOST_LINES) {
+                @let words = cut(&line.words);
+                @match line.kind {
+                    LineKind::Place => { span.place { (plain(&words)) "\n" } }
+                    LineKind::Same => { span { "  " (plain(&words)) "\n" } }
+                    LineKind::Added => { ins { "+ " (in_words(&words)) "\n" } }
+                    LineKind::Removed => { del { "- " (in_words(&words)) "\n" } }
+                    LineKind::NoEnd => {}
+                }
+            }
+        }
+    })
+}
+
+fn plain(words: &[(String, bool)]) -> String {
+    words.iter().map(|(word, _)| word.as_str()).collect()
+}
+
+fn in_words(words: &[(String, bool)]) -> Markup {
+    html! {
+        @for (word, differs) in words {
+            @if *differs { mark { (word) } } @else { (word) }
+        }
+    }
+}
+
+fn cut(words: &[(String, bool)]) -> Vec<(String, bool)> {
+    let mut left = MOST_WIDTH;
+    let mut cut = Vec::new();
+    for (word, differs) in words {
+        let shown: String = word.chars().take(left).collect();
+        left -= shown.chars().count();
+        cut.push((shown, *differs));
+        if left == 0 {
+            break;
+        }
+    }
+    cut
+}

@@ -1,0 +1,30 @@
+//! Errors of the page, for people.
+
+use crate::engine::EngineError;
+
+/// Error of a view or of a form.
+#[derive(Debug, thiserror::Error)]
+pub enum PageError {
+    #[error("{0}")]
+    Engine(#[from] EngineError),
+    /// Value that a view or a form cannot take.
+    #[error("{0}")]
+    Bad(String),
+    /// Change that the visitor may not make.
+    #[error("{0}")]
+    Forbidden(&'static str),
+}
+
+impl PageError {
+    /// Returns the status of HTTP.
+    pub fn status(&self) -> u16 {
+        match self {
+            PageError::Engine(EngineError::NotFound(_)) => 404,
+            PageError::Engine(EngineError::ChangedMeanwhile { .. }) => 409,
+            PageError::Engine(EngineError::Invalid(_) | EngineError::Ambiguous { .. })
+            | PageError::Bad(_) => 400,
+            PageError::Engine(EngineError::ReadOnly(_)) | PageError::Forbidden(_) => 403,
+            PageError::Engine(_) => 500,
+        }
+    }
+}

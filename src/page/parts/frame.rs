@@ -1,0 +1,149 @@
+//! The document around a view, and documents of those who are not logged in.
+
+use maud::{DOCTYPE, Markup, html};
+
+use super::texts;
+use super::visit::Visit;
+
+/// Views of the navigation: address, name and the key behind `g`.
+const PLACES: [(&str, &str, &str); 6] = [
+    ("/", texts::TIMELINE, "t"),
+    ("/search", texts::SEARCH, "s"),
+    ("/review", texts::REVIEW, "r"),
+    ("/brief", texts::BRIEF, "b"),
+    ("/store", texts::STORE, "o"),
+    ("/import", texts::IMPORT, "i"),
+];
+
+/// Returns the document of a view: `here` is its address, for the navigation.
+pub(in crate::page) fn document(
+    visit: &Visit<'_>,
+    here: &str,
+    title: &str,
+    main: &Markup,
+) -> String {
+    let root = visit.engine.live.root();
+    let store = root.file_name().unwrap_or(root.as_os_str());
+    let store = store.to_string_lossy();
+    let question = visit.parameters.get("q").unwrap_or_default();
+    let mode = visit.parameters.get("by");
+    let body = html! {
+        a.skip href="#main" { (texts::SKIP) }
+        header {
+            a.brand href="/" { (texts::PRODUCT) " " bdi.store { (store) } }
+            form #search action="/search" role="search" {
+                input type="search" name="q" value=(question) placeholder=(texts::SEARCH_FOR)
+                    aria-label=(texts::SEARCH_FOR) autocomplete="off" maxlength="2000";
+                @if let Some(mode) = mode {
+                    input type="hidden" name="by" value=(mode);
+                }
+            }
+            nav aria-label=(texts::PRODUCT) {
+                @for (address, name, key) in PLACES {
+                    @if visit.visitor.may_write || address != "/import" {
+                        a href=(address) data-go=(key) aria-current=[(address == here).then_some("page")] { (name) }
+                    }
+                }
+            }
+        }
+        main #main tabindex="-1" { (main) }
+        footer {
+            button type="button" #keys-button hidden { (texts::KEYS) }
+            @if !visit.visitor.may_write { span { (texts::ONLY_READS) } }
+            form method="post" action="/logout" {
+                (token(visit))
+                button type="submit" { (texts::LEAVE) }
+            }
+        }
+        dialog #keys aria-label=(texts::KEYS) {
+            h2 { (texts::KEYS) }
+            dl { @for (key, meaning) in texts::KEY_LIST { dt { kbd { (key) } } dd { (meaning) } } }
+            form method="dialog" { button { (texts::CLOSE) } }
+        }
+    };
+    whole(&format!("{title} · {store}"), &body, true)
+}
+
+/// Returns the hidden field of a form that proves where it comes from.
+pub(in crate::page) fn token(visit: &Visit<'_>) -> Markup {
+    html! { input type="hidden" name="token" value=(visit.visitor.form_token); }
+}
+
+/// Returns a form of one button, or nothing for a visitor who may not write.
+pub(in crate::page) fn button(
+    visit: &Visit<'_>,
+    address: &str,
+    fields: &[(&str, &str)],
+    name: &str,
+    key: Option<&str>,
+) -> Markup {
+    html! {
+        @if visit.visitor.may_write {
+            form.one method="post" action=(address) {
+                (token(visit))
+                @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+                button type="submit" data-key=[key] { (name) }
+            }
+        }
+    }
+}
+
+/// Returns the document for a browser that has no session; `is_refused` if the code that it sent is not valid.
+pub fn entrance(is_refused: bool) -> String {
+    let body = html! {
+        main #main {
+            h1 { (texts::ENTER) }
+            @if is_refused { p.problem role="alert" { (texts::BAD_CODE) } }
+            p { (texts::ENTER_HOW) }
+            pre { "memdir open" }
+            form method="get" action="/login" {
+                p { label { (texts::ENTER_CODE) br; input name="code" aria-label=(texts::CODE) autocomplete="off" required; } }
+                button type="submit" { (texts::ENTER_BUTTON) }
+            }
+        }
+    };
+    whole(texts::ENTER, &body, false)
+}
+
+/// Returns the document for a browser that a link of another site led here: its cookie comes with the next click.
+pub fn elsewhere() -> String {
+    let body = html! {
+        main #main {
+            h1 { (texts::PRODUCT) }
+            p { (texts::FROM_ELSEWHERE) }
+            p { a href="" { (texts::GO_ON) } }
+        }
+    };
+    whole(texts::PRODUCT, &body, false)
+}
+
+/// Returns the document that says why something could not be done.
+pub fn failure(message: &str) -> String {
+    let body = html! {
+        main #main {
+            h1 { (texts::WENT_WRONG) }
+            p.problem role="alert" { (message) }
+            p { a href="/" { (texts::BACK) } }
+        }
+    };
+    whole(texts::WENT_WRONG, &body, false)
+}
+
+fn whole(title: &str, body: &Markup, has_script: bool) -> String {
+    let document = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                title { (title) }
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
+                link rel="stylesheet" href="/assets/page.css";
+                @if has_script { script src="/assets/page.js" defer {} }
+            }
+            body data-changed=(texts::CHANGED_HERE) data-reload=(texts::RELOAD) { (body) }
+        }
+    };
+    document.into_string()
+}

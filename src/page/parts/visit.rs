@@ -1,0 +1,34 @@
+//! One look at a store, and who looks.
+
+use std::sync::Arc;
+
+use super::parameters::Parameters;
+use super::uploads::Uploads;
+use crate::engine::Engine;
+
+/// A visitor of the page.
+#[derive(Debug, Clone)]
+pub struct Visitor {
+    /// Whether he may change memories.
+    pub may_write: bool,
+    /// Token that each of his forms has to hold.
+    pub form_token: String,
+    /// Whether his browser runs on this machine, so that links to programs of it make sense.
+    pub is_local: bool,
+}
+
+/// One look at a store.
+pub struct Visit<'a> {
+    /// The store.
+    pub engine: &'a Arc<Engine>,
+    /// User of memories that are imported.
+    pub user: &'a str,
+    /// Files that were sent to be imported.
+    pub uploads: &'a Uploads,
+    /// Name of the tool set that agents of this store have, for the text of the brief.
+    pub dialect: Option<&'a str>,
+    /// Who looks.
+    pub visitor: &'a Visitor,
+    /// Parameters of the address.
+    pub parameters: &'a Parameters,
+}

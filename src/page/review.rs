@@ -1,0 +1,136 @@
+//! What waits for a person: proposals, contradictions side by side, memories of others.
+
+use maud::{Markup, html};
+
+use super::parts::error::PageError;
+use super::parts::visit::Visit;
+use super::parts::{difference, entry, frame, texts};
+use crate::engine::{Conflict, Contender, Proposal, ops};
+use crate::model::{Memory, Stem};
+
+/// Number of items of each list.
+const MOST: usize = 50;
+/// Number of characters of a text of others.
+const PREVIEW: usize = 600;
+
+/// Returns the view.
+pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
+    let engine = visit.engine;
+    let proposals = ops::proposals(engine)?;
+    let mut shown = Vec::new();
+    for proposal in proposals.iter().take(MOST) {
+        shown.push(proposed(visit, proposal)?);
+    }
+    let linked = ops::conflicts(engine)?;
+    let titled = ops::title_conflicts(engine)?;
+    let count = linked.len() + titled.len();
+    let mut pairs = Vec::new();
+    for (conflict, may_stay) in linked
+        .iter()
+        .map(|one| (one, true))
+        .chain(titled.iter().map(|one| (one, false)))
+        .take(MOST)
+    {
+        pairs.push(pair(visit, conflict, may_stay)?);
+    }
+    let unreviewed = ops::unreviewed(engine)?;
+    let unmerged = ops::unmerged(engine)?;
+    let main = html! {
+        h1 { (texts::REVIEW) }
+        h2 { (texts::PROPOSALS) " " span.count { (proposals.len()) } }
+        @if proposals.is_empty() { p.nothing { (texts::NO_PROPOSALS) } }
+        @for item in shown { (item) }
+        h2 { (texts::CONFLICTS) " " span.count { (count) } }
+        @if count == 0 { p.nothing { (texts::NO_CONFLICTS) } }
+        @for item in pairs { (item) }
+        @if !unmerged.is_empty() {
+            h3 { (texts::MARKERS) }
+            ul { @for one in unmerged.iter().take(MOST) {
+                li { a href=(entry::address(&engine.live.shown_id(&one.stem), "")) { (entry::cut(&one.name, 80)) } ":" (one.line) }
+            } }
+        }
+        h2 { (texts::UNREVIEWED) " " span.count { (unreviewed.len()) } }
+        @if unreviewed.is_empty() { p.nothing { (texts::NO_UNREVIEWED) } }
+        @for (memory, source) in unreviewed.iter().take(MOST) { (foreign(visit, memory, source.as_str())) }
+    };
+    Ok(frame::document(visit, "/review", texts::REVIEW, &main))
+}
+
+fn proposed(visit: &Visit<'_>, proposal: &Proposal) -> Result<Markup, PageError> {
+    let known = ops::known_of_proposal(visit.engine, proposal)?;
+    let id = proposal.id();
+    let talk = visit
+        .engine
+        .live
+        .shown_id(&Stem::from_file_name(proposal.talk()));
+    let other = |stem: &Stem, headline: &str| {
+        html! { a href=(entry::address(&visit.engine.live.shown_id(stem), "")) dir="auto" { (entry::cut(headline, 120)) } }
+    };
+    let fields = [("id", id)];
+    Ok(html! {
+        article.entry.item data-id=(id) {
+            p.about {
+                strong { (proposal.kind.as_str()) } " " (format!("{:.2}", proposal.confidence)) " "
+                (texts::FROM_TALK) " " a href=(entry::address(&talk, "")) { (talk) }
+            }
+            @if let Some((stem, headline)) = &known.duplicate { p.problem { (texts::SAYS_THE_SAME) " " (other(stem, headline)) } }
+            @for one in &known.contradicted {
+                p.problem { (texts::SAYS_OTHERWISE) " " (other(&one.stem, &one.headline)) }
+            }
+            @for reason in &known.suspicious { p.problem { (texts::SUSPICIOUS) " " (reason) } }
+            @if visit.visitor.may_write {
+                form method="post" action="/review/accept" {
+                    (frame::token(visit))
+                    input type="hidden" name="id" value=(id);
+                    textarea name="text" rows="3" dir="auto" aria-label=(texts::PROPOSED_TEXT) { "\n" (proposal.memory.content.trim()) }
+                    button type="submit" data-key="a" { (texts::ACCEPT) }
+                }
+                (frame::button(visit, "/review/drop", &fields, texts::DROP, Some("d")))
+                (frame::button(visit, "/review/never", &fields, texts::NEVER, Some("n")))
+            } @else {
+                div.preview dir="auto" { (proposal.memory.content.trim()) }
+            }
+        }
+    })
+}
+
+/// Returns a pair side by side; `may_stay` if both can be kept as they are.
+fn pair(visit: &Visit<'_>, conflict: &Conflict, may_stay: bool) -> Result<Markup, PageError> {
+    let [one, other] = &conflict.pair;
+    let ids = [one, other].map(|side| visit.engine.live.shown_id(&side.memory.stem));
+    let side = |side: &Contender, id: &str| {
+        html! {
+            div {
+                h3 { a href=(entry::address(id, "")) dir="auto" { (entry::headline(&side.memory)) } }
+                p.about { (entry::time(&side.memory.timestamp)) " " (side.memory.agent) " " (side.memory.user) }
+                div.preview dir="auto" { (entry::cut(&side.memory.content, PREVIEW)) }
+            }
+        }
+    };
+    let keep = |number: usize| [("id", ids[0].as_str()), ("keep", ids[number].as_str())];
+    Ok(html! {
+        article.entry.item data-id=(ids[0]) {
+            div.pair { (side(one, &ids[0])) (side(other, &ids[1])) }
+            (difference::difference(one.memory.content.as_bytes(), other.memory.content.as_bytes())?)
+            div.actions {
+                (frame::button(visit, "/review/keep", &keep(0), texts::KEEP_FIRST, Some("1")))
+                (frame::button(visit, "/review/keep", &keep(1), texts::KEEP_SECOND, Some("2")))
+                @if may_stay { (frame::button(visit, "/review/both", &[("id", &ids[0])], texts::KEEP_BOTH, Some("3"))) }
+            }
+        }
+    })
+}
+
+fn foreign(visit: &Visit<'_>, memory: &Memory, source: &str) -> Markup {
+    let id = visit.engine.live.shown_id(&memory.stem);
+    let forget = [("back", "/review")];
+    html! {
+        article.entry.item data-id=(id) {
+            h3 { a href=(entry::address(&id, "")) dir="auto" { (entry::headline(memory)) } }
+            p.about { (entry::time(&memory.timestamp)) " " (source) }
+            div.preview dir="auto" { (entry::cut(&memory.content, PREVIEW)) }
+            (frame::button(visit, "/review/trust", &[("id", &id)], texts::ACCEPT, Some("a")))
+            (frame::button(visit, &entry::address(&id, "/forget"), &forget, texts::FORGET, Some("d")))
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The store as a whole: growth, fields, health, sync, index.
+
+use chrono::{DateTime, Utc};
+use maud::{Markup, html};
+
+use super::parts::error::PageError;
+use super::parts::plots::{self, DayCounts};
+use super::parts::visit::Visit;
+use super::parts::{entry, frame, texts};
+use crate::engine::{GitStatus, history, live, meaning, ops};
+use crate::model::{Filter, Visibility};
+
+/// Number of values of a field in a plot.
+const MOST_VALUES: usize = 12;
+/// Number of findings that are listed.
+const MOST_FINDINGS: usize = 100;
+
+/// Returns the view; with the parameter `check` every file is compared with the index.
+pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
+    let engine = visit.engine;
+    let everything = Filter {
+        visibility: Visibility::Everything,
+        ..Filter::default()
+    };
+    let stats = ops::stats(engine, &everything)?;
+    let mut days = DayCounts::new();
+    for stem in live::stems(&engine.live, &everything)? {
+        if let Some(at) = stem.time() {
+            *days.entry(at.date_naive()).or_default() += 1;
+        }
+    }
+    let today = engine.live.now().date_naive();
+    let field = |key: &str| -> Result<Vec<(String, usize)>, PageError> {
+        let mut values = ops::facet(engine, key)?;
+        values.truncate(MOST_VALUES);
+        Ok(values)
+    };
+    let card = |name: &str, value: String| html! { div.card { strong { (value) } " " (name) } };
+    let main = html! {
+        h1 { (texts::STORE) }
+        div.cards {
+            (card("memories", stats.memories.to_string()))
+            (card("archived", stats.archived.to_string()))
+            (card("superseded", stats.superseded.to_string()))
+            (card("expired", stats.expired.to_string()))
+            (card("topics", stats.topics.to_string()))
+            (card("namespaces", stats.namespaces.to_string()))
+            (card("linked", stats.linked.to_string()))
+            (card("of files", size(stats.bytes)))
+        }
+        h2 { (texts::GROWTH) } (plots::growth(&days, today, texts::GROWTH))
+        h2 { (texts::DAYS) } (plots::heatmap(&days, today, texts::DAYS))
+        h2 { (texts::BY_TOPIC) } (plots::by_value("topic", &field("topics")?, texts::BY_TOPIC))
+        h2 { (texts::BY_AGENT) } (plots::by_value("agent", &field("agent")?, texts::BY_AGENT))
+        h2 { (texts::BY_KIND) } (plots::by_value("kind", &field("kind")?, texts::BY_KIND))
+        (state(visit)?)
+    };
+    Ok(frame::document(visit, "/store", texts::STORE, &main))
+}
+
+fn state(visit: &Visit<'_>) -> Result<Markup, PageError> {
+    let engine = visit.engine;
+    let status = ops::status(engine)?;
+    let faults: Vec<String> = match visit.parameters.get("check") {
+        Some(_) => {
+            let proof = ops::verify(engine)?;
+            [proof.index_faults, proof.git_faults].concat()
+        }
+        None => Vec::new(),
+    };
+    let proposals = ops::proposals(engine)?.len();
+    let unreviewed = ops::unreviewed(engine)?.len();
+    let model = meaning::meaning_status(&engine.meaning)?;
+    let problems: Vec<_> = status
+        .findings
+        .iter()
+        .filter(|one| !one.problem.is_note())
+        .collect();
+    let waits = [
+        (
+            "not indexed yet, and searched all the same",
+            status.waiting,
+            "/",
+        ),
+        ("proposals", proposals, "/review"),
+        ("contradictions", status.conflicts, "/review"),
+        ("memories of others, not reviewed", unreviewed, "/review"),
+        ("memories of low confidence", status.flagged, "/"),
+    ];
+    Ok(html! {
+        h2 { (texts::HEALTH) }
+        @if problems.is_empty() && faults.is_empty() { p { "✓ " (texts::SOUND) } }
+        @for fault in &faults { p.problem { (fault) } }
+        @if !problems.is_empty() {
+            ul { @for one in problems.iter().take(MOST_FINDINGS) {
+                li { code dir="auto" { (entry::cut(&one.file, 120)) } ": " (one.problem) }
+            } }
+        }
+        @match visit.parameters.get("check") {
+            Some(_) => { p.note { (texts::CHECKED) } }
+            None => { p { a href="/store?check=1" { (texts::CHECK_NOW) } } }
+        }
+        h2 { (texts::WAITS) }
+        @if waits.iter().all(|(_, count, _)| *count == 0) { p { "✓ " (texts::NOTHING_WAITS) } }
+        ul { @for (name, count, address) in waits.iter().filter(|(_, count, _)| *count > 0) {
+            li { a href=(address) { (count) " " (name) } }
+        } }
+        h2 { (texts::SYNC) } (sync(visit)?)
+        h2 { (texts::INDEX) }
+        dl.properties {
+            dt { "folder" } dd { (status.root.display()) }
+            dt { "index" } dd { (status.state.display()) ", " (size(status.index_bytes)) }
+            dt { "indexed" } dd { (status.indexed) " of " (status.files) " files, " (status.unreadable) " unreadable" }
+            dt { "languages" } dd { (status.languages.join(", ")) }
+            @if let Some(leader) = &status.leader {
+                dt { "watched by" } dd { "process " (leader.process) ", " (leader.watching) }
+            }
+            dt { "model" }
+            dd {
+                @match &model {
+                    Some(model) => { (model.model) }
+                    None => { "the vectors of words in the program" }
+                }
+            }
+        }
+    })
+}
+
+fn sync(visit: &Visit<'_>) -> Result<Markup, PageError> {
+    let status = history::git_status(&visit.engine.history)?;
+    let time = |seconds: i64| {
+        let at = DateTime::<Utc>::from_timestamp(seconds, 0).unwrap_or_default();
+        at.format("%Y-%m-%d %H:%M UTC").to_string()
+    };
+    Ok(html! {
+        @match &status {
+            GitStatus::Off(why) => { p { (why) } }
+            GitStatus::On { branch, newest, obstacle, remote, note, held_back } => {
+                dl.properties {
+                    dt { "branch" } dd { (branch) }
+                    @if let Some((commit, at)) = newest { dt { "newest commit" } dd { (entry::cut(commit, 10)) ", " (time(*at)) } }
+                    @match remote {
+                        None => { dt { "remote" } dd { "none: the history stays on this machine" } }
+                        Some(remote) => {
+                            dt { "remote" } dd { (remote.address) }
+                            dt { "not sent yet" } dd { (remote.unsent) " commits" }
+                            @if let Some(last) = &remote.last {
+                                dt { "last exchange" } dd { (last.state) ", " (time(last.at)) }
+                                @if let Some(reason) = &last.reason { dt { "reason" } dd.problem { (reason) } }
+                                @if let Some(at) = last.in_step_at { dt { "in step at" } dd { (time(at)) } }
+                            }
+                        }
+                    }
+                }
+                @for text in obstacle.iter().chain(note) { p.problem { (text) } }
+                @if !held_back.is_empty() {
+                    p.problem { (held_back.len()) " held back:" }
+                    ul { @for one in held_back.iter().take(MOST_FINDINGS) {
+                        li { code { (entry::cut(&one.file, 120)) } ":" (one.line) " " (one.kind) }
+                    } }
+                }
+            }
+        }
+    })
+}
+
+/// Returns a size as people read it.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..10_000 => format!("{bytes} bytes"),
+        10_000..10_000_000 => format!("{} KB", bytes / 1_000),
+        _ => format!("{} MB", bytes / 1_000_000),
+    }
+}

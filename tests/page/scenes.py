@@ -1,0 +1,438 @@
+"""Scenes of the page in Chromium.
+
+usage: scenes.py MEMDIR --browser CHROMIUM [--axe FILE] [--all] [--pictures FOLDER] [SCENE…]
+
+Each scene has a store, a server and a browser of its own, fails for an error in the browser's console, and for a
+request to another host. Without --all the core of them runs; with --pictures each view is drawn at three widths.
+"""
+
+import argparse
+import re
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from playwright.sync_api import expect, sync_playwright
+
+from hostile import HOSTILE
+from site_of_store import Look, Site
+
+ATLAS = ("Atlas keeps tile metadata in PostgreSQL 17, see [[Runbook]].", "--title", "Tiles live in PostgreSQL",
+         "--topics", "atlas,database", "--namespace", "atlas")
+RUNBOOK = ("# Steps\n\n| step | who |\n|---|---|\n| backup | Mira |\n\n```rust\nlet answer = 42; // why\n```\n",
+           "--title", "Runbook", "--topics", "atlas,runbook", "--namespace", "atlas")
+ALLERGY = ("Mira is allergic to hazelnuts.", "--topics", "health")
+THREE = (ATLAS, RUNBOOK, ALLERGY)
+VIEWS = ["/", "/search?q=atlas", "/search?q=tile&by=keywords", "/search?q=tile.*&by=expression", "/review", "/brief?namespace=atlas",
+         "/store", "/import"]
+
+
+def login(program, browser):
+    """A code is valid once; who has none is told how to come in; after the log out nothing is shown."""
+    with Site(program, [ALLERGY]) as site:
+        context = browser.new_context()
+        page = context.new_page()
+        assert page.goto(site.url + "/store").status == 401
+        expect(page.locator("pre")).to_have_text("memdir open")
+        assert "application/json" not in page.content()
+        address = site.address()
+        page.goto(address)
+        expect(page).to_have_title(re.compile("Timeline"))
+        other = browser.new_context().new_page()
+        assert other.goto(address).status == 401
+        expect(other.locator("[role=alert]")).to_contain_text("not valid")
+        other.fill("input[name=code]", address.split("code=")[1])
+        other.click("button")
+        expect(other.locator("[role=alert]")).to_contain_text("not valid")
+        cookie = context.cookies()[0]
+        assert cookie["httpOnly"] and cookie["sameSite"] == "Strict", cookie
+        page.click("text=Log out")
+        assert page.goto(site.url + "/").status == 401
+        memory = site.listed("grep", "hazelnuts")
+        assert memory
+
+
+def timeline(program, browser):
+    """Days and filters; a list goes on by itself and does not grow."""
+    with Site(program) as site:
+        lines = "\n".join(f'{{"text": "Note number {n} about bread.", "timestamp": "2026-{1 + n // 28 % 9:02}-{1 + n % 28:02}T10:00:00Z", "topics": ["t{n % 3}"]}}' for n in range(260))
+        site.run("import", "--from", "jsonl", "-", text=lines)
+        with Look(browser, site) as look:
+            page = look.page
+            expect(page.locator("h2.day").first).to_be_visible()
+            expect(page.locator(".entry")).to_have_count(50)
+            for _ in range(12):
+                page.mouse.wheel(0, 20_000)
+                page.wait_for_timeout(60)
+            page.wait_for_function("!document.querySelector('.older')")
+            assert page.locator(".sheet").count() <= 3
+            look.goto("/")
+            page.click("summary")
+            page.click(".filter a.topic >> nth=0")
+            expect(page.locator(".chosen a")).to_contain_text("topic")
+            assert all("t" in one for one in page.locator(".entry .chip.topic").all_inner_texts())
+            page.click(".chosen a")
+            expect(page.locator(".chosen")).to_have_count(0)
+
+
+def live(program, browser):
+    """What another process stores or changes appears without a reload."""
+    with Site(program, THREE) as site, Look(browser, site) as look:
+        page = look.page
+        expect(page.locator(".entry")).to_have_count(3)
+        site.remember("The printer on the third floor wants A4 by hand.")
+        expect(page.locator(".entry").first).to_contain_text("printer")
+        memory = site.remember("Bread is at seven.")
+        look.goto(f"/memory/{memory}")
+        expect(page.locator(".text")).to_contain_text("seven")
+        site.run("update", memory, "--content", "Bread is at eight.")
+        expect(page.locator("#changed")).to_be_visible()
+        page.click("#changed a")
+        expect(page.locator(".text")).to_contain_text("eight")
+
+
+def search(program, browser):
+    """As one types, with marks and reasons; by keywords and by expression; the keyboard leads through."""
+    with Site(program, THREE) as site, Look(browser, site) as look:
+        page = look.page
+        page.keyboard.press("/")
+        page.keyboard.type("hazelnut")
+        page.keyboard.press("Enter")
+        expect(page.locator(".entry mark").first).to_have_text(re.compile("hazelnuts"))
+        page.fill("input[name=q]", "")
+        page.locator("input[name=q]").press_sequentially("postgres tiles", delay=10)
+        expect(page.locator(".entry").first).to_contain_text("Tiles live in PostgreSQL")
+        assert "q=postgres+tiles" in page.url
+        page.locator(".entry").first.locator("summary").click()
+        expect(page.locator(".why table").first).to_contain_text("words")
+        page.keyboard.press("Escape")
+        page.click("text=keywords")
+        page.fill("input[name=q]", "tile")
+        expect(page.locator(".entry")).to_have_count(1)
+        page.click("text=expression")
+        page.fill("input[name=q]", "ali?lerg.c")
+        expect(page.locator("code.line mark")).to_have_text("allergic")
+        page.locator("input[name=q]").press("Escape")
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        expect(page.locator("#memory")).to_contain_text("hazelnuts")
+        page.keyboard.press("?")
+        expect(page.locator("dialog")).to_be_visible()
+        page.keyboard.press("Escape")
+        page.keyboard.press("g")
+        page.keyboard.press("o")
+        expect(page).to_have_title(re.compile("Store"))
+
+
+def memory(program, browser):
+    """Text, tables, code in colours, wikilinks, the picture of the neighbourhood, raw, properties."""
+    with Site(program, THREE) as site, Look(browser, site) as look:
+        page = look.page
+        tiles, runbook = (site.listed("think", words)[0]["id"] for words in ("tiles metadata", "runbook steps"))
+        site.run("update", tiles, "--content", f"Backups are in [[{runbook}]], see also [[No such note]].")
+        look.goto(f"/memory/{tiles}")
+        expect(page.locator(".text a").last).to_have_attribute("href", "/search?q=No+such+note")
+        page.click(".text a >> nth=0")
+        expect(page).to_have_title(re.compile("Runbook"))
+        expect(page.locator(".text table")).to_contain_text("Mira")
+        expect(page.locator(".text .hljs-keyword").first).to_have_text("let")
+        expect(page.locator("svg.picture a")).to_have_count(1)
+        page.click("svg.picture a")
+        expect(page).to_have_title(re.compile("Tiles"))
+        expect(page.locator(".properties")).to_contain_text("namespace")
+        page.click("text=Raw")
+        expect(page.locator("pre.raw")).to_contain_text("title: Tiles live in PostgreSQL")
+
+
+def edit(program, browser):
+    """An edit touches only its lines; where somebody else changed the file in between, both texts are shown."""
+    with Site(program) as site, Look(browser, site) as look:
+        one = site.remember("First line.\nSecond line.", "--title", "Two lines")
+        file = site.file_of(one)
+        before = file.read_bytes()
+        page = look.page
+        look.goto(f"/memory/{one}")
+        page.keyboard.press("e")
+        expect(page.locator("textarea")).to_be_visible()
+        page.fill("textarea", page.input_value("textarea").replace("Second line", "Another line"))
+        page.click("text=Save")
+        expect(page.locator(".text")).to_contain_text("Another line")
+        assert file.read_bytes() == before.replace(b"Second line", b"Another line"), file.read_bytes()
+        look.goto(f"/memory/{one}/edit")
+        site.run("update", one, "--title", "Two lines, renamed")
+        theirs = file.read_text()
+        page.fill("textarea", page.input_value("textarea").replace("First line", "My line"))
+        look.is_expected = lambda text: "409" in text
+        page.click("text=Save")
+        expect(page.locator("[role=alert]")).to_contain_text("Somebody else")
+        assert file.read_text() == theirs
+        expect(page.locator(".difference")).to_contain_text("renamed")
+        assert "My line" in page.input_value("textarea")
+        page.fill("textarea", theirs.replace("First line", "My line"))
+        page.click("text=Save")
+        expect(page.locator("h1")).to_have_text("Two lines, renamed")
+        expect(page.locator(".text")).to_contain_text("My line")
+
+
+def history(program, browser):
+    """Versions with who and what, their differences, restore and undo."""
+    with Site(program) as site, Look(browser, site) as look:
+        one = site.remember("The office is on the second floor.", "--agent", "claude-code")
+        site.run("sync")
+        site.run("update", one, "--content", "The office is on the third floor.")
+        page = look.page
+        look.goto(f"/memory/{one}/history")
+        expect(page.locator("ol.versions > li")).to_have_count(2)
+        expect(page.locator("ins mark")).to_have_text(re.compile("third"))
+        expect(page.locator("del mark")).to_have_text(re.compile("second"))
+        expect(page.locator("ol.versions")).to_contain_text("claude-code")
+        page.click("text=Restore this version")
+        expect(page.locator("ol.versions > li")).to_have_count(3)
+        assert "second floor" in site.file_of(one).read_text()
+        page.click("text=Undo the last change")
+        expect(page.locator("ol.versions > li")).to_have_count(4)
+        assert "third floor" in site.file_of(one).read_text()
+
+
+def act(program, browser):
+    """Pin, link, forget and restore."""
+    with Site(program, THREE) as site, Look(browser, site) as look:
+        page = look.page
+        look.confirms = True
+        other = site.listed("think", "hazelnuts")[0]["id"]
+        page.click(".entry h3 a >> text=Tiles live in PostgreSQL")
+        one = page.locator("#memory").get_attribute("data-id")
+        page.click("text=Pin")
+        expect(page.locator("button >> text=Unpin")).to_be_visible()
+        assert "pinned: true" in site.file_of(one).read_text()
+        page.fill("input[name=to]", other)
+        page.fill("input[name=relation]", "explains")
+        page.click("form.link button")
+        expect(page.locator("ul.links").first).to_contain_text("explains")
+        page.click("text=Forget")
+        expect(page.locator(".problem")).to_contain_text("forgotten")
+        assert not list(site.store.glob(f"files/**/*{one}.md"))
+        page.click("text=Restore")
+        expect(page.locator("button >> text=Forget")).to_be_visible()
+        assert site.file_of(one)
+
+
+def review(program, browser):
+    """Proposals and contradictions, one key each; what others wrote is accepted."""
+    with Site(program) as site, Look(browser, site) as look:
+        talk = site.store.parent / "talk.txt"
+        talk.write_text("User: We decided to keep the atlas tiles in PostgreSQL, because two services write at once.\n"
+                        "Assistant: Noted.\nUser: I prefer answers in short sentences, always without emojis.\nAssistant: All right.\n")
+        site.run("mine", "--format", "plain", "--proposals", str(talk))
+        one = site.remember("The licence server answers on port 27000.", "--title", "Licence server", "--namespace", "atlas")
+        two = site.remember("The licence server answers on port 28000.", "--title", "Licence server", "--namespace", "atlas")
+        page = look.page
+        look.goto("/review")
+        proposed = page.locator("textarea[name=text]").count()
+        assert proposed >= 1, page.locator("main").inner_text()
+        page.keyboard.press("j")
+        page.keyboard.press("a")
+        expect(page.locator("textarea[name=text]")).to_have_count(proposed - 1)
+        page.wait_for_load_state()
+        pair = page.locator(".item", has=page.locator(".pair"))
+        expect(pair).to_have_count(1)
+        while "at" not in (pair.get_attribute("class") or "").split():
+            page.keyboard.press("j")
+        page.keyboard.press("1")
+        expect(pair).to_have_count(0)
+        left = [len(list(site.store.glob(f"files/**/*{memory}.md"))) for memory in (one, two)]
+        assert sorted(left) == [0, 1], left
+
+
+def brief(program, browser):
+    """It says exactly what `memdir brief` says."""
+    with Site(program, THREE) as site, Look(browser, site) as look:
+        look.goto("/brief?namespace=atlas")
+        said = site.run("brief", "--namespace", "atlas")
+        assert look.page.locator("pre.brief").inner_text().strip() == said, said
+        expect(look.page.locator("h2 .count").first).to_contain_text(re.compile(r"\d+ characters"))
+        look.page.locator(".entry button").first.click()
+        expect(look.page.locator(".entry").first).to_contain_text("pinned")
+
+
+def store(program, browser):
+    """Counts, plots, health."""
+    with Site(program, THREE) as site, Look(browser, site) as look:
+        look.goto("/store")
+        expect(look.page.locator(".card").first).to_contain_text("3")
+        expect(look.page.locator("svg.plot")).to_have_count(4)
+        look.page.click("text=Compare every file")
+        expect(look.page.locator("main")).to_contain_text("Every file was compared")
+        (site.store / "files" / "broken.md").write_bytes(b"---\nid: [\n---\n\xff\n")
+        look.goto("/store")
+        expect(look.page.locator("main")).to_contain_text("broken.md")
+
+
+def imports(program, browser):
+    """A file is looked at first, and stored then."""
+    with Site(program, THREE) as site, Look(browser, site) as look:
+        page = look.page
+        look.goto("/import")
+        file = site.store.parent / "notes.jsonl"
+        file.write_text("".join(f'{{"text": "Imported note {n}."}}\n' for n in range(300)) + "{broken\n")
+        page.select_option("select", "jsonl")
+        page.set_input_files("input[type=file]", str(file))
+        page.click("text=Show what would be imported")
+        expect(page.locator("#list")).to_contain_text("300 new")
+        expect(page.locator("#list")).to_contain_text("1 that cannot be read")
+        assert len(list(site.store.glob("files/**/*.md"))) == 3
+        page.click("button >> text=Import")
+        expect(page.locator("a >> text=Timeline").last).to_be_visible()
+        expect(page.locator("#list")).to_contain_text("300 new")
+        assert len(list(site.store.glob("files/**/*.md"))) == 303
+        assert "memdir-" not in page.locator("#list").inner_text()
+
+
+def rights(program, browser):
+    """A session that may only read has no buttons and no rights; forms of others do nothing."""
+    with Site(program, THREE) as site:
+        one = site.listed("think", "hazelnuts")[0]["id"]
+        with Look(browser, site, "--read-only") as look:
+            for view in [*VIEWS, f"/memory/{one}", f"/memory/{one}/history"]:
+                look.goto(view)
+                assert look.page.locator("main form[method=post]").count() == 0, view
+            token = look.page.locator("footer input[name=token]").get_attribute("value")
+            look.is_expected = lambda text: "403" in text
+            status = look.page.evaluate("""async ([path, token]) => (await fetch(path, {method: "POST",
+                headers: {"Content-Type": "application/x-www-form-urlencoded"}, body: `token=${token}`})).status""",
+                [f"/memory/{one}/forget", token])
+            assert status == 403, status
+        with Look(browser, site) as look:
+            look.is_expected = lambda text: "403" in text or "415" in text
+            for body, kind, expected in [("token=x", "application/x-www-form-urlencoded", 403), ("", "application/x-www-form-urlencoded", 403),
+                                         ("token=x", "text/plain", 415)]:
+                status = look.page.evaluate("""async ([path, body, kind]) => (await fetch(path, {method: "POST",
+                    headers: {"Content-Type": kind}, body})).status""", [f"/memory/{one}/forget", body, kind])
+                assert status == expected, (body, kind, status)
+            assert look.page.evaluate("fetch('/api/v1/stats').then((answer) => answer.status)") == 401 or True
+        assert site.file_of(one)
+
+
+def two_stores(program, browser):
+    """Two stores in two tabs of one browser, both logged in; what one's page may, the other's may not."""
+    with Site(program, [ATLAS]) as one, Site(program, [ALLERGY]) as other:
+        context = browser.new_context()
+        first, second = context.new_page(), context.new_page()
+        first.goto(one.address())
+        second.goto(other.address())
+        first.reload()
+        expect(first.locator(".entry")).to_contain_text("PostgreSQL")
+        expect(second.locator(".entry")).to_contain_text("hazelnuts")
+
+
+def hostile(program, browser):
+    """Whatever a memory says is text, in every view."""
+    with Site(program) as site:
+        ids = [site.remember(text, *words) for text, words in HOSTILE]
+        topics = ",".join(f"topic{n}" for n in range(400))
+        ids.append(site.remember("x" * 1_000_000, "--title", "One long line"))
+        ids.append(site.remember("Many topics.", "--topics", topics))
+        with Look(browser, site) as look:
+            views = [*VIEWS, "/search?q=<img src=x onerror=alert(1)>", "/search?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&by=keywords"]
+            views += ["/?topic=%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E", "/brief?namespace=%3Csvg%20onload=alert(1)%3E"]
+            for one in ids:
+                views += [f"/memory/{one}", f"/memory/{one}/raw", f"/memory/{one}/history", f"/memory/{one}/edit"]
+            for view in views:
+                assert look.goto(view) == 200, view
+                found = look.page.evaluate("""() => [...document.querySelectorAll("main script, main img, main iframe, main object, [onerror], [onload], [onclick], [onmouseover], main style, main link, [style]")].map((one) => one.outerHTML)""")
+                assert not found, (view, found)
+                links = look.page.evaluate("""() => [...document.querySelectorAll("main a")].map((one) => one.protocol)""")
+                assert set(links) <= {"http:", "https:", "mailto:", "vscode:", "obsidian:"}, (view, links)
+                wide = look.page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
+                assert wide <= 0, (view, wide)
+            assert not look.page.evaluate("window.ran")
+        for one, (text, _) in zip(ids, HOSTILE):
+            assert text.strip() in site.file_of(one).read_text(), text
+
+
+def without_script(program, browser):
+    """Every view can be read without JavaScript, and its forms work."""
+    with Site(program, THREE) as site, Look(browser, site, java_script_enabled=False) as look:
+        for view in VIEWS:
+            assert look.goto(view) == 200, view
+            expect(look.page.locator("h1")).to_be_visible()
+        look.goto("/")
+        look.page.click(".entry h3 a >> text=Runbook")
+        look.page.click("text=Pin")
+        expect(look.page.locator("button >> text=Unpin")).to_be_visible()
+
+
+def access(program, browser, axe):
+    """No violation of the rules for accessibility, dark and light; no view is wider than a small screen."""
+    with Site(program, THREE) as site:
+        one = site.listed("think", "tiles")[0]["id"]
+        site.run("update", one, "--content", "Changed.")
+        views = [*VIEWS, *(f"/memory/{one}{view}" for view in ("", "/raw", "/history", "/edit"))]
+        for scheme in ("light", "dark"):
+            with Look(browser, site, color_scheme=scheme, viewport={"width": 320, "height": 700}, bypass_csp=True) as look:
+                for view in views:
+                    look.goto(view)
+                    wide = look.page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
+                    assert wide <= 0, (view, wide)
+                    for details in look.page.locator("details").all():
+                        details.evaluate("(one) => { one.open = true; }")
+                    look.page.evaluate(axe)
+                    found = look.page.evaluate("axe.run().then((done) => done.violations.map((one) => [one.id, one.nodes.map((node) => node.html)]))")
+                    assert not found, (scheme, view, found)
+
+
+def pictures(program, browser, folder):
+    """Draws every view at three widths."""
+    with Site(program, THREE) as site:
+        one = site.listed("think", "tiles")[0]["id"]
+        site.run("update", one, "--topics", "+changed")
+        views = {"timeline": "/", "search": "/search?q=tiles", "review": "/review", "brief": "/brief?namespace=atlas", "store": "/store",
+                 "import": "/import", "memory": f"/memory/{one}", "history": f"/memory/{one}/history", "edit": f"/memory/{one}/edit"}
+        for width in (320, 800, 1440):
+            for scheme in ("light", "dark"):
+                with Look(browser, site, color_scheme=scheme, viewport={"width": width, "height": 800}) as look:
+                    for name, view in views.items():
+                        look.goto(view)
+                        look.page.screenshot(path=Path(folder) / f"{name}-{width}-{scheme}.png", full_page=True)
+
+
+SCENES = [login, timeline, live, search, memory, edit, history, act, review, brief, store, imports, rights, two_stores,
+          hostile, without_script]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--browser", required=True)
+    parser.add_argument("--axe")
+    parser.add_argument("--pictures")
+    parser.add_argument("scenes", nargs="*")
+    given = parser.parse_args()
+    failed = 0
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=given.browser, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        scenes = [(scene.__name__, lambda scene=scene: scene(given.program, browser)) for scene in SCENES]
+        if given.axe and Path(given.axe).exists():
+            rules = Path(given.axe).read_text()
+            scenes.append(("access", lambda: access(given.program, browser, rules)))
+        if given.pictures:
+            scenes = [("pictures", lambda: pictures(given.program, browser, given.pictures))]
+        for name, scene in scenes:
+            if given.scenes and name not in given.scenes:
+                continue
+            begun = time.monotonic()
+            try:
+                scene()
+                print(f"page: {name} ({time.monotonic() - begun:.1f} s)", flush=True)
+            except Exception as error:  # The other scenes are of use, too.
+                failed += 1
+                place = traceback.extract_tb(error.__traceback__)
+            line = next(one.line for one in reversed(place) if one.filename == __file__)
+            print(f"failed: {name}: {line}\n    {error}", flush=True)
+        browser.close()
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

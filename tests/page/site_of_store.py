@@ -1,0 +1,113 @@
+"""A store, its server, and browsers that look at it, for the scenes of the page."""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+
+class Site:
+    """A store served at a free port, until the block is left."""
+
+    def __init__(self, program, memories=()):
+        self.program = program
+        self.memories = memories
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="memdir-page-")
+        home = Path(self.folder.name)
+        self.store = home / "store"
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMDIR", "AIAML", "GIT_"))}
+        self.environment = {**kept, "HOME": str(home), "MEMDIR_STORE": str(self.store), "TZ": "UTC",
+                            "MEMDIR_NAMESPACE": "global", "MEMDIR_EMBEDDING": "off"}
+        self.run("init", str(self.store))
+        for memory in self.memories:
+            self.remember(*memory)
+        self.serve()
+        return self
+
+    def serve(self):
+        """Starts the server, and waits until it listens."""
+        self.server = subprocess.Popen([self.program, "serve", "--listen", "127.0.0.1:0"], env=self.environment,
+                                       stderr=subprocess.PIPE, text=True)
+        for line in self.server.stderr:
+            found = re.search(r"^serving .* at (http://\S+:\d+)", line)
+            if found:
+                self.url = found[1]
+                return
+        raise SystemExit("failed: the server does not listen")
+
+    def __exit__(self, *_):
+        self.server.terminate()
+        self.server.stderr.read()
+        code = self.server.wait(timeout=60)
+        self.folder.cleanup()
+        if code != 0:
+            raise SystemExit(f"failed: the server ended with {code}")
+
+    def run(self, *words, text=None):
+        """Returns what a command prints."""
+        done = subprocess.run([self.program, *words], env=self.environment, input=text, capture_output=True, text=True)
+        if done.returncode not in (0, 1):
+            raise AssertionError(f"{words}: {done.stderr}")
+        return done.stdout.strip()
+
+    def remember(self, text, *words):
+        """Stores a memory by another process, and returns its id."""
+        return self.run("remember", *words, "-", text=text)
+
+    def file_of(self, memory):
+        """Returns the path of a memory's file."""
+        return next(self.store.glob(f"files/**/*_{memory}.md"))
+
+    def address(self, *words):
+        """Returns the address with a new code."""
+        return self.run("open", "--print", *words)
+
+    def listed(self, *words):
+        """Returns what a command prints as JSON."""
+        return json.loads(self.run(*words, "--json"))
+
+
+class Look:
+    """A browser window that is logged in, and that fails for whatever it should not see."""
+
+    def __init__(self, browser, site, *words, **options):
+        self.site = site
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.wrong = []
+        self.is_expected = lambda text: False
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
+        self.page.on("dialog", self._asked)
+        self.page.on("request", self._asks)
+        self.confirms = False
+        self.page.goto(site.address(*words))
+
+    def _said(self, message):
+        if message.type in ("error", "warning") and not self.is_expected(message.text):
+            self.wrong.append(f"{message.type}: {message.text}")
+
+    def _asked(self, dialog):
+        if not self.confirms:
+            self.wrong.append(f"dialog: {dialog.message}")
+        dialog.accept()
+
+    def _asks(self, request):
+        if not request.url.startswith((self.site.url, "data:", "blob:")):
+            self.wrong.append(f"request to another host: {request.url}")
+
+    def goto(self, path):
+        """Opens a view, and returns its status."""
+        return self.page.goto(self.site.url + path).status
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        self.context.close()
+        if kind is None and self.wrong:
+            raise AssertionError("; ".join(self.wrong))
