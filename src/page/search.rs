@@ -89,7 +89,7 @@ fn results(visit: &Visit<'_>) -> Result<Markup, PageError> {
     let question: HashSet<String> = analyzer.term_list(asked).into_iter().collect();
     let notes = [found.note(), found.doubt()];
     Ok(html! {
-        p.count { (found.total) " " @if found.total == 1 { "memory" } @else { "memories" } }
+        h2.count { (found.total) " " @if found.total == 1 { "memory" } @else { "memories" } }
         @for note in notes.into_iter().flatten() { p.note { (note) } }
         @if found.hits.is_empty() { p.nothing { (texts::NOTHING_FOUND) } }
         @for hit in &found.hits {

@@ -103,7 +103,7 @@ def search(program, browser):
         page.fill("input[name=q]", "")
         page.locator("input[name=q]").press_sequentially("postgres tiles", delay=10)
         expect(page.locator(".entry").first).to_contain_text("Tiles live in PostgreSQL")
-        assert "q=postgres+tiles" in page.url
+        expect(page).to_have_url(re.compile(r"q=postgres\+tiles"))
         page.locator(".entry").first.locator("summary").click()
         expect(page.locator(".why table").first).to_contain_text("words")
         page.keyboard.press("Escape")
@@ -138,7 +138,7 @@ def memory(program, browser):
         expect(page.locator(".text table")).to_contain_text("Mira")
         expect(page.locator(".text .hljs-keyword").first).to_have_text("let")
         expect(page.locator("svg.picture a")).to_have_count(1)
-        page.click("svg.picture a")
+        page.click("svg.picture a circle")
         expect(page).to_have_title(re.compile("Tiles"))
         expect(page.locator(".properties")).to_contain_text("namespace")
         page.click("text=Raw")
@@ -156,7 +156,7 @@ def edit(program, browser):
         page.keyboard.press("e")
         expect(page.locator("textarea")).to_be_visible()
         page.fill("textarea", page.input_value("textarea").replace("Second line", "Another line"))
-        page.click("text=Save")
+        page.click("button >> text=Save")
         expect(page.locator(".text")).to_contain_text("Another line")
         assert file.read_bytes() == before.replace(b"Second line", b"Another line"), file.read_bytes()
         look.goto(f"/memory/{one}/edit")
@@ -164,13 +164,13 @@ def edit(program, browser):
         theirs = file.read_text()
         page.fill("textarea", page.input_value("textarea").replace("First line", "My line"))
         look.is_expected = lambda text: "409" in text
-        page.click("text=Save")
+        page.click("button >> text=Save")
         expect(page.locator("[role=alert]")).to_contain_text("Somebody else")
         assert file.read_text() == theirs
         expect(page.locator(".difference")).to_contain_text("renamed")
         assert "My line" in page.input_value("textarea")
         page.fill("textarea", theirs.replace("First line", "My line"))
-        page.click("text=Save")
+        page.click("button >> text=Save")
         expect(page.locator("h1")).to_have_text("Two lines, renamed")
         expect(page.locator(".text")).to_contain_text("My line")
 
@@ -203,17 +203,18 @@ def act(program, browser):
         other = site.listed("think", "hazelnuts")[0]["id"]
         page.click(".entry h3 a >> text=Tiles live in PostgreSQL")
         one = page.locator("#memory").get_attribute("data-id")
-        page.click("text=Pin")
+        page.click("button >> text=Pin")
         expect(page.locator("button >> text=Unpin")).to_be_visible()
-        assert "pinned: true" in site.file_of(one).read_text()
+        text = site.file_of(one).read_text()
+        assert re.search(r"pinned: *true", text), text
         page.fill("input[name=to]", other)
         page.fill("input[name=relation]", "explains")
         page.click("form.link button")
         expect(page.locator("ul.links").first).to_contain_text("explains")
-        page.click("text=Forget")
+        page.click("button >> text=Forget")
         expect(page.locator(".problem")).to_contain_text("forgotten")
         assert not list(site.store.glob(f"files/**/*{one}.md"))
-        page.click("text=Restore")
+        page.click("button >> text=Restore")
         expect(page.locator("button >> text=Forget")).to_be_visible()
         assert site.file_of(one)
 
@@ -283,7 +284,7 @@ def imports(program, browser):
         expect(page.locator("#list")).to_contain_text("1 that cannot be read")
         assert len(list(site.store.glob("files/**/*.md"))) == 3
         page.click("button >> text=Import")
-        expect(page.locator("a >> text=Timeline").last).to_be_visible()
+        expect(page.locator("#list a")).to_have_text("Timeline")
         expect(page.locator("#list")).to_contain_text("300 new")
         assert len(list(site.store.glob("files/**/*.md"))) == 303
         assert "memdir-" not in page.locator("#list").inner_text()
@@ -304,13 +305,13 @@ def rights(program, browser):
                 [f"/memory/{one}/forget", token])
             assert status == 403, status
         with Look(browser, site) as look:
-            look.is_expected = lambda text: "403" in text or "415" in text
+            look.is_expected = lambda text: "403" in text or "415" in text or "401" in text
+            assert look.page.evaluate("fetch('/api/v1/stats').then((answer) => answer.status)") == 401
             for body, kind, expected in [("token=x", "application/x-www-form-urlencoded", 403), ("", "application/x-www-form-urlencoded", 403),
                                          ("token=x", "text/plain", 415)]:
                 status = look.page.evaluate("""async ([path, body, kind]) => (await fetch(path, {method: "POST",
                     headers: {"Content-Type": kind}, body})).status""", [f"/memory/{one}/forget", body, kind])
                 assert status == expected, (body, kind, status)
-            assert look.page.evaluate("fetch('/api/v1/stats').then((answer) => answer.status)") == 401 or True
         assert site.file_of(one)
 
 
@@ -330,7 +331,7 @@ def hostile(program, browser):
     """Whatever a memory says is text, in every view."""
     with Site(program) as site:
         ids = [site.remember(text, *words) for text, words in HOSTILE]
-        topics = ",".join(f"topic{n}" for n in range(400))
+        topics = ",".join(f"topic{n}" for n in range(60))
         ids.append(site.remember("x" * 1_000_000, "--title", "One long line"))
         ids.append(site.remember("Many topics.", "--topics", topics))
         with Look(browser, site) as look:
@@ -359,7 +360,7 @@ def without_script(program, browser):
             expect(look.page.locator("h1")).to_be_visible()
         look.goto("/")
         look.page.click(".entry h3 a >> text=Runbook")
-        look.page.click("text=Pin")
+        look.page.click("button >> text=Pin")
         expect(look.page.locator("button >> text=Unpin")).to_be_visible()
 
 
@@ -428,8 +429,8 @@ def main():
             except Exception as error:  # The other scenes are of use, too.
                 failed += 1
                 place = traceback.extract_tb(error.__traceback__)
-            line = next(one.line for one in reversed(place) if one.filename == __file__)
-            print(f"failed: {name}: {line}\n    {error}", flush=True)
+                line = next(one.line for one in reversed(place) if one.filename == __file__)
+                print(f"failed: {name}: {line}\n    {error}", flush=True)
         browser.close()
     sys.exit(1 if failed else 0)
 

@@ -10,7 +10,7 @@ use crate::http::tokens::Rights;
 use crate::page;
 
 /// Routes of the page. What `/login` and `/assets` answer needs no session.
-pub(super) const ROUTES: [&str; 16] = [
+pub(super) const ROUTES: [&str; 15] = [
     "/",
     "/search",
     "/memory/{id}",
@@ -26,10 +26,9 @@ pub(super) const ROUTES: [&str; 16] = [
     "/login",
     "/logout",
     "/assets/{name}",
-    "/favicon.ico",
 ];
 
-const OPEN_ROUTES: [&str; 3] = ["/login", "/assets/{name}", "/favicon.ico"];
+const OPEN_ROUTES: [&str; 2] = ["/login", "/assets/{name}"];
 
 /// Types of bodies that the page takes: forms, and files to import.
 pub const FORM_TYPES: [&str; 2] = [
@@ -76,7 +75,9 @@ pub fn refusal(site: &Site, method: &Method, is_from_elsewhere: bool) -> Respons
         ]
         .into_response();
     }
-    (status, Html(document)).into_response()
+    // What a program without a browser should show instead.
+    let scheme = HeaderValue::from_static("Bearer realm=\"memdir\"");
+    (status, [(header::WWW_AUTHENTICATE, scheme)], Html(document)).into_response()
 }
 
 /// Sets the headers of every answer of the page.

@@ -69,10 +69,6 @@ pub fn add_routes(router: Router<Arc<Site>>) -> Router<Arc<Site>> {
         .route("/login", get(log_in))
         .route("/logout", post(log_out))
         .route("/assets/{name}", get(asset))
-        .route(
-            "/favicon.ico",
-            get(|| async { asset(Path("icon.svg".to_owned())).await }),
-        )
 }
 
 /// Action of a form, by itself.
