@@ -81,7 +81,7 @@ fn versions(
                                 &[("version", &change.commit)], texts::RESTORE_VERSION, None))
                         }
                     }
-                    @if let Some(changed) = changed { h3 { (texts::CHANGE) } (changed) }
+                    @if let Some(changed) = changed { h2 { (texts::CHANGE) } (changed) }
                 }
             }
         }

@@ -52,7 +52,12 @@ if (search) {
       }
     }, 60);
   });
-  if (list?.dataset.search && !location.hash) search.q.focus();
+  if (list?.dataset.search) {
+    search.q.focus();
+    // Typed before this script was there.
+    const shown = new URLSearchParams(location.search).get("q") ?? "";
+    if (search.q.value.trim() !== shown.trim()) search.q.dispatchEvent(new Event("input"));
+  }
 }
 
 // The timeline goes on by itself and keeps three sheets; what is above them is one click away.
@@ -83,7 +88,7 @@ watchEnd();
 
 // Changes by agents, editors and other machines.
 if (list?.dataset.live || memory) {
-  const events = new EventSource("/live");
+  let events = null;
   let waiting = 0;
   const changed = (ids) => {
     if (list?.dataset.live) {
@@ -103,9 +108,20 @@ if (list?.dataset.live || memory) {
       memory.prepend(note);
     }
   };
-  events.addEventListener("changed", (event) => changed(JSON.parse(event.data).ids));
-  events.addEventListener("lost", () => changed(memory ? [memory.dataset.id] : []));
-  addEventListener("pagehide", () => events.close());
+  // A browser has few connections to a host: a tab that nobody sees needs none.
+  const listen = () => {
+    events?.close();
+    if (document.hidden) return;
+    events = new EventSource("/live");
+    events.addEventListener("changed", (event) => changed(JSON.parse(event.data).ids));
+    events.addEventListener("lost", () => changed(memory ? [memory.dataset.id] : []));
+  };
+  listen();
+  document.addEventListener("visibilitychange", () => {
+    listen();
+    if (!document.hidden) changed([]);
+  });
+  addEventListener("pagehide", () => events?.close());
 }
 
 // Code in colours: the library comes only where there is code.
