@@ -382,6 +382,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
         &["args", "complete", "programs", "terminal", "wiring"],
     ),
     ("cli/doctor", &["args", "terminal", "wiring"]),
+    ("cli/pick", &["args", "memories", "terminal", "wiring"]),
     ("cli/sessions", &["args", "terminal", "wiring"]),
 ];
 
@@ -416,6 +417,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("pulldown_cmark::", &["page"]),
     ("clap::", &["cli"]),
     ("rustyline::", &["cli"]),
+    ("ratatui::", &["cli"]),
     ("libc::", &["columns", "embed"]),
     // Programs: git and ssh, the user's editor, and the service manager.
     ("Command::new", &["git", "cli", "service"]),

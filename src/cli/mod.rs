@@ -12,6 +12,7 @@ mod doctor;
 mod eval;
 mod memories;
 mod model;
+mod pick;
 mod programs;
 mod serving;
 mod sessions;
@@ -175,11 +176,14 @@ fn dispatch(
     if trust::decide(&command, &config, &environment, output)? {
         config = Config::read(&flags, &environment)?;
     }
+    let mut context = Context::new(config, environment, output.share());
+    let Some(command) = pick::when_unnamed(&mut context, command)? else {
+        return Ok(Outcome::Nothing);
+    };
     // From here on these commands ask nothing.
     if output.is_terminal && !output.json && command.is_long() {
         *pager = Pager::start();
     }
-    let mut context = Context::new(config, environment, output.share());
     match command {
         Command::Shell => shell::shell(&mut context, &flags, perform),
         Command::AiMemory(command) => programs::ai_memory(&mut context, &command),
@@ -189,6 +193,9 @@ fn dispatch(
 
 /// Runs one of memdir's own commands on the store of `context`.
 fn perform(context: &mut Context, command: Command) -> Result<Outcome, Failure> {
+    let Some(command) = pick::when_unnamed(context, command)? else {
+        return Ok(Outcome::Nothing);
+    };
     match command {
         Command::Init(command) => setup::init(context, &command),
         Command::Setup(command) => clients::setup::setup(context, &command),
@@ -196,6 +203,7 @@ fn perform(context: &mut Context, command: Command) -> Result<Outcome, Failure> 
         Command::Path(command) => setup::path(context, &command),
         Command::Remember(command) => write::remember(context, *command),
         Command::Think(command) => find::think(context, &command),
+        Command::Pick(command) => pick::pick(context, &command),
         Command::Recall(command) => find::recall(context, &command),
         Command::List(command) => find::list(context, &command),
         Command::Grep(command) => find::grep(context, &command),
@@ -203,10 +211,13 @@ fn perform(context: &mut Context, command: Command) -> Result<Outcome, Failure> 
         Command::Review(command) => review::review(context, &command),
         Command::Pause(command) => pause::pause(context, &command),
         Command::Update(command) => write::update(context, *command),
-        Command::Edit(command) => edit::edit(context, &command),
+        Command::Edit(command) => edit::edit(context, &named(command.id)),
         Command::Forget(command) => life::forget(context, &command),
         Command::Inspect(command) => life::inspect(context, &command),
-        Command::Link(command) => life::link(context, &command),
+        Command::Link(command) => {
+            let ends = (named(command.from), named(command.to));
+            life::link(context, ends, &command.relation)
+        }
         Command::Unlink(command) => life::unlink(context, &command),
         Command::Links(command) => life::links(context, &command),
         Command::Archived(command) => archive::list(context, &command),
@@ -240,7 +251,10 @@ fn perform(context: &mut Context, command: Command) -> Result<Outcome, Failure> 
         Command::Allow(command) => secrets::allow(context, &command),
         Command::Redact(command) => secrets::redact(context, &command),
         Command::Log(command) => history::log(context, &command),
-        Command::Diff(command) => history::diff(context, &command),
+        Command::Diff(command) => {
+            let revision = command.revision.as_deref();
+            history::diff(context, &named(command.id), revision)
+        }
         Command::Undo(command) => history::undo(context, &command),
         Command::Git(command) => history::git(context, &command),
         Command::Sync(command) => sync::sync(context, &command),
@@ -261,4 +275,9 @@ fn perform(context: &mut Context, command: Command) -> Result<Outcome, Failure> 
             unreachable!("they are answered before a store is opened")
         }
     }
+}
+
+/// Returns the id that a command has, typed or picked.
+fn named(id: Option<String>) -> String {
+    id.expect("what is not named is picked, or an error")
 }

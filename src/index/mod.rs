@@ -296,6 +296,14 @@ pub trait Snapshot: Send + Sync {
         Ok(shared.map(|(value, _)| value).collect())
     }
 
+    /// Returns at most `limit` terms of the texts that begin with `beginning`, which is in lower case, the most
+    /// frequent first. Terms that only deleted memories hold may be among them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Snapshot::search`].
+    fn completions(&self, beginning: &str, limit: usize) -> Result<Vec<String>, IndexError>;
+
     /// Returns the lower-case values of a facet, each with the name of a file that holds it.
     ///
     /// # Errors

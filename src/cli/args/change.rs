@@ -31,8 +31,8 @@ pub struct Update {
 
 #[derive(Debug, ClapArgs)]
 pub struct Edit {
-    /// The memory
-    pub id: String,
+    /// The memory [default: picked on a terminal]
+    pub id: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -77,6 +77,9 @@ Examples:
 Exit code: 0 found, 1 nothing found, 2 error"
     )]
     Think(search::Think),
+    /// Choose a memory on the whole screen: search as you type, read, open, link, forget; prints its id
+    #[command(after_help = PICK_EXAMPLES)]
+    Pick(search::Pick),
     /// Read memories by id, by a unique beginning of one, or by file name
     #[command(visible_aliases = ["get", "show"])]
     Recall(search::Recall),
@@ -494,6 +497,18 @@ Every other command of memdir is called by its name, and so are these where an o
 given to the shell itself.
 
 Exit code of commands from a file or a pipe: 0 all were done, 1 one found nothing, 2 one failed";
+
+const PICK_EXAMPLES: &str = "Examples:
+  memdir pick                                   the newest; type to search, `?` shows the keys
+  memdir pick atlas deploy --kind procedural
+  memdir recall $(memdir pick)                  the screen is on the terminal, the id in the answer
+  memdir pick --plain                           numbered lines and a prompt, for screen readers
+  memdir edit                                   so do recall, forget, link and diff without an id
+
+Words may be conditions as in `think`: topic:rust  user:mira  since:2w  -excluded  \"a phrase\".
+Where TERM is `dumb`, lines are used unasked. `copy` needs a terminal that knows OSC 52.
+
+Exit code: 0 chosen, 1 left without choosing, 2 error";
 
 const AS_EXAMPLES: &str = "Examples:
   memdir as ai-memory store -T 'How we deploy' -c 'On Tuesdays.' --tags deploy

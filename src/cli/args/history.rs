@@ -16,8 +16,8 @@ pub struct Log {
 
 #[derive(Debug, ClapArgs)]
 pub struct Diff {
-    /// A memory, also a forgotten one or one that is gone
-    pub id: String,
+    /// A memory, also a forgotten one or one that is gone [default: picked on a terminal]
+    pub id: Option<String>,
     /// What it is compared with [default: the newest text that is not the present one]
     #[arg(value_name = "REV")]
     pub revision: Option<String>,

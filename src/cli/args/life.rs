@@ -6,7 +6,7 @@ use super::shared::Filters;
 
 #[derive(Debug, ClapArgs)]
 pub struct Forget {
-    /// The memories, unless they are described by conditions
+    /// The memories, unless they are described by conditions [default: picked on a terminal]
     #[arg(value_name = "ID")]
     pub named: Vec<String>,
     /// Why, for whoever asks later
@@ -25,6 +25,14 @@ pub struct Forget {
     pub yes: bool,
 }
 
+impl Forget {
+    /// Whether neither ids nor conditions say which memories are meant.
+    pub fn is_undescribed(&self) -> bool {
+        let is_bare = self.filters == Filters::default();
+        self.named.is_empty() && self.contains.is_empty() && is_bare
+    }
+}
+
 #[derive(Debug, ClapArgs)]
 pub struct Gc {
     /// Only say which
@@ -40,12 +48,12 @@ pub struct Inspect {
 
 #[derive(Debug, ClapArgs)]
 pub struct LinkTo {
-    /// The memory that holds the link
+    /// The memory that holds the link [default: picked on a terminal]
     #[arg(value_name = "FROM")]
-    pub from: String,
-    /// The memory that it points to
+    pub from: Option<String>,
+    /// The memory that it points to [default: picked on a terminal]
     #[arg(value_name = "TO")]
-    pub to: String,
+    pub to: Option<String>,
     /// What the first is to the second: related-to, supersedes, contradicts, derived-from,
     /// elaborates, depends-on, or a word of your own
     #[arg(

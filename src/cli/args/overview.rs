@@ -15,8 +15,8 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Every day",
         &[
-            "remember", "think", "recall", "list", "grep", "edit", "update", "forget", "restore",
-            "undo", "status", "sync",
+            "remember", "think", "pick", "recall", "list", "grep", "edit", "update", "forget",
+            "restore", "undo", "status", "sync",
         ],
     ),
     (
@@ -156,7 +156,7 @@ mod tests {
         grouped.sort_unstable();
         names.sort_unstable();
         assert_eq!(grouped, names);
-        assert_eq!(GROUPS[0].1.len(), 12);
+        assert_eq!(GROUPS[0].1.len(), 13);
     }
 
     #[test]

@@ -33,9 +33,22 @@ pub struct Think {
 }
 
 #[derive(Debug, ClapArgs)]
+pub struct Pick {
+    /// Words to begin the search with
+    #[arg(value_name = "WORDS")]
+    pub words: Vec<String>,
+    /// Numbered lines and a prompt in place of a full screen, for screen readers
+    #[arg(long)]
+    pub plain: bool,
+    #[command(flatten)]
+    pub filters: Filters,
+}
+
+#[derive(Debug, ClapArgs)]
 pub struct Recall {
-    /// The memories, or some lines of one with those around them: ID:120-134
-    #[arg(required = true, value_name = "ID")]
+    /// The memories, or some lines of one with those around them: ID:120-134 [default: picked on a
+    /// terminal]
+    #[arg(value_name = "ID")]
     pub ids: Vec<String>,
     /// The estimated size of the answer in tokens; contents are cut to fit
     #[arg(long, value_name = "N")]

@@ -48,7 +48,7 @@ pub struct Fields {
 }
 
 /// Conditions that memories must meet.
-#[derive(Debug, Default, ClapArgs)]
+#[derive(Debug, Default, PartialEq, ClapArgs)]
 #[command(next_help_heading = "Filters")]
 pub struct Filters {
     /// Only from these agents

@@ -2,22 +2,37 @@
 
 use std::io::IsTerminal;
 
-use crate::cli::args::change::Edit;
 use crate::cli::memories::write::edited_json;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::ID;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::cli::wiring::editor::open_editor;
-use crate::engine::{Engine, ops, write};
+use crate::engine::{Edited, Engine, ops, write};
 use crate::files::Draft;
 use crate::model::Problem;
 
+/// Runs `memdir edit`.
+pub fn edit(context: &mut Context, id: &str) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let saved = edited(context, &engine, id)?;
+    let id = engine.live.shown_id(&saved.memory.stem);
+    let output = &mut context.output;
+    if output.json {
+        output.json(&edited_json(&saved, &id))?;
+    } else {
+        let what = if saved.changed { "saved" } else { "unchanged" };
+        output.line(format!("{what} {ID}{id}{ID:#}"))?;
+    }
+    context.output.warnings(&saved.screened);
+    afterwards::after_writing(context, &engine)?;
+    Ok(Outcome::Done)
+}
+
 /// Opens a draft beside nothing of the store, checks it on save, and opens it again while it has
 /// problems that the memory did not have before. The draft survives a failure.
-pub fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Failure> {
-    let engine = context.engine()?;
-    let (name, version) = ops::open_text(&engine, &command.id)?;
+pub fn edited(context: &Context, engine: &Engine, id: &str) -> Result<Edited, Failure> {
+    let (name, version) = ops::open_text(engine, id)?;
     let before = write::preview(&engine.writer, &name, &version.bytes).problems;
     let draft = Draft::new(&name, &version.bytes)
         .map_err(|error| Failure::new("cannot make a draft to edit").because(error))?;
@@ -37,7 +52,7 @@ pub fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Failure> {
                 return Err(failure.hint(kept(draft)));
             }
         };
-        let problems = new_problems(&engine, &name, &bytes, &before);
+        let problems = new_problems(engine, &name, &bytes, &before);
         if problems.is_empty() {
             break bytes;
         }
@@ -57,22 +72,11 @@ pub fn edit(context: &mut Context, command: &Edit) -> Result<Outcome, Failure> {
         }
         tried = Some(bytes);
     };
-    let saved = ops::save_text(&engine, &name, &version, &bytes).map_err(|error| {
+    ops::save_text(engine, &name, &version, &bytes).map_err(|error| {
         let failure = Failure::from(error);
         let hint = failure.hint.clone().unwrap_or_default();
         failure.hint(format!("{hint} {}", kept(draft)).trim_start().to_owned())
-    })?;
-    let id = engine.live.shown_id(&saved.memory.stem);
-    let output = &mut context.output;
-    if output.json {
-        output.json(&edited_json(&saved, &id))?;
-    } else {
-        let what = if saved.changed { "saved" } else { "unchanged" };
-        output.line(format!("{what} {ID}{id}{ID:#}"))?;
-    }
-    context.output.warnings(&saved.screened);
-    afterwards::after_writing(context, &engine)?;
-    Ok(Outcome::Done)
+    })
 }
 
 /// Keeps the draft, and says where: it may hold what was typed and is nowhere else.

@@ -135,7 +135,7 @@ pub fn think(context: &mut Context, command: &Think) -> Result<Outcome, Failure>
 
 /// Takes `topic:x`, `user:x`, `agent:x`, `since:x`, `-word` and `"phrases"` out of the words and
 /// into the filter; returns the other words.
-fn conditions(
+pub fn conditions(
     context: &Context,
     words: &[String],
     filter: &mut Filter,

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::cli::args::history::{Diff, Git, Log, Undo};
+use crate::cli::args::history::{Git, Log, Undo};
 use crate::cli::memories::when::{local, revision};
 use crate::cli::memories::{life, maintenance};
 use crate::cli::terminal::difference;
@@ -73,12 +73,11 @@ pub fn log(context: &mut Context, command: &Log) -> Result<Outcome, Failure> {
 }
 
 /// Runs `memdir diff`.
-pub fn diff(context: &mut Context, command: &Diff) -> Result<Outcome, Failure> {
+pub fn diff(context: &mut Context, id: &str, asked: Option<&str>) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
     commit_first(&engine);
-    let asked = command.revision.as_deref();
     let revision = asked.map(|text| revision(text, context.now()));
-    let versions = ops::versions(&engine, &command.id, revision.as_ref())?;
+    let versions = ops::versions(&engine, id, revision.as_ref())?;
     let output = &mut context.output;
     let (now, before) = (&versions.now, &versions.before);
     let is_same = |before: &PastText| before.bytes == now.bytes && now.file.is_some();
@@ -371,7 +370,7 @@ fn summary(engine: &Engine, output: &Output, change: &PastChange) -> String {
 }
 
 /// Returns the agents, users and tools of a change: `by claude, mira with update`.
-fn doers(output: &Output, change: &PastChange) -> String {
+pub fn doers(output: &Output, change: &PastChange) -> String {
     let mut who: Vec<&str> = Vec::new();
     for name in change.agents.iter().chain(&change.users) {
         if !who.contains(&name.as_str()) {

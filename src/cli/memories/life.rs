@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::args::life::{Forget, Gc, Inspect, LinkTo, Links, Unlink};
+use crate::cli::args::life::{Forget, Gc, Inspect, Links, Unlink};
 use crate::cli::args::shared::Ids;
 use crate::cli::memories::maintenance::recovered;
 use crate::cli::memories::write::{edited_json, moved_json, relocate};
@@ -262,9 +262,13 @@ pub fn record_line(output: &Output, record: &Record) -> String {
 }
 
 /// Runs `memdir link`.
-pub fn link(context: &mut Context, command: &LinkTo) -> Result<Outcome, Failure> {
+pub fn link(
+    context: &mut Context,
+    (from, to): (String, String),
+    relation: &str,
+) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
-    let is_new = ops::link(&engine, &command.from, &command.to, &command.relation)?;
+    let is_new = ops::link(&engine, &from, &to, relation)?;
     let output = &mut context.output;
     if output.json {
         output.json(&json!({"linked": is_new}))?;

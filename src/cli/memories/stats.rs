@@ -2,16 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
 use crate::cli::args::life::{Counted, Stats};
 use crate::cli::args::maintenance::Standards;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::{DIM, ID};
+use crate::cli::terminal::sparkline::sparkline;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
-use crate::engine::ops;
-use crate::model::Filter;
+use crate::engine::{Engine, ops};
+use crate::model::{Filter, Visibility};
+
+/// Weeks of which `stats` shows the growth: half a year.
+const WEEKS: i64 = 26;
 
 /// Runs `memdir stats`.
 pub fn stats(context: &mut Context, command: &Stats) -> Result<Outcome, Failure> {
@@ -21,6 +26,7 @@ pub fn stats(context: &mut Context, command: &Stats) -> Result<Outcome, Failure>
         ..Filter::default()
     };
     let stats = ops::stats(&engine, &filter)?;
+    let now = context.now();
     let output = &mut context.output;
     let moment = |at: Option<chrono::DateTime<chrono::Utc>>| at.map(|at| at.to_rfc3339());
     if output.json {
@@ -67,7 +73,33 @@ pub fn stats(context: &mut Context, command: &Stats) -> Result<Outcome, Failure>
     for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
         output.line(format!("{DIM}{name:<10}{DIM:#} {value}"))?;
     }
+    if output.is_terminal {
+        let growth = growth(&engine, &filter, now)?;
+        let name = "growth";
+        output.line(format!("{DIM}{name:<10}{DIM:#} {growth}"))?;
+    }
     Ok(Outcome::Done)
+}
+
+/// Returns the numbers of memories of the last [`WEEKS`] weeks as a picture and in words.
+fn growth(engine: &Engine, filter: &Filter, now: DateTime<Utc>) -> Result<String, Failure> {
+    let since = |weeks: i64| now.checked_sub_signed(TimeDelta::weeks(weeks));
+    let of_week = |weeks: i64| {
+        let filter = Filter {
+            since: since(weeks),
+            until: since(weeks - 1),
+            visibility: Visibility::Everything,
+            ..filter.clone()
+        };
+        ops::count(engine, filter)
+    };
+    let weeks: Vec<usize> = (1..=WEEKS).rev().map(of_week).collect::<Result<_, _>>()?;
+    let most = weeks.iter().copied().max().unwrap_or(0);
+    let last = weeks.last().copied().unwrap_or(0);
+    let bars = sparkline(&weeks);
+    Ok(format!(
+        "{bars}| {WEEKS} weeks: {last} in the last one, at most {most}"
+    ))
 }
 
 /// Returns the values of a facet with their numbers, the commonest first.

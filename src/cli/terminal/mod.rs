@@ -7,3 +7,4 @@ pub mod output;
 pub mod pager;
 pub mod progress;
 pub mod prose;
+pub mod sparkline;

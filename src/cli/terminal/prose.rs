@@ -38,7 +38,7 @@ impl HighlightedWords {
     }
 
     /// Returns the ranges of the words in `text` that match, from left to right.
-    fn places(&self, text: &str) -> Vec<Range<usize>> {
+    pub fn places(&self, text: &str) -> Vec<Range<usize>> {
         let mut places = Vec::new();
         let mut start = 0;
         for word in text.split_inclusive(|c: char| !c.is_alphanumeric()) {

@@ -78,7 +78,7 @@ pub use retrieval::grep::grep;
 pub use retrieval::passages::think_in_talks;
 pub use retrieval::recall::{recall, recall_one};
 pub use retrieval::related::{fitting_topics, related_words};
-pub use retrieval::search::{count, counts, search};
+pub use retrieval::search::{completions, count, counts, search, search_committed};
 pub use retrieval::similar::similar;
 pub use retrieval::think::think;
 pub use retrieval::time_filter::{asked_time, of_time};

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use tantivy::schema::IndexRecordOption;
+use tantivy::schema::{Field, IndexRecordOption};
 
 use super::failure::{guarded, unusable};
 use super::keywords::Counted;
@@ -149,7 +149,7 @@ impl EmbeddedSnapshot {
 
     fn facet_now(&self, key: &str) -> Result<Vec<(String, usize)>, IndexError> {
         let prefix = format!("{key}\0");
-        let mut counts = self.values(&prefix)?;
+        let mut counts = self.values(self.fields.facts, &prefix)?;
         for (value, count) in &mut counts {
             *count = self.rows_with_fact(&format!("{prefix}{value}"))?.len();
         }
@@ -158,13 +158,13 @@ impl EmbeddedSnapshot {
         Ok(values)
     }
 
-    /// Returns the value of each fact that begins with `prefix`, with its document frequency, deleted
+    /// Returns the rest of each term of `field` that begins with `prefix`, with its document frequency, deleted
     /// documents included.
-    fn values(&self, prefix: &str) -> Result<HashMap<String, usize>, IndexError> {
+    fn values(&self, field: Field, prefix: &str) -> Result<HashMap<String, usize>, IndexError> {
         let mut counts: HashMap<String, usize> = HashMap::new();
         for reader in self.readers() {
             let inverted = reader
-                .inverted_index(self.fields.facts)
+                .inverted_index(field)
                 .map_err(|error| unusable(&error))?;
             let range = inverted.terms().range().ge(prefix.as_bytes());
             let mut stream = range.into_stream().map_err(|error| unusable(&error))?;
@@ -361,9 +361,24 @@ impl Snapshot for EmbeddedSnapshot {
     fn shared(&self, key: &str) -> Result<Vec<String>, IndexError> {
         guarded(|| {
             // Read from the dictionary alone: values that only deleted documents share are among them.
-            let values = self.values(&format!("{key}\0"))?.into_iter();
+            let values = self
+                .values(self.fields.facts, &format!("{key}\0"))?
+                .into_iter();
             let shared = values.filter(|(_, count)| *count > 1);
             Ok(shared.map(|(value, _)| value).collect())
+        })
+    }
+
+    fn completions(&self, beginning: &str, limit: usize) -> Result<Vec<String>, IndexError> {
+        guarded(|| {
+            let rests = self.values(self.fields.words, beginning)?.into_iter();
+            let mut terms: Vec<(String, usize)> = rests.collect();
+            terms.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+            terms.truncate(limit);
+            let terms = terms.into_iter();
+            Ok(terms
+                .map(|(rest, _)| format!("{beginning}{rest}"))
+                .collect())
         })
     }
 

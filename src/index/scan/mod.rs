@@ -14,7 +14,7 @@ use chrono::DateTime;
 use rayon::prelude::*;
 
 use super::filter::Conditions;
-use super::text::Lowered;
+use super::text::{Lowered, look};
 use super::{
     AsOf, Coverage, Document, Embedded, IndexError, IndexHit, Indexed, Query, QueryKind,
     SearchModels, SearchResults, Snapshot, Texts, Unembedded, facts,
@@ -422,6 +422,27 @@ impl Snapshot for Scan {
         let mut values: Vec<_> = counts.into_iter().collect();
         values.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         Ok(values)
+    }
+
+    fn completions(&self, beginning: &str, limit: usize) -> Result<Vec<String>, IndexError> {
+        let terms_of = |analyzer: &mut Analyzer, _: u32, document: Document| {
+            let mut terms = HashSet::new();
+            look(analyzer, &document.memory, |_, term| {
+                if term.starts_with(beginning) && !terms.contains(term) {
+                    terms.insert(term.to_owned());
+                }
+            });
+            Some(terms)
+        };
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        let all = self.each_file(|| Analyzer::new(&self.languages), terms_of);
+        for term in all.into_iter().flatten() {
+            *counts.entry(term).or_default() += 1;
+        }
+        let mut terms: Vec<(String, usize)> = counts.into_iter().collect();
+        terms.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        terms.truncate(limit);
+        Ok(terms.into_iter().map(|(term, _)| term).collect())
     }
 
     fn holders(&self, key: &str) -> Result<Vec<(String, String)>, IndexError> {

@@ -171,6 +171,54 @@ pub fn search(engine: &Engine, query: &Query) -> Result<SearchResults, EngineErr
     }
 }
 
+/// Searches the index as it was committed last, without comparing it with the folder: for the first list of a
+/// screen, which a [`search`] replaces. Every hit exists and has the text that is returned; a memory that was
+/// written since may be missing, and the total be another.
+///
+/// `None` where the index does not hold what the hits' files say, or nothing: then only a [`search`] tells.
+///
+/// # Errors
+///
+/// As for [`search`].
+pub fn search_committed(
+    engine: &Engine,
+    query: &Query,
+) -> Result<Option<SearchResults>, EngineError> {
+    let query = resolved(engine, query)?;
+    let attempt = index_recovery::mending(&engine.live, || {
+        let snapshot = index_recovery::committed(&engine.live)?;
+        if snapshot.is_empty() {
+            return Ok(None);
+        }
+        usage::at_once(&engine.live, |moment| {
+            search_in(engine, snapshot.as_ref(), &query, moment).map(Some)
+        })
+    })?;
+    let whole = attempt.filter(|attempt| attempt.stale.is_empty());
+    Ok(whole.map(|attempt| attempt.results))
+}
+
+/// Returns at most `limit` terms of the store's texts that begin with `beginning`, the most frequent first: words
+/// without their endings. As of the last search; before the first one, as of the committed index.
+///
+/// # Errors
+///
+/// Fails if the index cannot be read.
+pub fn completions(
+    engine: &Engine,
+    beginning: &str,
+    limit: usize,
+) -> Result<Vec<String>, EngineError> {
+    let beginning = beginning.to_lowercase();
+    index_recovery::mending(&engine.live, || {
+        let snapshot = match engine.live.latest() {
+            Some(latest) => latest,
+            None => index_recovery::committed(&engine.live)?,
+        };
+        Ok(snapshot.completions(&beginning, limit)?)
+    })
+}
+
 /// Returns the numbers of files, as of the last search.
 pub fn counts(engine: &Engine) -> Counts {
     let freshness = engine.live.freshness();
