@@ -9,6 +9,7 @@ set -euo pipefail
 # Inspector wants Node 22, which npm has, too.
 python_mcp=1.30.0
 python_mcp_2=2.3.0
+pyte=0.8.2
 inspector=1.0.3
 inspector_2=2.12.0
 
@@ -57,6 +58,18 @@ elif ! { python3 -m venv "$work/venv2" &&
 else
     echo "Python client of both eras: mcp $python_mcp_2, $(python3 --version)"
     run "$work/venv2/bin/python" "$here/dialects.py" "$memdir" "$work/dialects"
+fi
+
+: > "$work/install.log"
+if ! command -v python3 > /dev/null; then
+    skipped "Picker in a pseudo-terminal: there is no python3"
+elif ! { python3 -m venv "$work/venv3" &&
+    "$work/venv3/bin/pip" install --quiet --disable-pip-version-check "pyte==$pyte"; } \
+    > "$work/install.log" 2>&1; then
+    skipped "Picker in a pseudo-terminal: pyte $pyte cannot be installed"
+else
+    echo "Picker in a pseudo-terminal: pyte $pyte"
+    run "$work/venv3/bin/python" "$here/picker.py" "$memdir"
 fi
 
 : > "$work/install.log"
