@@ -133,7 +133,8 @@ impl Source {
             true => None,
             false => ops::search_committed(&self.engine, query)?,
         };
-        let results = match committed {
+        // Nothing is said to be missing before the folder was looked at.
+        let results = match committed.filter(|results| results.total > 0) {
             Some(results) => results,
             None => ops::search(&self.engine, query)?,
         };
