@@ -1,7 +1,7 @@
 """An MCP bundle (.mcpb), which Claude Desktop and others install by a click."""
 import json
 
-from common import DESCRIPTION, LICENSE, MANIFEST, NAME, TITLE, VERSION, write, zipped
+from common import DESCRIPTION, LICENSE, MANIFEST, NAME, REPOSITORY, TITLE, VERSION, write, zipped
 from stage import DOCUMENTS
 
 
@@ -43,8 +43,8 @@ def manifest(target):
         },
         "compatibility": {"platforms": [target.system]},
     }
-    if "repository" in MANIFEST:
-        said["repository"] = {"type": "git", "url": MANIFEST["repository"]}
+    if REPOSITORY:
+        said["repository"] = {"type": "git", "url": REPOSITORY}
     return json.dumps(said, indent=2) + "\n"
 
 

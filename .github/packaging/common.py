@@ -21,6 +21,10 @@ NAME = MANIFEST["name"]
 VERSION = MANIFEST["version"]
 DESCRIPTION = MANIFEST["description"]
 LICENSE = MANIFEST["license"]
+# A release sets it, so that a copy of the repository elsewhere names itself.
+REPOSITORY = os.environ.get("MEMDIR_REPOSITORY") or MANIFEST.get("repository")
+# The name of the server in the registry of MCP servers, by which packages say whose they are.
+SERVER = f"io.github.{REPOSITORY.split('/')[3]}/{NAME}" if REPOSITORY else None
 TITLE = "Memory of AI agents as markdown files"
 
 

@@ -5,7 +5,7 @@ from email.utils import formatdate
 from pathlib import Path
 from shutil import copytree, which
 
-from common import LICENSE, MANIFEST, NAME, VERSION, glibc_of, gzipped, run, time_of_commit, write
+from common import LICENSE, NAME, REPOSITORY, VERSION, glibc_of, gzipped, run, time_of_commit, write
 
 # Where Debian has them otherwise than others: share/… below the prefix.
 MOVED = {f"zsh/site-functions/_{NAME}": f"zsh/vendor-completions/_{NAME}"}
@@ -67,7 +67,7 @@ def maintainer():
 
 
 def homepage():
-    return MANIFEST.get("repository", "https://memdir.invalid")
+    return REPOSITORY or "https://memdir.invalid"
 
 
 def make(prefix, target, folder, work):

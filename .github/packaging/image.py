@@ -13,7 +13,7 @@ import tarfile
 from pathlib import Path
 from shutil import copyfile
 
-from common import DESCRIPTION, LICENSE, MANIFEST, NAME, VERSION, gzipped, run, tar, time_of_commit, write
+from common import DESCRIPTION, LICENSE, NAME, REPOSITORY, SERVER, VERSION, gzipped, run, tar, time_of_commit, write
 from stage import DOCUMENTS
 
 NOBODY = "65534:65534"
@@ -46,17 +46,16 @@ def layer(prefix, target, root):
         put(root / "usr" / DOCUMENTS / name, (prefix / DOCUMENTS / name).read_text())
 
 
-def labels(owner):
+def labels():
     said = {
         "org.opencontainers.image.title": NAME,
         "org.opencontainers.image.description": DESCRIPTION,
         "org.opencontainers.image.version": VERSION,
         "org.opencontainers.image.licenses": LICENSE,
     }
-    if owner:
-        said["org.opencontainers.image.source"] = MANIFEST["repository"]
-        # By this label the registry of MCP servers knows that the image is of who published the server.
-        said["io.modelcontextprotocol.server.name"] = f"io.github.{owner}/{NAME}"
+    if REPOSITORY:
+        said["org.opencontainers.image.source"] = REPOSITORY
+        said["io.modelcontextprotocol.server.name"] = SERVER
     return said
 
 
@@ -64,7 +63,6 @@ def make(prefix, target, folder, work):
     root = work / "root"
     layer(prefix, target, root)
     data = owned(tar(root))
-    owner = MANIFEST["repository"].split("/")[3] if "repository" in MANIFEST else None
     config = {
         "created": datetime.datetime.fromtimestamp(time_of_commit(), datetime.timezone.utc).isoformat(),
         "architecture": target.debian or {"x64": "amd64", "arm64": "arm64"}[target.cpu],
@@ -78,7 +76,7 @@ def make(prefix, target, folder, work):
             "WorkingDir": "/data",
             "ExposedPorts": {"9077/tcp": {}},
             "Healthcheck": {"Test": ["CMD", f"/usr/bin/{NAME}", "status"], "Interval": 60 * 10**9},
-            "Labels": labels(owner),
+            "Labels": labels(),
         },
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(data).hexdigest()}"]},
         "history": [{"created_by": f"{NAME} {VERSION}"}],

@@ -5,7 +5,8 @@ package runs anything when it is installed.
 """
 import json
 
-from common import DESCRIPTION, HERE, LICENSE, MANIFEST, NAME, ROOT, TARGETS, VERSION, gzipped, tar, write
+from common import DESCRIPTION, HERE, LICENSE, MANIFEST, NAME, REPOSITORY, ROOT, SERVER, TARGETS, VERSION
+from common import gzipped, tar, write
 from stage import DOCUMENTS
 
 # One a platform: the two builds for Windows have one name.
@@ -14,8 +15,8 @@ PLATFORMS = sorted({target.npm for target in TARGETS.values()})
 
 def described(name, description, **more):
     package = {"name": name, "version": VERSION, "description": description, "license": LICENSE, **more}
-    if "repository" in MANIFEST:
-        package["repository"] = {"type": "git", "url": f"git+{MANIFEST['repository']}.git"}
+    if REPOSITORY:
+        package["repository"] = {"type": "git", "url": f"git+{REPOSITORY}.git"}
     return json.dumps(package, indent=2) + "\n"
 
 
@@ -54,9 +55,7 @@ def make(prefix, target, folder, work):
         "engines": {"node": ">=18"},
         "optionalDependencies": {name: VERSION for name in PLATFORMS},
     }
-    if "repository" in MANIFEST:
-        # By this name the registry of MCP servers knows that the package is of who published the server.
-        owner = MANIFEST["repository"].split("/")[3]
-        more["mcpName"] = f"io.github.{owner}/{NAME}"
+    if SERVER:
+        more["mcpName"] = SERVER
     (starter / "package.json").write_text(described(NAME, DESCRIPTION, **more))
     pack(starter, folder, NAME)

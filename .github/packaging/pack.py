@@ -26,6 +26,7 @@ from common import target_of
 # What makes a package, and for which targets.
 KINDS = {
     "archive": (archive.make, lambda target: True),
+    "small-archive": (archive.make_small, lambda target: target.system != "win32"),
     "wheel": (wheel.make, lambda target: True),
     "npm": (npm.make, lambda target: True),
     "deb": (deb.make, lambda target: target.debian),

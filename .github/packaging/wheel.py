@@ -7,7 +7,7 @@ follows from the program: the glibc that it asks for, or any libc where it is st
 import base64
 import hashlib
 
-from common import DESCRIPTION, LICENSE, MANIFEST, NAME, ROOT, VERSION, glibc_of, write, zipped
+from common import DESCRIPTION, LICENSE, MANIFEST, NAME, REPOSITORY, ROOT, SERVER, VERSION, glibc_of, write, zipped
 from stage import DOCUMENTS
 
 
@@ -36,9 +36,11 @@ def metadata():
         "Requires-Python: >=3.8",
         "Description-Content-Type: text/markdown; charset=UTF-8; variant=GFM",
     ]
-    if "repository" in MANIFEST:
-        head.append(f"Project-URL: Source, {MANIFEST['repository']}")
-    return "\n".join(head) + "\n\n" + (ROOT / "README.md").read_text()
+    page = (ROOT / "README.md").read_text()
+    if REPOSITORY:
+        head.append(f"Project-URL: Source, {REPOSITORY}")
+        page += f"\n<!-- mcp-name: {SERVER} -->\n"
+    return "\n".join(head) + "\n\n" + page
 
 
 def make(prefix, target, folder, _work):
