@@ -80,7 +80,9 @@ def target_of(program):
         cpu = {0x01000007: "x86_64", 0x0100000C: "aarch64"}[int.from_bytes(head[4:8], "little")]
         return TARGETS[f"{cpu}-apple-darwin"]
     if head.startswith(b"MZ"):
-        return TARGETS["x86_64-pc-windows-gnu"]
+        # What MinGW links in tells its name.
+        is_gnu = b"Mingw-w64 runtime" in Path(program).read_bytes()
+        return TARGETS[f"x86_64-pc-windows-{'gnu' if is_gnu else 'msvc'}"]
     sys.exit(f"no target is known for {program}")
 
 

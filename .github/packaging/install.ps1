@@ -82,7 +82,7 @@ function Install-Memdir {
     try {
         $sums = Get-ReleaseFile "memdir-$Version.sha256" $work
         Test-Signature $sums $work
-        $name = "memdir-$Version-x86_64-pc-windows-gnu"
+        $name = "memdir-$Version-x86_64-pc-windows-msvc"
         $line = Get-Content $sums | Where-Object { $_ -match "^[0-9a-f]{64} [ *]$([regex]::Escape("$name.zip"))$" }
         if (-not $line) { throw "the release has no $name.zip" }
         $archive = Get-ReleaseFile "$name.zip" $work

@@ -53,7 +53,7 @@ def values(folder):
 
 def scoop(known):
     """The manifest for Scoop."""
-    triple = "x86_64-pc-windows-gnu"
+    triple = "x86_64-pc-windows-msvc"
     return {
         "version": VERSION,
         "description": DESCRIPTION,
@@ -148,7 +148,7 @@ def main():
     write(folder / f"{NAME}.rb", filled("homebrew.rb", known))
     if "x86_64_unknown_linux_gnu" in known:
         write(folder / "PKGBUILD", filled("PKGBUILD", known))
-    if "x86_64_pc_windows_gnu" in known:
+    if "x86_64_pc_windows_msvc" in known:
         write(folder / f"{NAME}.scoop.json", json.dumps(scoop(known), indent=4) + "\n")
         for kind in ["installer", "locale.en-US", "version"]:
             end = "" if kind == "version" else f".{kind}"
