@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Prints what the program is built of, as CycloneDX 1.5: python3 .ci/bill.py
+"""Prints what the program is built of, as CycloneDX 1.5: python3 .ci/bill.py [TARGET]
 
-Every crate that goes into the program on this system, or into building it, by name, version and
-checksum, as `cargo tree` and `Cargo.lock` say. Needs no network once the crates are there.
+Every crate that goes into the program on this system or the target, or into building it, by name,
+version and checksum, as `cargo tree` and `Cargo.lock` say. Needs no network once the crates are there.
 """
 import json
 import os
@@ -27,6 +27,7 @@ def locked():
 def used():
     """(name, version) of the crates that are built for the program, itself first."""
     line = ["tree", "--locked", "--offline", "--edges", "normal,build", "--prefix", "none", "--format", "{p}"]
+    line += ["--target", sys.argv[1]] if len(sys.argv) > 1 else []
     tree = subprocess.run([os.environ.get("CARGO", "cargo")] + line, cwd=ROOT, capture_output=True, text=True)
     if tree.returncode != 0:
         sys.exit(f"cannot list the crates: {tree.stderr.strip()}")

@@ -69,6 +69,7 @@ fn over_http(store: &str) -> Result<(), String> {
         origins: Vec::new(),
         tokens: memdir::http::tokens::path(&state),
         needs_token: false,
+        dialect: None,
         tls: None,
         reads: rate(50, 200),
         writes: rate(10, 40),
