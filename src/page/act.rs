@@ -1,4 +1,4 @@
-//! What the forms of the page do.
+//! Actions of the forms of the page.
 
 use super::edit::{self, Saved};
 use super::import;
@@ -12,9 +12,9 @@ use crate::model::Memory;
 /// Action of a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action<'a> {
-    /// Of one memory: its id, and the name of the action.
+    /// An action on one memory: its id, and the name of the action.
     Memory(&'a str, &'a str),
-    /// Of the review: the name of the action.
+    /// An action of the review: its name.
     Review(&'a str),
     /// Stores what an import has shown before.
     Import,

@@ -1,4 +1,4 @@
-//! What the next session of a namespace begins with.
+//! The brief: the text that the next session of a namespace begins with.
 
 use maud::html;
 

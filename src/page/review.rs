@@ -1,4 +1,4 @@
-//! What waits for a person: proposals, contradictions side by side, memories of others.
+//! The review of all that waits for a person: proposals, contradictions side by side, memories of others.
 
 use maud::{Markup, html};
 

@@ -1,4 +1,4 @@
-//! What the keys of the picker do to memories, by the same operations as the commands.
+//! Actions of the picker on memories, by the same operations as the commands.
 
 use super::panes::Pane;
 use super::source::{Source, one_line};

@@ -1,4 +1,4 @@
-//! What a list is searched and filtered by: words, fields, spans of time.
+//! The conditions of a list: words, fields, spans of time.
 
 /// A field by whose values the list can be filtered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub struct Chosen {
     pub everything: bool,
 }
 
-/// What the search is for.
+/// The text of the search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
     pub words: String,

@@ -5,7 +5,7 @@
 //! lines without moving the cursor, for screen readers and terminals that cannot do more.
 //!
 //! Promises: the first list needs the committed index and the files of the rows that are shown, nothing else.
-//! Nothing of a memory reaches the terminal that it would obey. Standard output gets the id of the chosen memory
+//! No byte of a memory reaches the terminal that it would obey. Standard output gets the id of the chosen memory
 //! and nothing else, so that `$(memdir pick)` works. No memory is forgotten without a second key.
 
 mod actions;

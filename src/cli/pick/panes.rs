@@ -3,10 +3,10 @@
 use super::fields::Field;
 use super::input::Input;
 
-/// What stands on the screen besides the list.
+/// The pane on the screen besides the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pane {
-    /// Nothing.
+    /// No pane.
     List,
     /// The keys.
     Keys,
@@ -66,7 +66,7 @@ pub enum DiffKind {
 pub struct VersionRow {
     /// Full id of its commit.
     pub commit: String,
-    /// When, what, and by whom; clean.
+    /// Time, subject and author; clean.
     pub line: String,
 }
 

@@ -1,4 +1,4 @@
-//! What the picker shows of a store: rows of a search, values of fields, versions of a memory.
+//! The data that the picker shows of a store: rows of a search, values of fields, versions of a memory.
 //!
 //! Promises: a page of rows reads the files of its rows and no others, and asks no model. Until the folder was
 //! compared with the index, which happens in a thread of its own after the first list, pages come from the

@@ -42,7 +42,7 @@ pub enum Purpose {
     LinkTo,
 }
 
-/// What the caller has to do.
+/// A task for the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     None,
@@ -93,7 +93,7 @@ pub struct Picker {
     pub pane: Pane,
     /// Memory that a link is to begin at: its id and headline.
     pub link_from: Option<(String, String)>,
-    /// What was done last, or went wrong.
+    /// Message about the last action, or the last error.
     pub said: Option<String>,
 }
 

@@ -50,7 +50,7 @@ struct Kept {
     outcome: Arc<Mutex<Outcome>>,
 }
 
-/// What an import did until now.
+/// Counts of what an import did until now.
 #[derive(Debug, Clone, Default)]
 pub(in crate::page) struct Outcome {
     pub(in crate::page) added: usize,

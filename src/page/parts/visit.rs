@@ -9,11 +9,11 @@ use crate::engine::Engine;
 /// A visitor of the page.
 #[derive(Debug, Clone)]
 pub struct Visitor {
-    /// Whether he may change memories.
+    /// True if the visitor may change memories.
     pub may_write: bool,
     /// Token that each of his forms has to hold.
     pub form_token: String,
-    /// Whether his browser runs on this machine, so that links to programs of it make sense.
+    /// True if the browser runs on this machine, so that links to programs of it make sense.
     pub is_local: bool,
 }
 
@@ -27,7 +27,7 @@ pub struct Visit<'a> {
     pub uploads: &'a Uploads,
     /// Name of the tool set that agents of this store have, for the text of the brief.
     pub dialect: Option<&'a str>,
-    /// Who looks.
+    /// The visitor.
     pub visitor: &'a Visitor,
     /// Parameters of the address.
     pub parameters: &'a Parameters,

@@ -1,4 +1,4 @@
-//! What keys do, without a terminal and without a store.
+//! Tests of the keys, without a terminal and without a store.
 
 use super::*;
 use crate::cli::pick::fields::FIELDS;
