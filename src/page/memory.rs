@@ -254,7 +254,7 @@ fn properties(visit: &Visit<'_>, shown: &Shown) -> Markup {
         ("user".to_owned(), memory.user.clone()),
     ];
     let mut row = |name: &str, value: Option<String>| {
-        rows.extend(value.map(|value| (name.to_owned(), value)))
+        rows.extend(value.map(|value| (name.to_owned(), value)));
     };
     row("title", memory.title.clone());
     row("kind", memory.kind.map(|kind| kind.to_string()));

@@ -50,7 +50,7 @@ impl Input {
             KeyCode::Char('w') if control => self.remove(self.word_start(), self.at),
             KeyCode::Char('h') if control => self.remove(self.previous(), self.at),
             KeyCode::Char(letter) if !control && !alt => {
-                self.insert(letter.encode_utf8(&mut [0; 4]))
+                self.insert(letter.encode_utf8(&mut [0; 4]));
             }
             KeyCode::Home => self.at = 0,
             KeyCode::End => self.at = self.text.len(),

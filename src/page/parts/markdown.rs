@@ -20,14 +20,14 @@ pub(in crate::page) fn render(text: &str, known: &dyn Fn(&str) -> Option<String>
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_WIKILINKS;
     let mut picture: Option<String> = None;
-    let events = Parser::new_ext(text, options).filter_map(|event| match event {
-        Event::Html(raw) | Event::InlineHtml(raw) => Some(Event::Text(raw)),
+    let events = Parser::new_ext(text, options).map(|event| match event {
+        Event::Html(raw) | Event::InlineHtml(raw) => Event::Text(raw),
         // Text in between is what the picture shows.
         Event::Start(Tag::Image { dest_url, .. }) => {
             picture = Some(dest_url.into_string());
-            Some(Event::Html(CowStr::Borrowed("<span class=\"picture\">")))
+            Event::Html(CowStr::Borrowed("<span class=\"picture\">"))
         }
-        Event::End(TagEnd::Image) => Some(Event::Html(picture_end(picture.take()).into())),
+        Event::End(TagEnd::Image) => Event::Html(picture_end(picture.take()).into()),
         Event::Start(Tag::Link {
             link_type,
             dest_url,
@@ -35,17 +35,17 @@ pub(in crate::page) fn render(text: &str, known: &dyn Fn(&str) -> Option<String>
             id,
         }) => {
             let dest_url = address(link_type, &dest_url, known);
-            Some(Event::Start(Tag::Link {
+            Event::Start(Tag::Link {
                 link_type: LinkType::Inline,
                 dest_url: dest_url.into(),
                 title,
                 id,
-            }))
+            })
         }
         // Headings of a memory stand below that of the page.
-        Event::Start(Tag::Heading { level, .. }) => Some(Event::Html(heading(level, false).into())),
-        Event::End(TagEnd::Heading(level)) => Some(Event::Html(heading(level, true).into())),
-        other => Some(other),
+        Event::Start(Tag::Heading { level, .. }) => Event::Html(heading(level, false).into()),
+        Event::End(TagEnd::Heading(level)) => Event::Html(heading(level, true).into()),
+        other => other,
     });
     let mut html = String::with_capacity(text.len() * 3 / 2);
     pulldown_cmark::html::push_html(&mut html, events);
