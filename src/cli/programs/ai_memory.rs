@@ -124,7 +124,7 @@ mod tests {
     fn own(line: &str) -> String {
         let line: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
         let none = |_: &str| None;
-        match read(&line, &none, Path::new("/work")).unwrap() {
+        match read(&line, &none, Path::new("/home/mira")).unwrap() {
             Line::Memdir(words) => {
                 let words = words.into_iter();
                 let words: Vec<String> = words.map(|word| word.into_string().unwrap()).collect();
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(own("mcp"), "mcp --dialect ai-memory --tier semantic");
         assert_eq!(
             own("--db notes mcp --tier smart"),
-            "--store /work/notes mcp --dialect ai-memory --tier smart"
+            "--store /home/mira/notes mcp --dialect ai-memory --tier smart"
         );
         assert_eq!(
             own("mine --format slack export --dry-run"),
