@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use crate::engine::error::EngineError;
+use crate::engine::live::read_cache::Shared;
+use crate::engine::live::reading::now_nanos;
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::{current_snapshot, usage};
 use crate::engine::texts::{parse, stem_of};
@@ -78,4 +82,29 @@ pub(in crate::engine) fn read_memory(live: &LiveStore, name: &str) -> Option<Mem
 pub(in crate::engine) fn memory_of(reader: &dyn Reader, name: &str) -> Option<Memory> {
     let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
     Some(parse(&version.entry, &version.bytes))
+}
+
+/// Reads the memories in the files `names`, in parallel and in the same order, without those that are gone. In a
+/// server, what it has read before and is unchanged is not read again.
+pub(in crate::engine) fn read_memories(live: &LiveStore, names: &[String]) -> Vec<Shared> {
+    let reader = live.store.reader(Place::Files).held();
+    let now = now_nanos(live);
+    names
+        .par_iter()
+        .filter_map(|name| shared_memory_of(live, reader.as_ref(), name, now))
+        .collect()
+}
+
+/// Reads one memory as [`read_memories`] does; `now` is a time before the read.
+fn shared_memory_of(live: &LiveStore, reader: &dyn Reader, name: &str, now: i64) -> Option<Shared> {
+    let known = live.read_cache();
+    if let Some((_, memory)) = known.and_then(|known| known.get(reader, name)) {
+        return Some(memory);
+    }
+    let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
+    let memory = Shared::from(parse(&version.entry, &version.bytes));
+    if let Some(known) = known {
+        known.put(&version.entry, version.hash, &memory, now);
+    }
+    Some(memory)
 }

@@ -349,6 +349,12 @@ impl LiveStore {
         }
     }
 
+    /// Returns the cache of memories that were read. A process without a background loop has none: it ends before it
+    /// reads one twice.
+    pub(in crate::engine) fn read_cache(&self) -> Option<&ReadCache> {
+        self.read_cache.as_ref().filter(|_| self.has_background())
+    }
+
     /// Whether this process has a background loop.
     pub(in crate::engine) fn has_background(&self) -> bool {
         self.wake.get().is_some()

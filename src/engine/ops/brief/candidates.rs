@@ -2,13 +2,11 @@
 
 use std::collections::HashSet;
 
-use rayon::prelude::*;
-
 use crate::engine::error::EngineError;
+use crate::engine::live::read_cache::Shared;
 use crate::engine::live::{current_snapshot, rows, usage};
 use crate::engine::ops::{standards, talks};
 use crate::engine::parts::Engine;
-use crate::files::Place;
 use crate::lifecycle::Stated;
 use crate::model::{Filter, GLOBAL, Memory, TALK, Talks, is_global_namespace, is_same_namespace};
 use crate::ranking::brief::{BriefCandidate, BriefPlace};
@@ -23,7 +21,7 @@ const MOST_TALKS: usize = 4;
 
 /// A memory that was read, with its place.
 pub(super) struct ReadMemory {
-    memory: Memory,
+    memory: Shared,
     place: BriefPlace,
     uses: u32,
 }
@@ -32,7 +30,10 @@ pub(super) struct ReadMemory {
 /// namespaces above it, newest first, each memory once.
 pub(super) fn read(engine: &Engine, namespace: &str) -> Result<Vec<ReadMemory>, EngineError> {
     let standards = standards::standards_in(engine, namespace)?;
-    let standards: Vec<Memory> = standards.into_iter().map(|(_, memory)| memory).collect();
+    let standards: Vec<Shared> = standards
+        .into_iter()
+        .map(|(_, memory)| Shared::from(memory))
+        .collect();
     let mut names = current_snapshot::with_snapshot(&engine.live, |snapshot| {
         let newest = |filter: Filter, most: usize| {
             let page = rows::page_of(&engine.live, snapshot, &filter, 0..most)?;
@@ -56,16 +57,12 @@ pub(super) fn read(engine: &Engine, namespace: &str) -> Result<Vec<ReadMemory>, 
     })?;
     let mut seen = HashSet::new();
     names.retain(|name| seen.insert(name.clone()));
-    let reader = engine.live.store.reader(Place::Files).held();
-    let memories: Vec<Memory> = names
-        .par_iter()
-        .filter_map(|name| rows::memory_of(reader.as_ref(), name))
-        .collect();
+    let memories = rows::read_memories(&engine.live, &names);
     let known: HashSet<&str> = standards
         .iter()
         .map(|memory| memory.stem.as_str())
         .collect();
-    let mut others: Vec<Memory> = memories
+    let mut others: Vec<Shared> = memories
         .into_iter()
         .filter(|memory| !known.contains(memory.stem.as_str()))
         .collect();
@@ -74,7 +71,7 @@ pub(super) fn read(engine: &Engine, namespace: &str) -> Result<Vec<ReadMemory>, 
         newest_first.then_with(|| one.stem.as_str().cmp(other.stem.as_str()))
     });
     let read = usage::at_once(&engine.live, |moment| {
-        let with_place = |memory: Memory, place: BriefPlace| {
+        let with_place = |memory: Shared, place: BriefPlace| {
             let state = (moment.state)(memory.stem.as_str(), &Stated::of(&memory), moment.now);
             ReadMemory {
                 memory,
@@ -112,12 +109,12 @@ pub(super) fn ending(engine: &Engine, namespace: &str) -> Result<Option<ReadMemo
     let ending = names.iter().find_map(|name| {
         let talk = rows::read_memory(&engine.live, name)?;
         let content = talk.metadata_text(talks::ENDING)?.to_owned();
-        Some(Memory {
+        Some(Shared::from(Memory {
             title: None,
             metadata: Vec::new(),
             content,
             ..talk
-        })
+        }))
     });
     Ok(ending.map(|memory| ReadMemory {
         memory,

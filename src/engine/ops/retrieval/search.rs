@@ -270,11 +270,7 @@ fn search_in(
     moment: AsOf<'_>,
 ) -> Result<Attempt, EngineError> {
     let reader = engine.live.store.reader(Place::Files).held();
-    let known = engine
-        .live
-        .read_cache
-        .as_ref()
-        .filter(|_| engine.live.has_background());
+    let known = engine.live.read_cache();
     let texts = |name: &str| match known.and_then(|known| known.get(reader.as_ref(), name)) {
         Some((_, memory)) => Some(memory.into_memory()),
         None => memory_of(reader.as_ref(), name),
