@@ -14,6 +14,7 @@ pub fn give_back_memory() {
 
 /// From this size on, memory is had from the system for itself and goes back when it is freed: below
 /// the pages of 1 MiB that an index writer takes, above what a call usually needs.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 const OWN_MAPPING_BYTES: i32 = 256 << 10;
 
 /// Keeps the C library of Linux from holding on to memory that was freed. To be called before there
