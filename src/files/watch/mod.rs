@@ -251,7 +251,7 @@ impl Inbox {
         }
         if (self.is_of_interest)(file) {
             state.changed.names.insert(name);
-        } else if matches!(kind, EventKind::Modify(ModifyKind::Name(_)))
+        } else if may_move_a_folder(kind, path)
             && !file.starts_with('.')
             && (!file.ends_with('~') || path.is_dir() || state.folders.contains(&name))
         {
@@ -259,6 +259,16 @@ impl Inbox {
             // a tilde are backups of editors.
             state.look_at_folders();
         }
+    }
+}
+
+/// Returns whether an event may tell of a folder that came or went with all that is in it. Windows tells
+/// of one that was moved as of a file that was made or removed, and does not say which it is.
+fn may_move_a_folder(kind: EventKind, path: &Path) -> bool {
+    match kind {
+        EventKind::Modify(ModifyKind::Name(_)) | EventKind::Remove(RemoveKind::Any) => true,
+        EventKind::Create(CreateKind::Any) => path.is_dir(),
+        _ => false,
     }
 }
 
@@ -299,5 +309,37 @@ fn reason(error: &notify::Error) -> String {
             _ => error.to_string(),
         },
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_came_or_went_as_some_file_is_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let arrived = folder.path().join("arrived");
+        std::fs::create_dir(&arrived).unwrap();
+        let tells = |kind, path: &Path| {
+            let inbox = Inbox {
+                folder: folder.path().to_owned(),
+                is_of_interest: |name| name.ends_with(".md"),
+                wake: Box::new(|| ()),
+                state: Mutex::default(),
+                arrived: Condvar::new(),
+            };
+            inbox.take_in(Ok(Event::new(kind).add_path(path.to_owned())));
+            let changed = std::mem::take(&mut inbox.state().changed);
+            (changed.everything, changed.names.len())
+        };
+        let (made, gone) = (CreateKind::Any, RemoveKind::Any);
+        let other = folder.path().join("image.png");
+        let memory = arrived.join("a.md");
+        assert_eq!(tells(EventKind::Create(made), &arrived), (true, 0));
+        assert_eq!(tells(EventKind::Remove(gone), &arrived), (true, 0));
+        assert_eq!(tells(EventKind::Create(made), &other), (false, 0));
+        assert_eq!(tells(EventKind::Create(made), &memory), (false, 1));
+        assert_eq!(tells(EventKind::Remove(gone), &memory), (false, 1));
     }
 }
