@@ -440,7 +440,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     // `.memdir/`.
     ("fs::write", &["files", "git"]),
     ("fs::copy", &["files"]),
-    ("fs::hard_link", &["files", "git"]),
+    ("fs::hard_link", &["beneath", "files", "git"]),
     ("fs::create_dir", &["beneath"]),
     ("fs::create_dir_all", &["files", "git"]),
     ("fs::rename", &["beneath", "files", "git", "fetch"]),

@@ -1,10 +1,15 @@
 //! Folders by their paths, where the system has no descriptors of them: each name on the way is looked
 //! at before it is used.
+//!
+//! On Windows a file that another program holds open may be neither opened, nor renamed, nor replaced, nor
+//! removed. Editors, scanners and other processes of memdir hold one briefly: each of these operations is
+//! tried again for a time, then its error is the system's. Names that Windows keeps for devices, and such as
+//! would lead elsewhere (`C:x`, `a\b`), are refused.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
-use std::{fs, io};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::{fs, io, thread};
 
 use super::entry::{Access, Facts, Kind, Target};
 
@@ -61,13 +66,22 @@ impl Folder {
     ///
     /// As the system says, and as [`Target`] does.
     pub fn rename(&self, from: &str, folder: &Folder, to: &str, target: Target) -> io::Result<()> {
-        let to = path_below(folder, to)?;
+        let (from, to) = (path_of(self, from)?, path_below(folder, to)?);
         match target {
-            Target::Exchange => return Err(io::ErrorKind::Unsupported.into()),
-            Target::Keep if to.try_exists()? => return Err(io::ErrorKind::AlreadyExists.into()),
-            Target::Keep | Target::Replace => {}
+            Target::Exchange => Err(io::ErrorKind::Unsupported.into()),
+            Target::Replace => patiently(|| fs::rename(&from, &to)),
+            Target::Keep => rename_no_replace(&from, &to),
         }
-        fs::rename(self.path.join(from), to)
+    }
+
+    /// Gives a file another name beside its own.
+    ///
+    /// # Errors
+    ///
+    /// As the system says; `AlreadyExists` if the name is taken.
+    pub fn link(&self, from: &str, to: &str) -> io::Result<()> {
+        let (from, to) = (path_below(self, from)?, path_below(self, to)?);
+        patiently(|| fs::hard_link(&from, &to))
     }
 
     /// Removes a file.
@@ -76,7 +90,8 @@ impl Folder {
     ///
     /// As the system says.
     pub fn remove(&self, name: &str) -> io::Result<()> {
-        fs::remove_file(self.path.join(name))
+        let path = path_of(self, name)?;
+        patiently(|| fs::remove_file(&path))
     }
 
     /// Removes an empty folder.
@@ -85,7 +100,8 @@ impl Folder {
     ///
     /// As the system says.
     pub fn remove_folder(&self, name: &str) -> io::Result<()> {
-        fs::remove_dir(self.path.join(name))
+        let path = path_of(self, name)?;
+        patiently(|| fs::remove_dir(&path))
     }
 
     /// Makes the names in it survive a power cut.
@@ -98,7 +114,7 @@ impl Folder {
     }
 
     pub(super) fn make_folder(&self, name: &str) -> io::Result<()> {
-        fs::create_dir(self.path.join(name))
+        fs::create_dir(path_of(self, name)?)
     }
 
     pub(super) fn make_folder_at(path: &Path) -> io::Result<()> {
@@ -122,20 +138,113 @@ impl Folder {
             Access::AppendNew => options.read(true).append(true).create_new(true),
             Access::Create => options.write(true).create(true).truncate(false),
         };
-        options.open(path)
+        patiently(|| options.open(&path))
     }
 }
 
-/// Returns the path of what lies at `relative`, with no link on the way.
+/// Returns the path of what lies at `relative`, with no link on the way, and none there.
 fn path_below(folder: &Folder, relative: &str) -> io::Result<PathBuf> {
+    let path = path_of(folder, relative)?;
+    match relative.is_empty() || !is_link_at(&path) {
+        true => Ok(path),
+        false => Err(io::Error::other(LinkInTheWay)),
+    }
+}
+
+/// Returns the path of what lies at `relative`, which may be a link; there is none on the way.
+fn path_of(folder: &Folder, relative: &str) -> io::Result<PathBuf> {
     let mut path = folder.path.clone();
-    for part in relative.split('/').filter(|part| !part.is_empty()) {
+    let mut parts = relative
+        .split('/')
+        .filter(|part| !part.is_empty())
+        .peekable();
+    while let Some(part) = parts.next() {
+        if cfg!(windows) && !is_windows_name(part) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, NoName));
+        }
         path.push(part);
-        if fs::symlink_metadata(&path).is_ok_and(|data| data.is_symlink()) {
+        if parts.peek().is_some() && is_link_at(&path) {
             return Err(io::Error::other(LinkInTheWay));
         }
     }
     Ok(path)
+}
+
+fn is_link_at(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink())
+}
+
+/// Renames without replacing: by a second name, which the system refuses where one is taken. What can
+/// have none, a folder or a file where the disk has no links, is looked for and renamed, with a gap between.
+fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        Ok(()) => patiently(|| fs::remove_file(from)).inspect_err(|_| {
+            let _ = fs::remove_file(to); // It has its first name still.
+        }),
+        Err(error) if is_final(&error) => Err(error),
+        Err(_) => patiently(|| match to.try_exists()? {
+            true => Err(io::ErrorKind::AlreadyExists.into()),
+            false => fs::rename(from, to),
+        }),
+    }
+}
+
+fn is_final(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound
+    )
+}
+
+/// Time for which an operation is tried again while another program holds the file: longer than a scanner
+/// looks at a file of this size, shorter than anyone waits.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The same where the refusal may also be final: that of a name without rights.
+const SHORT_PATIENCE: Duration = Duration::from_millis(300);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
+/// Repeats an operation that was refused because another program holds the file. The system has no event
+/// for its release.
+fn patiently<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let started = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match operation() {
+            Err(error) if started.elapsed() < patience_for(&error) => thread::sleep(pause),
+            other => return other,
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Returns the time for which an operation with this error is repeated.
+fn patience_for(error: &io::Error) -> Duration {
+    /// A file that is open and not to be replaced, or removed and not closed yet; or rights that are missing.
+    const ACCESS_DENIED: i32 = 5;
+    const SHARING_VIOLATION: i32 = 32;
+    const LOCK_VIOLATION: i32 = 33;
+    match error.raw_os_error() {
+        Some(SHARING_VIOLATION | LOCK_VIOLATION) if cfg!(windows) => PATIENCE,
+        Some(ACCESS_DENIED) if cfg!(windows) => SHORT_PATIENCE,
+        _ => Duration::ZERO,
+    }
+}
+
+/// Returns whether Windows has files of this name: device names are reserved in every folder, and blanks
+/// and dots at the end are dropped.
+fn is_windows_name(part: &str) -> bool {
+    let stem = part.split('.').next().unwrap_or_default().trim_end();
+    let is_device = ["con", "prn", "aux", "nul", "conin$", "conout$"]
+        .iter()
+        .any(|name| stem.eq_ignore_ascii_case(name));
+    let is_port = ["com", "lpt"].iter().any(|port| {
+        let number = stem.get(..3).filter(|name| name.eq_ignore_ascii_case(port));
+        number.is_some()
+            && stem[3..].chars().count() == 1
+            && stem[3..].chars().all(char::is_numeric)
+    });
+    let is_bad = |c: char| c.is_control() || "<>:\"|?*\\".contains(c);
+    !is_device && !is_port && !part.ends_with(['.', ' ']) && !part.contains(is_bad)
 }
 
 impl Facts {
@@ -174,6 +283,11 @@ fn kind(kind: fs::FileType) -> Kind {
 #[derive(Debug, thiserror::Error)]
 #[error("it is a symbolic link")]
 struct LinkInTheWay;
+
+/// The error for a name that Windows has no file of.
+#[derive(Debug, thiserror::Error)]
+#[error("the system keeps this name for itself, or a character of it")]
+struct NoName;
 
 /// Returns whether an operation was refused because a name on the way is a symbolic link.
 pub fn is_link(error: &io::Error) -> bool {

@@ -104,6 +104,21 @@ impl Folder {
         self.remove(from)
     }
 
+    /// Gives a file another name beside its own.
+    ///
+    /// # Errors
+    ///
+    /// As the system says; `AlreadyExists` if the name is taken.
+    pub fn link(&self, from: &str, to: &str) -> io::Result<()> {
+        Ok(rustix::fs::linkat(
+            &self.fd,
+            from,
+            &self.fd,
+            to,
+            AtFlags::empty(),
+        )?)
+    }
+
     /// Removes a file.
     ///
     /// # Errors

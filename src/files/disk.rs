@@ -71,13 +71,45 @@ pub(super) fn rename_no_replace(
     folder.rename(from, other, to, Target::Keep)
 }
 
-/// Exchanges two names atomically; `Ok(false)` where the system cannot.
-pub(super) fn exchange(folder: &Folder, one: &str, other: &str) -> io::Result<bool> {
+/// Puts the file `new` in the place of `target` and returns the name that the former file has then; `None`
+/// where the system can do neither of the two ways.
+///
+/// The names are exchanged atomically. Where the system cannot, the former file gets the name `aside`, and
+/// is renamed over: `target` is never missing, and what a program writes into the former file is kept. A
+/// file that another program renames to `target` between these two steps is lost.
+pub(super) fn exchange(
+    folder: &Folder,
+    new: &str,
+    target: &str,
+    aside: &str,
+) -> io::Result<Option<String>> {
     step();
-    match folder.rename(one, folder, other, Target::Exchange) {
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(false),
-        other => other.map(|()| true),
+    match folder.rename(new, folder, target, Target::Exchange) {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+            replace_by_link(folder, new, target, aside)
+        }
+        other => other.map(|()| Some(new.to_owned())),
     }
+}
+
+/// As [`exchange`], on a system that exchanges no names.
+pub(super) fn replace_by_link(
+    folder: &Folder,
+    new: &str,
+    target: &str,
+    aside: &str,
+) -> io::Result<Option<String>> {
+    match folder.link(target, aside) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
+        Err(_) => return Ok(None), // Not every file system has links.
+        Ok(()) => {}
+    }
+    step();
+    let replaced = folder.rename(new, folder, target, Target::Replace);
+    replaced.inspect_err(|_| {
+        let _ = folder.remove(aside); // It has its first name still.
+    })?;
+    Ok(Some(aside.to_owned()))
 }
 
 /// Reads a whole file.
@@ -105,8 +137,8 @@ pub(super) fn step() {
     }
 }
 
-/// Repeats an operation that a signal interrupted, or that found no free descriptor: other threads of
-/// this process hold descriptors briefly, and there is no event for a free one. After some waits in vain
+/// Repeats an operation that a signal interrupted, that found no free descriptor, or on Windows a part of
+/// the file locked: others hold these briefly, and there is no event for their release. After some waits in vain
 /// no thread waits again before an operation succeeds, so that waits do not add up over many files.
 pub(super) fn uninterrupted<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     const TRIES: usize = 50;
@@ -117,7 +149,7 @@ pub(super) fn uninterrupted<T>(mut operation: impl FnMut() -> io::Result<T>) -> 
     loop {
         match operation() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if is_without_descriptor(&error) => {
+            Err(error) if is_of_a_moment(&error) => {
                 let is_hopeless = IN_VAIN.load(Ordering::Relaxed) >= MOST_IN_VAIN;
                 if tries == TRIES || is_hopeless {
                     IN_VAIN.fetch_add(usize::from(!is_hopeless), Ordering::Relaxed);
@@ -136,15 +168,16 @@ pub(super) fn uninterrupted<T>(mut operation: impl FnMut() -> io::Result<T>) -> 
     }
 }
 
-fn is_without_descriptor(error: &io::Error) -> bool {
+fn is_of_a_moment(error: &io::Error) -> bool {
     #[cfg(unix)]
     {
         error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error())
     }
     #[cfg(not(unix))]
     {
-        let _ = error;
-        false
+        /// Bytes that another handle has locked; a writer locks its file until it is in place.
+        const LOCK_VIOLATION: i32 = 33;
+        error.raw_os_error() == Some(LOCK_VIOLATION)
     }
 }
 

@@ -46,8 +46,10 @@ pub struct Listing {
 /// Number of names from which several threads sort them.
 const MANY: usize = 4_096;
 /// Number of names in one thread's share, and above which threads pay.
+#[cfg(unix)]
 const SHARE: usize = 1_024;
 /// Number of names that are processed before more are read: their metadata is in memory meanwhile.
+#[cfg(unix)]
 const AT_ONCE: usize = 65_536;
 
 /// Maximum depth of folders that are read.

@@ -1,5 +1,9 @@
-//! Locks between processes: a file that is locked as long as its [`Lock`] lives.
+//! Locks between processes: a file that is locked as long as its [`Lock`] lives, and can hold a text.
+//!
+//! Windows lets nobody read or write a file that another handle has locked: there the text lies beside
+//! the lock's file, with `.said` at the end of its name.
 
+use std::borrow::Cow;
 use std::fs::{File, TryLockError};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -90,18 +94,28 @@ impl Lock {
     ///
     /// Fails as the system says.
     pub fn remove(self, path: &Path) -> std::io::Result<()> {
+        let text = text_path(path);
+        if text != path {
+            disk::remove_derived(&text)?;
+        }
         let (folder, name) = Folder::parent_of(path)?;
         folder.remove(name)
     }
 
-    /// Writes `text` into the lock file at `path`, in one write.
+    /// Writes `text` into the lock file at `path`, or beside it, in one write.
     ///
     /// # Errors
     ///
     /// Fails as the system says; the lock is held all the same.
     pub fn say(path: &Path, text: &str) -> std::io::Result<()> {
-        let (folder, name) = Folder::parent_of(path)?;
-        let mut file = folder.open_derived(name, Access::Write)?;
+        let path = text_path(path);
+        let (folder, name) = Folder::parent_of(&path)?;
+        let access = if cfg!(windows) {
+            Access::Create
+        } else {
+            Access::Write
+        };
+        let mut file = folder.open_derived(name, access)?;
         file.write_all(text.as_bytes())?;
         file.set_len(text.len() as u64)
     }
@@ -136,9 +150,19 @@ pub fn is_held(path: &Path) -> bool {
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
+/// Returns the path of the text of the lock at `path`.
+fn text_path(path: &Path) -> Cow<'_, Path> {
+    if !cfg!(windows) {
+        return Cow::Borrowed(path);
+    }
+    let mut text = path.as_os_str().to_owned();
+    text.push(".said");
+    Cow::Owned(text.into())
+}
+
 /// Returns the text in the lock file at `path` and its age; `None` if it cannot be read.
 pub fn said(path: &Path) -> Option<(String, Duration)> {
-    let file = open_to_read(path).ok()?;
+    let file = open_to_read(&text_path(path)).ok()?;
     let mut text = String::new();
     // Before the text is read: what is read may then be younger than told, never older.
     let said_at = file.metadata().ok()?.modified().ok()?;
@@ -149,7 +173,7 @@ pub fn said(path: &Path) -> Option<(String, Duration)> {
 /// Returns the process that last took the lock at `path`, by its file; `unknown` otherwise.
 fn holder(path: &Path) -> String {
     let mut text = String::new();
-    let read = open_to_read(path).and_then(|mut file| file.read_to_string(&mut text));
+    let read = open_to_read(&text_path(path)).and_then(|mut file| file.read_to_string(&mut text));
     match read {
         Ok(_) if !text.is_empty() => text,
         _ => "unknown".to_owned(),

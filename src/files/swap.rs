@@ -2,7 +2,8 @@
 //!
 //! The new text is written to a temporary file beside the memory. When it is whole, that file gets a
 //! name with the hashes of both texts and the memory's lock; then the two names are exchanged atomically
-//! and the former text is checked. After a crash, a process that holds this lock finds out from the name
+//! and the former text is checked. Where a system exchanges no names, the former file is given such a name
+//! before it is renamed over. After a crash, a process that holds this lock finds out from the name
 //! whether the file holds one of the two texts, and may be removed, or another one, and must be kept.
 
 use std::io;
@@ -35,6 +36,8 @@ pub(super) struct SwapName {
 
 const MARK: &str = "swap-";
 const KEEPING_MARK: &str = "keep-";
+/// Ends the random part of the name of the former file, where names are not exchanged.
+const FORMER: &str = "f";
 /// Maximum length of a stem in the name, in bytes.
 const MAX_STEM_BYTES: usize = 120;
 
@@ -122,9 +125,9 @@ pub(super) type Keep<'a> = dyn Fn(&Folder, &str) -> Result<(), FilesError> + 'a;
 /// Replaces the file `target`, which held the text that `name` has as read, with `bytes`. It survives a
 /// power cut once the caller has synced the folder.
 ///
-/// The caller holds the memory's lock. Where names cannot be exchanged, the file is renamed over: the
-/// lock excludes other memdir processes, and the caller has just compared. The former text is passed to
-/// `keep` if the name requires it.
+/// The caller holds the memory's lock. Where names cannot be exchanged and a file has one name only, it is
+/// renamed over: the lock excludes other memdir processes, and the caller has just compared. The former
+/// text is passed to `keep` if the name requires it.
 pub(super) fn swap(
     folder: &Folder,
     target: &str,
@@ -138,15 +141,18 @@ pub(super) fn swap(
     let temp = disk::uninterrupted(|| disk::write_temp(folder, bytes));
     let mut temp = temp.at("write", &path)?;
     temp.file.set_permissions(permissions).at("write", &path)?;
-    let beside = name.file(&temp.random);
+    let random = temp.random.clone();
+    let beside = name.file(&random);
     disk::step();
     let named = disk::uninterrupted(|| temp.rename(&beside, Target::Keep));
     named.at("write", &path)?;
     // The file was locked until it had its name, so that no clean-up took it.
     drop(temp);
-    match disk::uninterrupted(|| disk::exchange(folder, &beside, target)) {
-        Ok(true) => {}
-        Ok(false) => {
+    let aside = name.file(&format!("{random}{FORMER}"));
+    let exchanged = disk::uninterrupted(|| disk::exchange(folder, &beside, target, &aside));
+    let former = match exchanged {
+        Ok(Some(former)) => former,
+        Ok(None) => {
             if name.is_kept {
                 keep_copy().inspect_err(|_| {
                     let _ = folder.remove(&beside); // It is ours, and nobody has seen it.
@@ -164,10 +170,10 @@ pub(super) fn swap(
             let _ = folder.remove(&beside);
             return Err(error).at("replace", &path);
         }
-    }
+    };
     // From here on the file beside the memory may be somebody's only copy: it is not deleted
     // because something else fails.
-    Ok(match resolve(folder, &beside, name, keep)? {
+    Ok(match resolve(folder, &former, name, keep)? {
         true => Swapped::KeptOther,
         false => Swapped::Done,
     })
@@ -276,6 +282,24 @@ mod tests {
         }
         let copies: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
         assert_eq!(copies.len(), 1);
+    }
+
+    #[test]
+    fn a_text_that_was_written_meanwhile_is_kept_where_names_are_not_exchanged() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = Folder::open(folder.path()).unwrap();
+        let name = SwapName::new("m.md", 0, content_hash(b"seen"), content_hash(b"new"));
+        let (beside, aside) = (name.file("AbCdEf012345"), name.file("AbCdEf012345f"));
+        fs::write(folder.path().join("m.md"), "somebody else's").unwrap();
+        fs::write(folder.path().join(&beside), "new").unwrap();
+        let former = disk::replace_by_link(&held, &beside, "m.md", &aside).unwrap();
+        assert_eq!(former.as_ref(), Some(&aside));
+        assert_eq!(fs::read(folder.path().join("m.md")).unwrap(), b"new");
+        assert!(resolve(&held, &aside, &name, &|_, _| Ok(())).unwrap());
+        let copy = copy_name("m", content_hash(b"somebody else's") as u64 ^ name.new);
+        let kept = fs::read(folder.path().join(copy)).unwrap();
+        assert_eq!(kept, b"somebody else's");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[test]
