@@ -14,7 +14,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::cli::args::sessions::Hook;
 use crate::cli::sessions::capture;
 use crate::cli::sessions::client::{self, HookEvent, HookInput};
-use crate::cli::sessions::question::{self, Answer, Question, Subject};
+use crate::cli::sessions::question::{Answer, Question, Subject};
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::log;
 use crate::cli::terminal::output::Output;
@@ -358,7 +358,7 @@ fn prompt(context: &Context, session: &Session) -> Result<Given, Failure> {
 /// Returns the answer of a server that runs; without one, that of the store.
 fn ask(context: &Context, question: Question) -> Result<Answer, Failure> {
     #[cfg(unix)]
-    if let Some(answer) = question::ask_server(context, &question) {
+    if let Some(answer) = crate::cli::sessions::question::ask_server(context, &question) {
         return Ok(answer);
     }
     let is_start = matches!(question.subject, Subject::Start { .. });

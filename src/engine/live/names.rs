@@ -273,7 +273,10 @@ pub(in crate::engine) fn read(
     let started = Instant::now();
     loop {
         // Also waits until it is clear whether a missing file comes back.
-        let (_, name) = resolve(live, id)?;
+        let (_, name) = match resolve(live, id) {
+            Err(EngineError::NotFound(id)) => return read_unseen(live, id),
+            other => other?,
+        };
         let is_patient = started.elapsed() < PATIENCE;
         match live.store.reader(Place::Files).read(&name, u64::MAX) {
             Ok(version) if is_patient && is_being_written(&version) => {}
@@ -285,6 +288,20 @@ pub(in crate::engine) fn read(
             Err(error) => return Err(error.into()),
         }
         current_snapshot::pause(live);
+    }
+}
+
+/// Reads the file called `id` that no snapshot holds, for it could not be read: the error says why, such as
+/// that another program has it for itself alone.
+fn read_unseen(live: &LiveStore, id: String) -> Result<(String, Version), EngineError> {
+    let mut matches = Matches::new(&id);
+    let listing = live.store.list(Place::Files)?;
+    let entries = listing.entries.iter();
+    entries.for_each(|entry| matches.take(&entry.name));
+    let (_, name) = matches.only()?;
+    match live.store.reader(Place::Files).read(&name, u64::MAX) {
+        Err(FilesError::Missing { .. }) => Err(EngineError::NotFound(id)),
+        other => Ok((name, other?)),
     }
 }
 

@@ -218,6 +218,7 @@ pub(in crate::git) fn modified(path: &Path) -> std::io::Result<i64> {
 
 /// Returns the index entry of a file. Without a matching stamp, git reads the file when it needs to.
 fn entry(id: Id, mode: u32, file: &Path, stamped: Option<&Stamped>) -> Entry {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "stamps are of Unix"))]
     let mut entry = Entry::unstamped(id.0, mode);
     #[cfg(unix)]
     let parts = |nanos: i64| {

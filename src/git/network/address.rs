@@ -7,6 +7,7 @@
 //! address nor an [`AddressError`] holds a text that must not be shown. Whether the remote exists is
 //! not checked here.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
@@ -203,6 +204,7 @@ fn parse(text: &str, allow_local: bool, folder: Option<&Path>) -> Result<Address
     if text.starts_with('-') {
         return Err(AddressError::Dash("address"));
     }
+    let text = &with_slashes(text);
     if text.contains('\\') {
         return Err(AddressError::Backslash);
     }
@@ -411,6 +413,14 @@ fn colon_of_scp(text: &str) -> Option<usize> {
 /// Returns whether a text begins with a drive letter of Windows, and is therefore a path there.
 fn is_drive(text: &str, colon: usize) -> bool {
     cfg!(windows) && colon == 1 && text.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
+/// Returns a path of Windows such as `C:\memories.git` with slashes, as git has it; else the text.
+fn with_slashes(text: &str) -> Cow<'_, str> {
+    match text.find(':').is_some_and(|colon| is_drive(text, colon)) {
+        true => Cow::Owned(text.replace('\\', "/")),
+        false => Cow::Borrowed(text),
+    }
 }
 
 fn checked_user(user: &str) -> Result<String, AddressError> {
