@@ -126,6 +126,37 @@ def line_ends(program):
     assert b"title: Swimmer\r\n" in now, now
 
 
+def held_files(program):
+    """Of Windows: a file that an editor has for itself alone is waited for, and then told of."""
+    if not program.is_windows:
+        return None
+    store = new_store(program, "held")
+    program.run("remember", "A file that others hold.", store=store)
+    [file] = memories(store)
+    hold = [*program.words[:-1], str(Path(program.words[-1]).with_name("hold.exe")), program.path(file)]
+
+    def held_for(milliseconds, *text):
+        editor = subprocess.Popen([*hold, str(milliseconds), *text], stdout=subprocess.PIPE, **program.options())
+        assert editor.stdout.readline().strip() == b"held"
+        return editor
+
+    editor = held_for(700)
+    program.run("update", file.stem, "--title", "Waited for", store=store)
+    editor.wait()
+    assert b"title: Waited for" in file.read_bytes()
+    editor = held_for(15000, "a line of the editor's\n")
+    line = [*program.words, "--store", program.path(store), "update", file.stem, "--title", "Refused"]
+    refused = subprocess.run(line, capture_output=True, timeout=60, **program.options())
+    # Of Wine's messages; those of Windows are in its language, with the same number.
+    assert refused.returncode == 2 and b"os error 32" in refused.stderr, refused
+    editor.wait()
+    text = file.read_bytes()
+    assert b"title: Waited for" in text and b"a line of the editor's" in text, text
+    assert [file] == [path for path in (store / "files").iterdir()], "something is left beside it"
+    told = refused.stderr.decode().replace("\r", "").split("\n")
+    return "update of a held file", 0.0, 0, " ".join(told)[:300]
+
+
 def deep_folders(program):
     """A store whose paths have more than the 260 characters that Windows once allowed."""
     store = new_store(program, "/".join(["deep", *["a-folder-with-a-long-name"] * 11]))
@@ -346,7 +377,7 @@ class Client:
         self.server.wait(60)
 
 
-CHECKS = [first_answer, commands, server, line_ends, deep_folders, default_folders, kills, sync, race]
+CHECKS = [first_answer, commands, server, line_ends, held_files, deep_folders, default_folders, kills, sync, race]
 
 
 def main():
