@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, io};
 
@@ -212,13 +212,18 @@ pub fn scratch_folder() -> io::Result<ScratchFolder> {
 /// A folder for a while, removed when dropped.
 pub type ScratchFolder = tempfile::TempDir;
 
-/// Makes a new file in such a folder; returns its path, too.
+/// Makes a new file in such a folder, with the folders that lead to it; returns its path, too.
 ///
 /// # Errors
 ///
-/// Fails as the system says, and if there is one of that name.
-pub fn scratch_file(folder: &ScratchFolder, name: &str) -> io::Result<(PathBuf, File)> {
-    let path = folder.path().join(name);
+/// Fails as the system says, if there is a file at that path, and if the path leads out of the folder.
+pub fn scratch_file(folder: &ScratchFolder, path: &Path) -> io::Result<(PathBuf, File)> {
+    let mut parts = path.components();
+    if !parts.all(|part| matches!(part, Component::Normal(_))) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let path = folder.path().join(path);
+    fs::create_dir_all(path.parent().unwrap_or(folder.path()))?;
     let file = File::create_new(&path)?;
     Ok((path, file))
 }

@@ -28,6 +28,7 @@ mod site;
 pub mod tokens;
 mod write_timeout;
 
+pub use crate::page::{Examine, HealthCheck};
 pub use client::Client;
 pub use listen::{Address, BadAddress};
 pub use login::codes;

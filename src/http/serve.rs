@@ -36,7 +36,7 @@ use super::{answer, connection, guard, listen, metrics, openapi, proof, reading}
 use crate::dialect::{Call, Caller, Endpoint, Refusal, Verb};
 use crate::engine::{history, ops};
 use crate::mcp::{Gate, Served, Streamable};
-use crate::page::Uploads;
+use crate::page::{Examine, Health, Uploads};
 
 /// Maximum number of store-sized bodies that are read at once.
 const LARGE_BODIES: usize = 2;
@@ -58,6 +58,8 @@ pub struct Settings {
     pub needs_token: bool,
     /// Paths of the PEM files with the certificates and with the key.
     pub tls: Option<(PathBuf, PathBuf)>,
+    /// Makes the checks of `memdir doctor`, for the page.
+    pub examine: Examine,
     /// Name of the tool set that agents of this store have, where the user's settings say so.
     pub dialect: Option<String>,
     /// Limit of the reads of each client.
@@ -197,6 +199,7 @@ async fn run(
     let site = Arc::new(Site {
         sessions: Sessions::new(served.engine.live.state(), tls.is_some()),
         uploads: Uploads::default(),
+        health: Health::new(Arc::clone(&settings.examine)),
         dialect: settings.dialect.clone(),
         mcp: (settings.mcp)(served.clone(), gate, MOST_BYTES),
         served,

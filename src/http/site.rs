@@ -10,7 +10,7 @@ use super::metrics::Metrics;
 use super::names::Names;
 use super::tokens::Tokens;
 use crate::mcp::{Served, Streamable};
-use crate::page::Uploads;
+use crate::page::{Health, Uploads};
 
 /// State shared by all requests to a server.
 pub(super) struct Site {
@@ -32,6 +32,8 @@ pub(super) struct Site {
     pub(super) sessions: Sessions,
     /// Files that browsers sent to be imported.
     pub(super) uploads: Uploads,
+    /// What `memdir doctor` says, for the page.
+    pub(super) health: Health,
     /// Name of the tool set that agents of this store have, where the settings say so.
     pub(super) dialect: Option<String>,
     /// True once the server stops.

@@ -31,6 +31,14 @@ impl Program {
         ("mem0", Program::Mem0),
     ];
 
+    /// Programs whose memories come as a folder, each with its name.
+    pub const OF_A_FOLDER: [(&'static str, Program); 4] = [
+        ("markdown", Program::Markdown),
+        ("obsidian", Program::Obsidian),
+        ("basic-memory", Program::BasicMemory),
+        ("aiaml", Program::Aiaml),
+    ];
+
     /// Returns the memories at `path`, read as they are asked for.
     ///
     /// # Errors

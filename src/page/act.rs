@@ -18,6 +18,8 @@ pub enum Action<'a> {
     Review(&'a str),
     /// Stores what an import has shown before.
     Import,
+    /// Begins the checks of `memdir doctor`.
+    Check,
 }
 
 /// Answer to a form.
@@ -43,6 +45,10 @@ pub fn act(visit: &Visit<'_>, action: Action<'_>, form: &Parameters) -> Result<A
         Action::Review(action) => {
             of_review(visit, action, form)?;
             Ok(Acted::Done("/review".to_owned()))
+        }
+        Action::Check => {
+            visit.health.begin();
+            Ok(Acted::Done("/store".to_owned()))
         }
         Action::Import => import::perform(visit, form).map(Acted::Done),
     }
@@ -88,6 +94,12 @@ fn of_memory(
         }
         "link" => {
             ops::link(engine, id, field("to")?, field("relation")?)?;
+        }
+        "unlink" => {
+            let (to, relation) = (field("to")?, field("relation")?);
+            if ops::unlink(engine, id, to, Some(relation))? == 0 {
+                return Err(PageError::Bad(texts::NO_SUCH_LINK.to_owned()));
+            }
         }
         _ => return Err(unknown(action)),
     }

@@ -44,7 +44,7 @@ fn form(visit: &Visit<'_>, id: &str, seen: &Version, text: &str) -> Markup {
             // A browser drops the first line break of a field.
             textarea #text name="text" aria-label=(texts::FILE_TEXT) rows="24" dir="auto" spellcheck="true" { "\n" (text) }
             p {
-                button type="submit" data-key="s" { (texts::SAVE) } " "
+                button.main type="submit" data-key="s" { (texts::SAVE) } " "
                 a href=(entry::address(id, "")) { (texts::CANCEL) }
             }
         }

@@ -1,15 +1,16 @@
-//! Imports of a file that was dropped on the page: first what it would do, then with progress.
+//! Imports of files and folders that were dropped on the page: first what it would do, then with progress.
 
 use std::sync::{Arc, Mutex};
 
 use maud::{Markup, html};
 
 use super::parts::error::PageError;
+use super::parts::import_run::{ImportRun, formats};
+use super::parts::locked::locked;
 use super::parts::parameters::Parameters;
-use super::parts::uploads::{Outcome, TALKS, Upload, locked, run};
+use super::parts::uploads::{Outcome, Upload};
 use super::parts::visit::Visit;
 use super::parts::{entry, frame, texts};
-use crate::import::Program;
 
 /// Returns the form; with the parameter `upload` how far its import is.
 pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
@@ -27,17 +28,19 @@ pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
         h1 { (texts::IMPORT) }
         @if visit.visitor.may_write {
             p { (texts::IMPORT_HINT) }
-            form #import data-token=(visit.visitor.form_token) {
-                label { (texts::FORMAT) " "
+            form #import.fields data-token=(visit.visitor.form_token) data-sending=(texts::SENDING) data-none=(texts::NO_FILE) {
+                label { span { (texts::FORMAT) }
                     select name="format" {
-                        @for (name, _) in Program::OF_ONE_FILE { option value=(name) { (name) } }
-                        @for (name, _) in TALKS { option value=(name) { "conversations: " (name) } }
+                        @for (name, is_talks) in formats() {
+                            option value=(name) { @if is_talks { "conversations: " } (name) }
+                        }
                     }
                 }
-                " " label { (texts::FILES) " " input type="file" name="file" required; }
-                " " button type="submit" { (texts::LOOK_FIRST) }
+                label { span { (texts::FILES) } input type="file" name="files" multiple; }
+                label { span { (texts::OR_FOLDER) } input type="file" name="folder" webkitdirectory; }
+                button.main type="submit" { (texts::LOOK_FIRST) }
             }
-            noscript { p.note { "memdir import --from FORMAT FILE" } }
+            noscript { p.note { (texts::WITHOUT_SCRIPT) " " code { "memdir import --from FORMAT PATH" } } }
         } @else { p.problem { (texts::MAY_NOT_WRITE) } }
         div #list aria-live="polite" {}
     };
@@ -48,7 +51,10 @@ fn state(visit: &Visit<'_>, id: &str, upload: &Upload, outcome: &Outcome) -> Mar
     html! {
         section data-busy=[(outcome.has_begun && !outcome.has_ended).then_some(id)] {
             h2 { @if outcome.has_begun { (texts::IMPORTED) } @else { (texts::WOULD_IMPORT) } }
-            p { bdi { (entry::cut(&upload.name, 120)) } }
+            p {
+                bdi { (entry::cut(&upload.name, 120)) }
+                @if upload.files.len() > 1 { " · " (upload.files.len()) " files" }
+            }
             ul {
                 li { (outcome.added) " new" }
                 li { (outcome.known) " known already" }
@@ -74,7 +80,14 @@ pub fn uploaded(visit: &Visit<'_>, id: &str, upload: Upload) -> Result<String, P
         return Err(PageError::Forbidden(texts::MAY_NOT_WRITE));
     }
     let outcome = Mutex::new(Outcome::default());
-    run(visit.engine, visit.user, &upload, true, &outcome)?;
+    let run = ImportRun {
+        engine: visit.engine,
+        user: visit.user,
+        upload: &upload,
+        outcome: &outcome,
+        is_dry_run: true,
+    };
+    run.run()?;
     let outcome = locked(&outcome).clone();
     let shown = state(visit, id, &upload, &outcome).into_string();
     visit.uploads.keep(id, upload, outcome);
@@ -99,7 +112,14 @@ pub(super) fn perform(visit: &Visit<'_>, form: &Parameters) -> Result<String, Pa
         let (engine, user) = (Arc::clone(visit.engine), visit.user.to_owned());
         // It may take longer than any request may.
         std::thread::spawn(move || {
-            if let Err(error) = run(&engine, &user, &upload, false, &outcome) {
+            let run = ImportRun {
+                engine: &engine,
+                user: &user,
+                upload: &upload,
+                outcome: &outcome,
+                is_dry_run: false,
+            };
+            if let Err(error) = run.run() {
                 locked(&outcome).fail(error.to_string());
             }
             locked(&outcome).has_ended = true;

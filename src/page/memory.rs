@@ -9,7 +9,7 @@ use super::parts::visit::Visit;
 use super::parts::{entry, frame, markdown, picture, texts};
 use crate::dialect::core::reasons;
 use crate::engine::{EngineError, Relation, Relations, live, ops};
-use crate::model::{Memory, MetaValue, Stem};
+use crate::model::{MENTIONED, Memory, MetaValue, Stem};
 
 /// Number of links that are listed in each direction.
 const MOST_LINKS: usize = 60;
@@ -101,7 +101,8 @@ pub(super) fn view(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
             (actions(visit, &shown))
             h2 { (texts::LINKS) }
             (picture::neighbourhood(visit, memory.headline(), &relations))
-            (links(visit, &relations))
+            (links(visit, &shown.id, &relations))
+            @if shown.file.is_some() { (new_link(visit, &shown.id)) }
             h2 { (texts::PROPERTIES) }
             (properties(visit, &shown))
         }
@@ -187,13 +188,7 @@ fn actions(visit: &Visit<'_>, shown: &Shown) -> Markup {
                 (frame::button(visit, &to(pin), &[], pin_name, None))
                 form.one method="post" action=(to("/forget")) data-sure=(texts::FORGET_SURE) {
                     (frame::token(visit))
-                    button type="submit" { (texts::FORGET) }
-                }
-                form.link method="post" action=(to("/link")) {
-                    (frame::token(visit))
-                    input name="to" required placeholder=(texts::LINK_TO) aria-label=(texts::LINK_TO) maxlength="200";
-                    input name="relation" value="related" required aria-label=(texts::LINK_TYPE) maxlength="60";
-                    button type="submit" { (texts::LINK) }
+                    button.danger type="submit" { (texts::FORGET) }
                 }
                 @if visit.visitor.is_local { (programs(visit, shown)) }
             }
@@ -215,7 +210,8 @@ fn programs(visit: &Visit<'_>, shown: &Shown) -> Markup {
     }
 }
 
-fn links(visit: &Visit<'_>, relations: &Relations) -> Markup {
+/// Returns the links of the memory `id` in both directions, each stated one with a button that takes it out.
+fn links(visit: &Visit<'_>, id: &str, relations: &Relations) -> Markup {
     let side = |relation: &Relation, stem: Option<&Stem>| {
         html! {
             li {
@@ -227,6 +223,10 @@ fn links(visit: &Visit<'_>, relations: &Relations) -> Markup {
                         }
                     }
                     None => { bdi { (entry::cut(&relation.written, 120)) } }
+                }
+                // A mention goes with the text that holds it.
+                @if relation.relation != MENTIONED {
+                    " " (unlink(visit, id, relation))
                 }
             }
         }
@@ -240,6 +240,45 @@ fn links(visit: &Visit<'_>, relations: &Relations) -> Markup {
         @if !relations.from.is_empty() {
             h3 { (texts::LINKS_FROM) }
             ul.links { @for one in relations.from.iter().take(MOST_LINKS) { (side(one, Some(&one.from))) } }
+        }
+    }
+}
+
+/// Returns the form that links the memory `id` to another one.
+fn new_link(visit: &Visit<'_>, id: &str) -> Markup {
+    html! {
+        @if visit.visitor.may_write {
+            form.link method="post" action=(entry::address(id, "/link")) {
+                (frame::token(visit))
+                input name="relation" value="related" required aria-label=(texts::LINK_TYPE) maxlength="60";
+                input name="to" required placeholder=(texts::LINK_TO) aria-label=(texts::LINK_TO) maxlength="200";
+                button type="submit" { (texts::LINK) }
+            }
+        }
+    }
+}
+
+/// Returns the form that takes a link out of the file that states it, and comes back to the memory `id`.
+fn unlink(visit: &Visit<'_>, id: &str, relation: &Relation) -> Markup {
+    let from = visit.engine.live.shown_id(&relation.from);
+    let back = entry::address(id, "");
+    let fields = [
+        ("to", relation.written.as_str()),
+        ("relation", &relation.relation),
+        ("back", &back),
+    ];
+    let name = format!(
+        "{}: {} {}",
+        texts::UNLINK,
+        relation.relation,
+        relation.headline
+    );
+    html! {
+        @if visit.visitor.may_write {
+            form.one method="post" action=(entry::address(&from, "/unlink")) {
+                (frame::fields(visit, &fields))
+                button.quiet type="submit" title=(entry::cut(&name, 120)) aria-label=(entry::cut(&name, 120)) { (texts::UNLINK) }
+            }
         }
     }
 }

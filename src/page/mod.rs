@@ -28,6 +28,7 @@ pub use import::uploaded;
 pub use parts::entry::address_of_memory;
 pub use parts::error::PageError;
 pub use parts::frame::{elsewhere, entrance, failure};
+pub use parts::health::{Examine, Health, HealthCheck};
 pub use parts::parameters::Parameters;
 pub use parts::uploads::{Upload, Uploads};
 pub use parts::visit::{Visit, Visitor};

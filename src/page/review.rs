@@ -79,12 +79,13 @@ fn proposed(visit: &Visit<'_>, proposal: &Proposal) -> Result<Markup, PageError>
             }
             @for reason in &known.suspicious { p.problem { (texts::SUSPICIOUS) " " (reason) } }
             @if visit.visitor.may_write {
-                form method="post" action="/review/accept" {
+                @let form = format!("accept-{id}");
+                form id=(form) method="post" action="/review/accept" {
                     (frame::token(visit))
                     input type="hidden" name="id" value=(id);
                     textarea name="text" rows="3" dir="auto" aria-label=(texts::PROPOSED_TEXT) { "\n" (proposal.memory.content.trim()) }
-                    button type="submit" data-key="a" { (texts::ACCEPT) }
                 }
+                button.main type="submit" form=(form) data-key="a" { (texts::ACCEPT) } " "
                 (frame::button(visit, "/review/drop", &fields, texts::DROP, Some("d")))
                 (frame::button(visit, "/review/never", &fields, texts::NEVER, Some("n")))
             } @else {

@@ -94,13 +94,12 @@ fn results(visit: &Visit<'_>) -> Result<Markup, PageError> {
         @if found.hits.is_empty() { p.nothing { (texts::NOTHING_FOUND) } }
         @for hit in &found.hits {
             @let (shown, passage) = preview_of_hit(&hit.memory.content, hit.lines.as_ref(), &words, PREVIEW);
-            @let id = visit.engine.live.shown_id(&hit.memory.stem);
             @let preview = html! {
                 (entry::marked(&mut analyzer, &question, shown.text.trim()))
                 @if let Some(passage) = passage { " " span.lines { "lines " (passage.lines()) } }
                 (why(hit, &query))
             };
-            (entry::entry(&hit.memory, &id, &preview))
+            (entry::entry(visit, &hit.memory, &preview))
         }
     })
 }

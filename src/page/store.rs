@@ -1,5 +1,7 @@
 //! The store as a whole: growth, fields, health, sync, index.
 
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 use maud::{Markup, html};
 
@@ -12,11 +14,20 @@ use crate::model::{Filter, Visibility};
 
 /// Number of values of a field in a plot.
 const MOST_VALUES: usize = 12;
+/// Maximum number of characters of a check.
+const MOST_CHECK: usize = 600;
 /// Number of findings that are listed.
 const MOST_FINDINGS: usize = 100;
 
-/// Returns the view; with the parameter `check` every file is compared with the index.
+/// Returns the view, or with `part` the checks alone.
 pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
+    if visit.parameters.get("part").is_some() {
+        return Ok(checks(visit).into_string());
+    }
+    // Programs of this machine are started for it: not by whoever may only read.
+    if visit.visitor.may_write {
+        visit.health.refresh();
+    }
     let engine = visit.engine;
     let everything = Filter {
         visibility: Visibility::Everything,
@@ -35,7 +46,8 @@ pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
         values.truncate(MOST_VALUES);
         Ok(values)
     };
-    let card = |name: &str, value: String| html! { div.card { strong { (value) } " " (name) } };
+    let card =
+        |name: &str, value: String| html! { div.card { strong { (value) } " " span { (name) } } };
     let main = html! {
         h1 { (texts::STORE) }
         div.cards {
@@ -48,11 +60,13 @@ pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
             (card("linked", stats.linked.to_string()))
             (card("of files", size(stats.bytes)))
         }
-        h2 { (texts::GROWTH) } (plots::growth(&days, today, texts::GROWTH))
-        h2 { (texts::DAYS) } (plots::heatmap(&days, today, texts::DAYS))
-        h2 { (texts::BY_TOPIC) } (plots::by_value("topic", &field("topics")?, texts::BY_TOPIC))
-        h2 { (texts::BY_AGENT) } (plots::by_value("agent", &field("agent")?, texts::BY_AGENT))
-        h2 { (texts::BY_KIND) } (plots::by_value("kind", &field("kind")?, texts::BY_KIND))
+        section.panel { h2 { (texts::GROWTH) } (plots::growth(&days, today, texts::GROWTH)) }
+        section.panel { h2 { (texts::DAYS) } (plots::heatmap(&days, today, texts::DAYS)) }
+        div.columns {
+            section.panel { h2 { (texts::BY_TOPIC) } (plots::by_value("topic", &field("topics")?, texts::BY_TOPIC)) }
+            section.panel { h2 { (texts::BY_AGENT) } (plots::by_value("agent", &field("agent")?, texts::BY_AGENT)) }
+            section.panel { h2 { (texts::BY_KIND) } (plots::by_value("kind", &field("kind")?, texts::BY_KIND)) }
+        }
         (state(visit)?)
     };
     Ok(frame::document(visit, "/store", texts::STORE, &main))
@@ -61,13 +75,6 @@ pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
 fn state(visit: &Visit<'_>) -> Result<Markup, PageError> {
     let engine = visit.engine;
     let status = ops::status(engine)?;
-    let faults: Vec<String> = match visit.parameters.get("check") {
-        Some(_) => {
-            let proof = ops::verify(engine)?;
-            [proof.index_faults, proof.git_faults].concat()
-        }
-        None => Vec::new(),
-    };
     let proposals = ops::proposals(engine)?.len();
     let unreviewed = ops::unreviewed(engine)?.len();
     let model = meaning::meaning_status(&engine.meaning)?;
@@ -88,24 +95,25 @@ fn state(visit: &Visit<'_>) -> Result<Markup, PageError> {
         ("memories of low confidence", status.flagged, "/"),
     ];
     Ok(html! {
+        section.panel {
         h2 { (texts::HEALTH) }
-        @if problems.is_empty() && faults.is_empty() { p { "✓ " (texts::SOUND) } }
-        @for fault in &faults { p.problem { (fault) } }
-        @if !problems.is_empty() {
-            ul { @for one in problems.iter().take(MOST_FINDINGS) {
+        div #list aria-live="polite" { (checks(visit)) }
+        @if problems.is_empty() { p { "✓ " (texts::SOUND) } }
+        @else {
+            ul.findings { @for one in problems.iter().take(MOST_FINDINGS) {
                 li { code dir="auto" { (entry::cut(&one.file, 120)) } ": " (one.problem) }
             } }
         }
-        @match visit.parameters.get("check") {
-            Some(_) => { p.note { (texts::CHECKED) } }
-            None => { p { a href="/store?check=1" { (texts::CHECK_NOW) } } }
         }
+        section.panel {
         h2 { (texts::WAITS) }
         @if waits.iter().all(|(_, count, _)| *count == 0) { p { "✓ " (texts::NOTHING_WAITS) } }
         ul { @for (name, count, address) in waits.iter().filter(|(_, count, _)| *count > 0) {
             li { a href=(address) { (count) " " (name) } }
         } }
-        h2 { (texts::SYNC) } (sync(visit)?)
+        }
+        section.panel { h2 { (texts::SYNC) } (sync(visit)?) }
+        section.panel {
         h2 { (texts::INDEX) }
         dl.properties {
             dt { "folder" } dd { (status.root.display()) }
@@ -123,7 +131,42 @@ fn state(visit: &Visit<'_>) -> Result<Markup, PageError> {
                 }
             }
         }
+        }
     })
+}
+
+/// Returns what `memdir doctor` says, and whether it is still at it.
+fn checks(visit: &Visit<'_>) -> Markup {
+    let state = visit.health.state();
+    html! {
+        div data-busy=[state.is_running.then_some("checks")] {
+            @if !state.checks.is_empty() {
+                ul.checks { @for check in &state.checks {
+                    li.wrong[!check.is_well] {
+                        @if check.is_well { span.mark aria-label=(texts::WELL) { "✓" } }
+                        @else { span.mark aria-label=(texts::WRONG) { "✗" } }
+                        " " strong { (check.name) } " "
+                        span dir="auto" { (entry::cut(&check.what, MOST_CHECK)) }
+                        @if !check.hint.is_empty() { p.note { (check.hint) } }
+                    }
+                } }
+            }
+            @if state.is_running { p.note { (texts::CHECKING) } }
+            @else if let Some(age) = state.age() {
+                p.note { (texts::CHECKED) " " (ago(age)) }
+            }
+            @if !state.is_running { (frame::button(visit, "/store/check", &[], texts::CHECK_NOW, None)) }
+        }
+    }
+}
+
+/// Returns how long something is past, as people say it.
+fn ago(age: Duration) -> String {
+    match age.as_secs() {
+        0..60 => "just now".to_owned(),
+        60..120 => "a minute ago".to_owned(),
+        seconds => format!("{} minutes ago", seconds / 60),
+    }
 }
 
 fn sync(visit: &Visit<'_>) -> Result<Markup, PageError> {
@@ -167,7 +210,8 @@ fn sync(visit: &Visit<'_>) -> Result<Markup, PageError> {
 /// Returns a size as people read it.
 fn size(bytes: u64) -> String {
     match bytes {
-        0..10_000 => format!("{bytes} bytes"),
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..10_000 => format!("{:.1} KB", bytes as f64 / 1_000.0),
         10_000..10_000_000 => format!("{} KB", bytes / 1_000),
         _ => format!("{} MB", bytes / 1_000_000),
     }

@@ -54,7 +54,7 @@ fn list(visit: &Visit<'_>) -> Result<Markup, PageError> {
             @for day in days(&found.hits) {
                 h2.day { (day[0].memory.timestamp.date().format("%A, %-d %B %Y")) }
                 @for hit in day {
-                    (entry::entry(&hit.memory, &visit.engine.live.shown_id(&hit.memory.stem), &shown(hit)))
+                    (entry::entry(visit, &hit.memory, &shown(hit)))
                 }
             }
             p.turn {

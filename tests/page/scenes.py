@@ -7,6 +7,7 @@ request to another host. Without --all the core of them runs; with --pictures ea
 """
 
 import argparse
+import json
 import re
 import sys
 import time
@@ -23,6 +24,7 @@ ATLAS = ("Atlas keeps tile metadata in PostgreSQL 17, see [[Runbook]].", "--titl
 RUNBOOK = ("# Steps\n\n| step | who |\n|---|---|\n| backup | Mira |\n\n```rust\nlet answer = 42; // why\n```\n",
            "--title", "Runbook", "--topics", "atlas,runbook", "--namespace", "atlas")
 ALLERGY = ("Mira is allergic to hazelnuts.", "--topics", "health")
+SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "sample-store"
 THREE = (ATLAS, RUNBOOK, ALLERGY)
 VIEWS = ["/", "/search?q=atlas", "/search?q=tile&by=keywords", "/search?q=tile.*&by=expression", "/review", "/brief?namespace=atlas",
          "/store", "/import"]
@@ -113,7 +115,7 @@ def search(program, browser):
         page.click("text=expression")
         expect(page).to_have_url(re.compile("by=expression"))
         page.fill("input[name=q]", "ali?lerg.c")
-        expect(page.locator("code.line mark")).to_have_text("allergic")
+        expect(page.locator("code.line mark").first).to_have_text("allergic")
         page.locator("input[name=q]").press("Escape")
         page.keyboard.press("j")
         page.keyboard.press("Enter")
@@ -212,6 +214,15 @@ def act(program, browser):
         page.fill("input[name=relation]", "explains")
         page.click("form.link button")
         expect(page.locator("ul.links").first).to_contain_text("explains")
+        page.click("ul.links button >> text=Unlink")
+        expect(page.locator("ul.links")).to_have_count(0)
+        assert other not in site.file_of(one).read_text()
+        site.run("link", other, one, "--type", "supports")
+        page.reload()
+        # Of the other memory, whose file states it.
+        page.click("ul.links button >> text=Unlink")
+        expect(page.locator("ul.links")).to_have_count(0)
+        assert one not in site.file_of(other).read_text()
         page.click("button >> text=Forget")
         expect(page.locator(".problem")).to_contain_text("forgotten")
         assert not list(site.store.glob(f"files/**/*{one}.md"))
@@ -264,11 +275,16 @@ def store(program, browser):
         look.goto("/store")
         expect(look.page.locator(".card").first).to_contain_text("3")
         expect(look.page.locator("svg.plot")).to_have_count(4)
-        look.page.click("text=Compare every file")
-        expect(look.page.locator("main")).to_contain_text("Every file was compared")
+        expect(look.page.locator("#list")).to_contain_text("checked all of this", timeout=60_000)
+        said = json.loads(site.run("doctor", "--json"))["checks"]
+        shown = look.page.locator(".checks li")
+        assert shown.count() == len(said), (shown.all_inner_texts(), said)
+        for line, check in zip(shown.all_inner_texts(), said):
+            assert check["name"] in line and ("✓" in line) == check["well"], (line, check)
         (site.store / "files" / "broken.md").write_bytes(b"---\nid: [\n---\n\xff\n")
-        look.goto("/store")
-        expect(look.page.locator("main")).to_contain_text("broken.md")
+        look.page.click("text=Check now")
+        expect(look.page.locator(".findings")).to_contain_text("broken.md")
+        expect(look.page.locator(".checks .wrong").first).to_contain_text("broken.md", timeout=60_000)
 
 
 def imports(program, browser):
@@ -279,7 +295,7 @@ def imports(program, browser):
         file = site.store.parent / "notes.jsonl"
         file.write_text("".join(f'{{"text": "Imported note {n}."}}\n' for n in range(300)) + "{broken\n")
         page.select_option("select", "jsonl")
-        page.set_input_files("input[type=file]", str(file))
+        page.set_input_files("input[name=files]", str(file))
         page.click("text=Show what would be imported")
         expect(page.locator("#list")).to_contain_text("300 new")
         expect(page.locator("#list")).to_contain_text("1 that cannot be read")
@@ -289,6 +305,32 @@ def imports(program, browser):
         expect(page.locator("#list")).to_contain_text("300 new")
         assert len(list(site.store.glob("files/**/*.md"))) == 303
         assert "memdir-" not in page.locator("#list").inner_text()
+        # A folder: its links lead on, hidden files stay where they are.
+        vault = site.store.parent / "vault"
+        for name, text in {"Bread.md": "Bread is at seven, see [[Oven]].", "kitchen/Oven.md": "The oven is slow.",
+                           "kitchen/empty.md": "", ".obsidian/app.md": "Settings."}.items():
+            (vault / name).parent.mkdir(parents=True, exist_ok=True)
+            (vault / name).write_text(text)
+        look.goto("/import")
+        page.select_option("select", "obsidian")
+        page.set_input_files("input[name=folder]", str(vault))
+        page.click("text=Show what would be imported")
+        expect(page.locator("#list")).to_contain_text("vault · 3 files")
+        expect(page.locator("#list")).to_contain_text("2 new")
+        page.click("#list button")
+        expect(page.locator("#list a")).to_have_text("Timeline")
+        assert len(list(site.store.glob("files/**/*.md"))) == 305
+        assert "memdir-" not in page.locator("#list").inner_text()
+        # Several files that are dropped.
+        look.goto("/import")
+        page.select_option("select", "jsonl")
+        page.evaluate("""async () => {
+            const data = new DataTransfer();
+            data.items.add(new File(['{"text": "Dropped one."}\\n'], "one.jsonl"));
+            data.items.add(new File(['{"text": "Dropped two."}\\n'], "two.jsonl"));
+            document.dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));
+        }""")
+        expect(page.locator("#list")).to_contain_text("2 new")
 
 
 def rights(program, browser):
@@ -385,18 +427,33 @@ def access(program, browser, axe):
 
 
 def pictures(program, browser, folder):
-    """Draws every view at three widths."""
-    with Site(program, THREE) as site:
-        one = site.listed("think", "tiles")[0]["id"]
-        site.run("update", one, "--topics", "+changed")
-        views = {"timeline": "/", "search": "/search?q=tiles", "review": "/review", "brief": "/brief?namespace=atlas", "store": "/store",
-                 "import": "/import", "memory": f"/memory/{one}", "history": f"/memory/{one}/history", "edit": f"/memory/{one}/edit"}
+    """Draws every view of the sample store at three widths."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    with Site(program, folder=SAMPLE) as site:
+        one = "5fa2c8d4"
+        site.run("update", one, "--importance", "8")
+        talk = site.store.parent / "talk.txt"
+        talk.write_text("User: We decided to keep the atlas tiles in PostgreSQL, because two services write at once.\nAssistant: Noted.\n")
+        site.run("mine", "--format", "plain", "--proposals", str(talk))
+        for port in (27000, 28000):
+            site.remember(f"The licence server answers on port {port}.", "--title", "Licence server", "--namespace", "atlas")
+        views = {"timeline": "/", "search": "/search?q=deploy atlas", "expression": "/search?q=atlas.*&by=expression", "review": "/review",
+                 "brief": "/brief?namespace=atlas", "store": "/store", "import": "/import", "memory": f"/memory/{one}",
+                 "history": f"/memory/{one}/history", "edit": f"/memory/{one}/edit", "raw": f"/memory/{one}/raw", "nothing": "/search?q=zzqx&by=keywords",
+                 "missing": "/memory/00000000"}
         for width in (320, 800, 1440):
             for scheme in ("light", "dark"):
                 with Look(browser, site, color_scheme=scheme, viewport={"width": width, "height": 800}) as look:
+                    look.is_expected = lambda text: "404" in text
                     for name, view in views.items():
                         look.goto(view)
+                        # Checks that run change the picture when they end.
+                        expect(look.page.locator("[data-busy]")).to_have_count(0, timeout=120_000)
                         look.page.screenshot(path=Path(folder) / f"{name}-{width}-{scheme}.png", full_page=True)
+                with browser.new_context(color_scheme="light", viewport={"width": width, "height": 800}) as context:
+                    page = context.new_page()
+                    page.goto(site.url + "/")
+                    page.screenshot(path=Path(folder) / f"entrance-{width}.png")
 
 
 SCENES = [login, timeline, live, search, memory, edit, history, act, review, brief, store, imports, rights, two_stores,
@@ -410,7 +467,7 @@ def main():
     parser.add_argument("--axe")
     parser.add_argument("--pictures")
     parser.add_argument("scenes", nargs="*")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     failed = 0
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=given.browser, args=["--no-sandbox", "--disable-dev-shm-usage"])

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -11,9 +12,11 @@ from pathlib import Path
 class Site:
     """A store served at a free port, until the block is left."""
 
-    def __init__(self, program, memories=()):
+    def __init__(self, program, memories=(), folder=None):
+        """With a folder the store begins as a copy of it."""
         self.program = program
         self.memories = memories
+        self.begins_as = folder
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="memdir-page-")
@@ -22,6 +25,8 @@ class Site:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMDIR", "AIAML", "GIT_"))}
         self.environment = {**kept, "HOME": str(home), "MEMDIR_STORE": str(self.store), "TZ": "UTC",
                             "MEMDIR_NAMESPACE": "global", "MEMDIR_EMBEDDING": "off"}
+        if self.begins_as:
+            shutil.copytree(self.begins_as, self.store)
         self.run("init", str(self.store))
         for memory in self.memories:
             self.remember(*memory)

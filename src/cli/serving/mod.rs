@@ -1,6 +1,7 @@
 //! Commands that serve a store until they are stopped: over MCP, over HTTP.
 
 mod also;
+mod health;
 pub mod mcp;
 pub mod open;
 mod page;

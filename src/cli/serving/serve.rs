@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::cli::args::serve::{Serve, Token as Command, TokenCommand};
+use crate::cli::serving::health::DoctorRuns;
 #[cfg(unix)]
 use crate::cli::serving::relay;
 use crate::cli::serving::{mcp, page, service};
@@ -59,12 +60,14 @@ pub(super) fn serve_then(
     let place = relay::place(context, &command.tool_set);
     let engine = std::sync::Arc::clone(&served.engine);
     let [[reads, writes], [owner_reads, owner_writes]] = rates(command, &addresses);
+    let doctor = DoctorRuns::new();
     let settings = Settings {
         addresses,
         hosts: command.allow_host.clone(),
         origins: command.allow_origin.clone(),
         tokens: tokens::path(engine.live.state()),
         needs_token: !command.no_token,
+        examine: doctor.examine(engine.live.root()),
         dialect: context.config.mcp.dialect.clone(),
         tls: command.tls_cert.clone().zip(command.tls_key.clone()),
         reads,
@@ -95,6 +98,7 @@ pub(super) fn serve_then(
             tracing::warn!("cannot tell the service manager that this server is ready: {error}");
         }
     });
+    doctor.end();
     if noted.is_some() {
         let _ = crate::files::remove_derived(&note); // Whoever follows it finds nobody there.
     }

@@ -10,7 +10,7 @@ use crate::http::tokens::Rights;
 use crate::page;
 
 /// Routes of the page. What `/login` and `/assets` answer needs no session.
-pub(super) const ROUTES: [&str; 15] = [
+pub(super) const ROUTES: [&str; 16] = [
     "/",
     "/search",
     "/memory/{id}",
@@ -19,6 +19,7 @@ pub(super) const ROUTES: [&str; 15] = [
     "/review/{action}",
     "/brief",
     "/store",
+    "/store/check",
     "/import",
     "/import/upload",
     "/import/perform",

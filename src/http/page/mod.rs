@@ -4,6 +4,7 @@
 
 mod guarding;
 mod routes;
+mod unpack;
 mod upload;
 
 pub(super) use guarding::{FORM_TYPES, check_visit, is_of_page, refusal, secure};

@@ -64,6 +64,10 @@ pub fn add_routes(router: Router<Arc<Site>>) -> Router<Arc<Site>> {
             "/import/perform",
             post(|site, request| act(site, Doing::Import, request)),
         )
+        .route(
+            "/store/check",
+            post(|site, request| act(site, Doing::Check, request)),
+        )
         .route("/import/upload", post(receive))
         .route("/live", get(live))
         .route("/login", get(log_in))
@@ -76,6 +80,7 @@ enum Doing {
     Memory(String, String),
     Review(String),
     Import,
+    Check,
 }
 
 async fn of_memory(
@@ -144,6 +149,7 @@ async fn act(State(site): Shared, doing: Doing, request: Request<Body>) -> Respo
             Doing::Memory(id, action) => Action::Memory(id, action),
             Doing::Review(action) => Action::Review(action),
             Doing::Import => Action::Import,
+            Doing::Check => Action::Check,
         };
         Ok(
             match page::act(&visit(site, &visitor, &none), action, &form)? {
@@ -298,6 +304,7 @@ fn visit<'a>(site: &'a Site, visitor: &'a Visitor, parameters: &'a Parameters) -
         engine: &site.served.engine,
         user: &site.served.preferences.user,
         uploads: &site.uploads,
+        health: &site.health,
         dialect: site.dialect.as_deref(),
         visitor,
         parameters,

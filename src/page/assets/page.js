@@ -33,10 +33,16 @@ let typed = 0;
 if (search) {
   search.q.addEventListener("input", () => {
     if (!list?.dataset.search) return;
+    const url = new URL(location.href);
+    url.searchParams.set("q", search.q.value);
+    // Who goes on to another way takes the words along.
+    for (const way of document.querySelectorAll("[data-by]")) {
+      const target = new URL(url);
+      target.searchParams.set("by", way.dataset.by);
+      way.href = target;
+    }
     clearTimeout(typed);
     typed = setTimeout(async () => {
-      const url = new URL(location.href);
-      url.searchParams.set("q", search.q.value);
       history.replaceState(null, "", url);
       asked?.abort();
       asked = new AbortController();
@@ -45,13 +51,9 @@ if (search) {
       } catch (error) {
         if (error.name !== "AbortError") throw error;
       }
-      for (const way of document.querySelectorAll("[data-by]")) {
-        const target = new URL(url);
-        target.searchParams.set("by", way.dataset.by);
-        way.href = target;
-      }
     }, 60);
   });
+  document.addEventListener("click", (event) => event.target.closest("a") && clearTimeout(typed));
   if (list?.dataset.search) {
     search.q.focus();
     // Typed before this script was there.
@@ -143,29 +145,65 @@ document.addEventListener("submit", (event) => {
   if (sure && !confirm(sure)) event.preventDefault();
 });
 
-// Import: a file that is chosen or dropped.
+// Import: files or a folder that are chosen or dropped, each file with its path.
 const form = document.getElementById("import");
-async function send(file) {
+async function send(found) {
+  const files = found.filter((one) => !one.path.split("/").some((name) => name.startsWith(".")));
+  if (!files.length) return list.replaceChildren(form.dataset.none);
   const url = new URL("/import/upload", location.href);
   url.searchParams.set("format", form.format.value);
-  url.searchParams.set("name", file.name);
+  let { path: name, file: body } = files[0];
+  if (files.length > 1 || name.includes("/")) {
+    // The list of paths and sizes as a line, then all bytes one after another.
+    const top = name.slice(0, name.indexOf("/") + 1);
+    const isFolder = top && files.every((one) => one.path.startsWith(top));
+    const paths = files.map((one) => [isFolder ? one.path.slice(top.length) : one.path, one.file.size]);
+    name = isFolder ? top.slice(0, -1) : name;
+    body = new Blob([JSON.stringify(paths), "\n", ...files.map((one) => one.file)]);
+    url.searchParams.set("folder", "1");
+  }
+  url.searchParams.set("name", name);
   const headers = { "Content-Type": "application/octet-stream", "X-Form-Token": form.dataset.token };
-  list.replaceChildren(...(await part(url, { method: "POST", headers, body: file })));
+  list.replaceChildren(form.dataset.sending);
+  try {
+    list.replaceChildren(...(await part(url, { method: "POST", headers, body })));
+  } catch (error) {
+    list.replaceChildren(String(error));
+  }
+}
+async function filesBelow(entry, path = entry.name) {
+  if (entry.isFile) return [{ path, file: await new Promise((done, fail) => entry.file(done, fail)) }];
+  const reader = entry.createReader();
+  const entries = [];
+  for (;;) {
+    const some = await new Promise((done, fail) => reader.readEntries(done, fail));
+    if (!some.length) break;
+    entries.push(...some);
+  }
+  const found = [];
+  for (const one of entries) found.push(...(await filesBelow(one, `${path}/${one.name}`)));
+  return found;
 }
 if (form) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (form.file.files[0]) send(form.file.files[0]);
+    const chosen = [...form.files.files, ...form.folder.files];
+    send(chosen.map((file) => ({ path: file.webkitRelativePath || file.name, file })));
   });
   document.addEventListener("dragover", (event) => {
     event.preventDefault();
     document.body.classList.add("dropping");
   });
   document.addEventListener("dragleave", () => document.body.classList.remove("dropping"));
-  document.addEventListener("drop", (event) => {
+  document.addEventListener("drop", async (event) => {
     event.preventDefault();
     document.body.classList.remove("dropping");
-    if (event.dataTransfer.files[0]) send(event.dataTransfer.files[0]);
+    // Entries are gone after the first wait.
+    const dropped = [...event.dataTransfer.items].filter((item) => item.kind === "file").map((item) => {
+      const entry = item.webkitGetAsEntry?.();
+      return entry ? filesBelow(entry) : { path: item.getAsFile().name, file: item.getAsFile() };
+    });
+    send((await Promise.all(dropped)).flat());
   });
 }
 if (list?.querySelector("[data-busy]")) {

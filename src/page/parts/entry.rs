@@ -7,6 +7,8 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::parameters::Parameters;
 use super::texts;
+use super::visit::Visit;
+use crate::engine::live;
 use crate::model::{Memory, Timestamp};
 use crate::words::Analyzer;
 
@@ -53,13 +55,14 @@ pub(in crate::page) fn time(at: &Timestamp) -> Markup {
 }
 
 /// Returns one memory of a list; `preview` stands below its headline.
-pub(in crate::page) fn entry(memory: &Memory, id: &str, preview: &Markup) -> Markup {
+pub(in crate::page) fn entry(visit: &Visit<'_>, memory: &Memory, preview: &Markup) -> Markup {
+    let id = visit.engine.live.shown_id(&memory.stem);
     html! {
         article.entry data-id=(id) {
-            h3 { a href=(address(id, "")) dir="auto" { (headline(memory)) } }
+            h3 { a href=(address(&id, "")) dir="auto" { (headline(memory)) } }
             p.about {
                 (time(&memory.timestamp))
-                (chips(memory))
+                (chips(visit, memory))
             }
             div.preview dir="auto" { (preview) }
         }
@@ -67,15 +70,17 @@ pub(in crate::page) fn entry(memory: &Memory, id: &str, preview: &Markup) -> Mar
 }
 
 /// Returns the fields of a memory as links to the lists of all that have the same.
-fn chips(memory: &Memory) -> Markup {
+fn chips(visit: &Visit<'_>, memory: &Memory) -> Markup {
+    let (state, _) = live::state_of(&visit.engine.live, memory);
     let more = memory.topics.len().saturating_sub(MOST_TOPICS);
     html! {
         @for topic in memory.topics.iter().take(MOST_TOPICS) { (chip("topic", topic)) }
         @if more > 0 { span.chip { "+" (more) } }
         @if let Some(namespace) = &memory.namespace { (chip("namespace", namespace)) }
         @if let Some(kind) = memory.kind { (chip("kind", kind.as_str())) }
-        @if let Some(tier) = memory.tier { (chip("tier", tier.as_str())) }
+        @if let Some(tier) = state.tier { (chip("tier", tier.as_str())) }
         @if !memory.agent.is_empty() { (chip("agent", &memory.agent)) }
+        @if let Some(source) = &memory.source { (chip("source", source)) }
     }
 }
 

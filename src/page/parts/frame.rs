@@ -29,8 +29,11 @@ pub(in crate::page) fn document(
     let mode = visit.parameters.get("by");
     let body = html! {
         a.skip href="#main" { (texts::SKIP) }
-        header {
-            a.brand href="/" { (texts::PRODUCT) " " bdi.store { (store) } }
+        header { div.bar {
+            a.brand href="/" {
+                img src="/assets/icon.svg" alt="" width="20" height="20";
+                (texts::PRODUCT) " " bdi.store { (store) }
+            }
             form #search action="/search" role="search" {
                 input type="search" name="q" value=(question) placeholder=(texts::SEARCH_FOR)
                     aria-label=(texts::SEARCH_FOR) autocomplete="off" maxlength="2000";
@@ -45,7 +48,7 @@ pub(in crate::page) fn document(
                     }
                 }
             }
-        }
+        } }
         main #main tabindex="-1" { (main) }
         footer {
             button type="button" #keys-button hidden { (texts::KEYS) }
@@ -69,6 +72,14 @@ pub(in crate::page) fn token(visit: &Visit<'_>) -> Markup {
     html! { input type="hidden" name="token" value=(visit.visitor.form_token); }
 }
 
+/// Returns the hidden fields of a form, with that of its token.
+pub(in crate::page) fn fields(visit: &Visit<'_>, fields: &[(&str, &str)]) -> Markup {
+    html! {
+        (token(visit))
+        @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+    }
+}
+
 /// Returns a form of one button, or nothing for a visitor who may not write.
 pub(in crate::page) fn button(
     visit: &Visit<'_>,
@@ -80,8 +91,7 @@ pub(in crate::page) fn button(
     html! {
         @if visit.visitor.may_write {
             form.one method="post" action=(address) {
-                (token(visit))
-                @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+                (self::fields(visit, fields))
                 button type="submit" data-key=[key] { (name) }
             }
         }
@@ -91,14 +101,15 @@ pub(in crate::page) fn button(
 /// Returns the document for a browser that has no session; `is_refused` if the code that it sent is not valid.
 pub fn entrance(is_refused: bool) -> String {
     let body = html! {
-        main #main {
+        main #main.alone {
+            img src="/assets/icon.svg" alt="" width="40" height="40";
             h1 { (texts::ENTER) }
             @if is_refused { p.problem role="alert" { (texts::BAD_CODE) } }
             p { (texts::ENTER_HOW) }
             pre { "memdir open" }
             form method="get" action="/login" {
                 p { label { (texts::ENTER_CODE) br; input name="code" aria-label=(texts::CODE) autocomplete="off" required; } }
-                button type="submit" { (texts::ENTER_BUTTON) }
+                button.main type="submit" { (texts::ENTER_BUTTON) }
             }
         }
     };
@@ -108,7 +119,7 @@ pub fn entrance(is_refused: bool) -> String {
 /// Returns the document for a browser that a link of another site led here: its cookie comes with the next click.
 pub fn elsewhere() -> String {
     let body = html! {
-        main #main {
+        main #main.alone {
             h1 { (texts::PRODUCT) }
             p { (texts::FROM_ELSEWHERE) }
             p { a href="" { (texts::GO_ON) } }
@@ -120,7 +131,7 @@ pub fn elsewhere() -> String {
 /// Returns the document that says why something could not be done.
 pub fn failure(message: &str) -> String {
     let body = html! {
-        main #main {
+        main #main.alone {
             h1 { (texts::WENT_WRONG) }
             p.problem role="alert" { (message) }
             p { a href="/" { (texts::BACK) } }

@@ -29,7 +29,7 @@ pub(in crate::page) const KEY_LIST: [(&str, &str); 9] = [
     ("?", "this list"),
 ];
 
-pub(in crate::page) const NOTHING: &str = "There is no memory here yet.";
+pub(in crate::page) const NOTHING: &str = "There is no memory here yet. What an agent stores appears here at once; memdir remember \"…\" stores one from a terminal.";
 pub(in crate::page) const NOTHING_FOUND: &str = "Nothing found.";
 pub(in crate::page) const OLDER: &str = "Older";
 pub(in crate::page) const NEWEST: &str = "Newest";
@@ -71,6 +71,8 @@ pub(in crate::page) const FORGET_SURE: &str =
 pub(in crate::page) const RESTORE: &str = "Restore";
 pub(in crate::page) const PIN: &str = "Pin";
 pub(in crate::page) const UNPIN: &str = "Unpin";
+pub(in crate::page) const UNLINK: &str = "Unlink";
+pub(in crate::page) const NO_SUCH_LINK: &str = "This link is not there any more.";
 pub(in crate::page) const LINK: &str = "Link";
 pub(in crate::page) const LINK_TO: &str = "Id of the other memory";
 pub(in crate::page) const LINK_TYPE: &str = "Relation";
@@ -136,12 +138,22 @@ pub(in crate::page) const INDEX: &str = "Index and model";
 pub(in crate::page) const WAITS: &str = "What waits";
 pub(in crate::page) const NOTHING_WAITS: &str = "Nothing.";
 pub(in crate::page) const SOUND: &str = "All files can be read, and nothing is wrong with them.";
-pub(in crate::page) const CHECK_NOW: &str = "Compare every file with the index";
-pub(in crate::page) const CHECKED: &str = "Every file was compared with the index.";
+pub(in crate::page) const CHECK_NOW: &str = "Check now";
+pub(in crate::page) const CHECKED: &str = "memdir doctor checked all of this";
+pub(in crate::page) const CHECKING: &str =
+    "memdir doctor checks store, server, sync, model and clients …";
+pub(in crate::page) const WELL: &str = "well";
+pub(in crate::page) const WRONG: &str = "wrong";
 
 pub(in crate::page) const FORMAT: &str = "Format";
-pub(in crate::page) const FILES: &str = "File";
-pub(in crate::page) const IMPORT_HINT: &str = "Drop a file here or choose one. First you see what an import would do; nothing is stored before you say so.";
+pub(in crate::page) const FILES: &str = "Files";
+pub(in crate::page) const OR_FOLDER: &str = "or a folder";
+pub(in crate::page) const SENDING: &str = "Files are sent and read …";
+pub(in crate::page) const NO_FILE: &str =
+    "There is no file to import; hidden files and folders are left out.";
+pub(in crate::page) const WITHOUT_SCRIPT: &str =
+    "This form needs JavaScript. Without it, in a terminal:";
+pub(in crate::page) const IMPORT_HINT: &str = "Drop files or a folder anywhere on this page, or choose them. First you see what an import would do; nothing is stored before you say so.";
 pub(in crate::page) const LOOK_FIRST: &str = "Show what would be imported";
 pub(in crate::page) const WOULD_IMPORT: &str = "An import would do this";
 pub(in crate::page) const DO_IMPORT: &str = "Import";

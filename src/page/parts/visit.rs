@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::health::Health;
 use super::parameters::Parameters;
 use super::uploads::Uploads;
 use crate::engine::Engine;
@@ -25,6 +26,8 @@ pub struct Visit<'a> {
     pub user: &'a str,
     /// Files that were sent to be imported.
     pub uploads: &'a Uploads,
+    /// What `memdir doctor` says.
+    pub health: &'a Health,
     /// Name of the tool set that agents of this store have, for the text of the brief.
     pub dialect: Option<&'a str>,
     /// The visitor.

@@ -69,6 +69,7 @@ fn over_http(store: &str) -> Result<(), String> {
         origins: Vec::new(),
         tokens: memdir::http::tokens::path(&state),
         needs_token: false,
+        examine: std::sync::Arc::new(Vec::new),
         dialect: None,
         tls: None,
         reads: rate(50, 200),
