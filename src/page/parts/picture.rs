@@ -9,7 +9,9 @@ use crate::engine::Relations;
 /// Maximum number of neighbours in the picture.
 const MOST: usize = 12;
 const WIDTH: f64 = 640.0;
+/// Heights of a picture with many neighbours, and with two at most.
 const HEIGHT: f64 = 280.0;
+const LOW: f64 = 100.0;
 /// Maximum number of characters of a name.
 const MOST_NAME: usize = 22;
 
@@ -38,15 +40,20 @@ pub(in crate::page) fn neighbourhood(
     if around.is_empty() {
         return html! {};
     }
-    let (x, y) = (WIDTH / 2.0, HEIGHT / 2.0);
+    // Two at most stand right and left.
+    let (height, first) = match around.len() {
+        0..=2 => (LOW, 0.0),
+        _ => (HEIGHT, 0.5),
+    };
+    let (x, y) = (WIDTH / 2.0, height / 2.0);
     let place = |number: usize| {
-        let turn = std::f64::consts::TAU * (number as f64 + 0.5) / around.len() as f64;
+        let turn = std::f64::consts::TAU * (number as f64 + first) / around.len() as f64;
         let (sine, cosine) = turn.sin_cos();
         (x + cosine * (x - 110.0), y + sine * (y - 30.0))
     };
     let number = |value: f64| format!("{value:.1}");
     html! {
-        svg.picture viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="group" aria-label=(texts::NEIGHBOURS) {
+        div.wide { svg.picture viewBox={ "0 0 " (WIDTH) " " (height) } role="group" aria-label=(texts::NEIGHBOURS) {
             @for (at, (_, relation, is_from_here)) in around.iter().enumerate() {
                 @let (to_x, to_y) = place(at);
                 line.edge.out[*is_from_here] x1=(number(x)) y1=(number(y)) x2=(number(to_x)) y2=(number(to_y)) {}
@@ -63,6 +70,6 @@ pub(in crate::page) fn neighbourhood(
                     text x=(number(to_x)) y=(number(to_y + 20.0)) { (entry::cut(&relation.headline, MOST_NAME)) }
                 }
             }
-        }
+        } }
     }
 }

@@ -8,12 +8,14 @@ use maud::{Markup, html};
 
 use super::entry;
 use super::parameters::Parameters;
+use super::texts;
 
-const WIDTH: usize = 640;
 /// Number of weeks of the plot of growth.
 const WEEKS: usize = 52;
 /// Size of a day of the heatmap, with its gap.
 const DAY: usize = 12;
+/// Height of the names of the months below the heatmap.
+const MONTHS: usize = 14;
 /// Number of shades of the heatmap.
 const SHADES: usize = 4;
 
@@ -23,6 +25,8 @@ pub(in crate::page) type DayCounts = BTreeMap<NaiveDate, usize>;
 /// Returns the numbers of the last year's weeks as bars; `today` is the last day.
 pub(in crate::page) fn growth(days: &DayCounts, today: NaiveDate, name: &str) -> Markup {
     const HEIGHT: usize = 120;
+    /// Space for the number above the highest bar.
+    const TOP: usize = 16;
     let monday = |day: NaiveDate| day - Days::new(u64::from(day.weekday().num_days_from_monday()));
     let this = monday(today);
     let mut weeks = vec![0usize; WEEKS];
@@ -35,18 +39,19 @@ pub(in crate::page) fn growth(days: &DayCounts, today: NaiveDate, name: &str) ->
         }
     }
     let most = weeks.iter().copied().max().unwrap_or(0).max(1);
-    let step = WIDTH / WEEKS;
+    let place = |at: usize| format!("{:.2}%", at as f64 * 100.0 / WEEKS as f64);
     html! {
-        svg.plot viewBox={ "0 0 " (WIDTH) " " (HEIGHT + 16) } role="img" aria-label={ (name) ": " (weeks.iter().sum::<usize>()) } {
+        svg.plot width="100%" height=(HEIGHT + 18) role="img" aria-label={ (name) ": " (weeks.iter().sum::<usize>()) } {
+            line.axis x1="0" x2="100%" y1=(HEIGHT + 1) y2=(HEIGHT + 1) {}
             @for (at, count) in weeks.iter().enumerate() {
-                @let height = (count * HEIGHT).div_ceil(most);
+                @let height = (count * (HEIGHT - TOP)).div_ceil(most);
                 @let week = this - Days::new(7 * (WEEKS - 1 - at) as u64);
-                rect.bar x=(at * step) y=(HEIGHT - height) width=(step - 2) height=(height) {
+                rect.bar x=(place(at)) y=(HEIGHT - height) width="1.5%" height=(height) rx="1" {
                     title { (week) ": " (count) }
                 }
-                @if at % 13 == 0 { text x=(at * step) y=(HEIGHT + 13) { (week.format("%b %Y")) } }
+                @if at % 13 == 0 { text x=(place(at)) y=(HEIGHT + 15) { (week.format("%b %Y")) } }
             }
-            text.most x=(WIDTH) y="10" { (most) }
+            text.most x="100%" y="11" { "max " (most) }
         }
     }
 }
@@ -72,10 +77,16 @@ pub(in crate::page) fn heatmap(days: &DayCounts, today: NaiveDate, name: &str) -
         .collect();
     let total: usize = days.range(begin..=today).map(|(_, count)| count).sum();
     html! {
-        svg.plot viewBox={ "0 0 " (WIDTH) " " (7 * DAY) } role="img" aria-label={ (name) ": " (total) } {
+        svg.plot.heatmap viewBox={ "0 0 " (WEEKS * DAY) " " (7 * DAY + MONTHS) } role="img" aria-label={ (name) ": " (total) } {
+            @for (at, day) in &shown {
+                // Where a week begins in another month than the one before it.
+                @if at % 7 == 0 && day.day() <= 7 {
+                    text.month x=(at / 7 * DAY) y=(7 * DAY + MONTHS - 3) { (day.format("%b")) }
+                }
+            }
             @for (at, day) in shown {
                 @let count = days.get(&day).copied().unwrap_or(0);
-                rect class={ "shade" (shade(count)) } x=(at / 7 * DAY) y=(at % 7 * DAY) width=(DAY - 2) height=(DAY - 2) {
+                rect class={ "shade" (shade(count)) } x=(at / 7 * DAY) y=(at % 7 * DAY) width=(DAY - 2) height=(DAY - 2) rx="2" {
                     title { (day) ": " (count) }
                 }
             }
@@ -85,23 +96,21 @@ pub(in crate::page) fn heatmap(days: &DayCounts, today: NaiveDate, name: &str) -
 
 /// Returns the most frequent values as bars, each a link to the memories that have it.
 pub(in crate::page) fn by_value(key: &str, values: &[(String, usize)], name: &str) -> Markup {
-    const ROW: usize = 20;
-    const LABEL: usize = 200;
-    let most = values
-        .iter()
-        .map(|(_, count)| *count)
-        .max()
-        .unwrap_or(0)
-        .max(1);
+    const ROW: usize = 28;
+    let most = values.iter().map(|(_, count)| *count).max();
+    let most = most.unwrap_or(0).max(1);
+    let width = |count: usize| format!("{:.1}%", count as f64 * 100.0 / most as f64);
     html! {
-        @if !values.is_empty() {
-            svg.plot.values viewBox={ "0 0 " (WIDTH) " " (values.len() * ROW) } role="group" aria-label=(name) {
+        @if values.is_empty() { p.nothing { (texts::NO_VALUES) } }
+        @else {
+            svg.plot.values width="100%" height=(values.len() * ROW) role="group" aria-label=(name) {
                 @for (at, (value, count)) in values.iter().enumerate() {
                     @let address = Parameters::default().and(key, value).address("/");
                     a href=(address) {
-                        text.label x=(LABEL - 8) y=(at * ROW + 14) { (entry::cut(value, 28)) }
-                        rect.bar x=(LABEL) y=(at * ROW + 3) width=((count * (WIDTH - LABEL - 60)).div_ceil(most)) height=(ROW - 6) {}
-                        text.number x=(LABEL + 6 + (count * (WIDTH - LABEL - 60)).div_ceil(most)) y=(at * ROW + 14) { (count) }
+                        text.label x="0" y=(at * ROW + 13) { (entry::cut(value, 32)) }
+                        text.number x="100%" y=(at * ROW + 13) { (count) }
+                        rect.ground x="0" y=(at * ROW + 18) width="100%" height="5" rx="2" {}
+                        rect.bar x="0" y=(at * ROW + 18) width=(width(*count)) height="5" rx="2" {}
                     }
                 }
             }

@@ -132,6 +132,7 @@ pub(in crate::page) const DAYS: &str = "Days of the last year";
 pub(in crate::page) const BY_TOPIC: &str = "By topic";
 pub(in crate::page) const BY_AGENT: &str = "By agent";
 pub(in crate::page) const BY_KIND: &str = "By kind";
+pub(in crate::page) const NO_VALUES: &str = "No memory has one.";
 pub(in crate::page) const HEALTH: &str = "Health";
 pub(in crate::page) const SYNC: &str = "Sync";
 pub(in crate::page) const INDEX: &str = "Index and model";
