@@ -14,27 +14,20 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 from notes import indexed_store
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "clients"))
 from terminal import Terminal  # noqa: E402
 
-TICK = os.sysconf("SC_CLK_TCK")
 WORDS = ["postgres", "deploy backup", "zqneedle7", "migration", "berlin recipe"]
 
 
 def cpu_of(pid):
-    """User and system time of the threads of a process that live, in ms."""
-    tasks = os.listdir(f"/proc/{pid}/task")
-    return sum(int(open(f"/proc/{pid}/task/{task}/schedstat").read().split()[0]) for task in tasks) / 1e6
-
-
-def whole_cpu_of(pid):
-    """The same with the threads that have ended, in steps of the clock's tick."""
-    with open(f"/proc/{pid}/stat") as stat:
-        fields = stat.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) * 1000 / TICK
+    """User and system time of all threads of a process, also of those that have ended, in ms."""
+    # The clock of another process, as clock_getcpuclockid(3) numbers it on Linux.
+    return time.clock_gettime((~pid << 3) | 2) * 1000
 
 
 def shown(terminal, mark):
@@ -47,14 +40,24 @@ def count_of(text):
 
 def measure(program, environment, notes):
     terminal = Terminal([program, "pick"], environment)
+    try:
+        return measure_in(terminal, notes)
+    finally:
+        terminal.close()
+
+
+def measure_in(terminal, notes):
     pid = terminal.child.pid
     shown(terminal, lambda text: f"1/{notes}" in text)
     first = cpu_of(pid)
-    # The comparison is over when its thread has ended and little is spent between two looks at the store.
-    before = 0
-    while terminal.read(3) or whole_cpu_of(pid) - before > 20:
-        before = whole_cpu_of(pid)
-    compared = whole_cpu_of(pid) - first
+    # The comparison is over when little is spent in a while, in which the picker looks at the store and draws.
+    compared, before = 0, -1000
+    while first + compared - before > 20:
+        before = cpu_of(pid)
+        end = time.monotonic() + 3
+        while (left := end - time.monotonic()) > 0:
+            terminal.read(left)
+        compared = cpu_of(pid) - first
     keys = {"letter": [], "Down": [], "Page Down": []}
 
     def press(kind, key, mark):
@@ -77,7 +80,6 @@ def measure(program, environment, notes):
         press("Page Down", "\x1b[6~", lambda text: count_of(text) == f"{41 + 21 * page}/{notes}")
     terminal.press("\x03")
     terminal.end()
-    terminal.close()
     return first, compared, keys
 
 
@@ -102,14 +104,14 @@ def main():
             print_row("alone", *measure(program, environment, given.notes))
         server = subprocess.Popen([program, "serve", "--listen", "127.0.0.1:0"], env=environment,
                                   stderr=subprocess.PIPE, text=True)
-        for line in server.stderr:
-            if line.startswith("serving"):
-                break
-        for _ in range(3):
-            print_row("beside a server", *measure(program, environment, given.notes))
-        server.terminate()
-        server.stderr.read()
-        server.wait()
+        try:
+            next(line for line in server.stderr if line.startswith("serving"))
+            for _ in range(3):
+                print_row("beside a server", *measure(program, environment, given.notes))
+        finally:
+            server.terminate()
+            server.stderr.read()
+            server.wait()
 
 
 if __name__ == "__main__":

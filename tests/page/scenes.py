@@ -1,13 +1,15 @@
 """Scenes of the page in Chromium.
 
-usage: scenes.py MEMDIR --browser CHROMIUM [--axe FILE] [--all] [--pictures FOLDER] [SCENE…]
+usage: scenes.py MEMDIR --browser CHROMIUM [--axe FILE] [--all] [--jobs N] [--pictures FOLDER] [SCENE…]
 
-Each scene has a store, a server and a browser of its own, fails for an error in the browser's console, and for a
-request to another host. Without --all the core of them runs; with --pictures each view is drawn at three widths.
+Each scene has a store, a server and a window of its own, fails for an error in the browser's console, and for a
+request to another host. N of them run at once, 3 by default: they wait more than they compute. Without --all the core of
+them runs; with --pictures each view is drawn at three widths.
 """
 
 import argparse
 import json
+import multiprocessing
 import re
 import sys
 import time
@@ -371,26 +373,45 @@ def two_stores(program, browser):
 
 
 def hostile(program, browser):
-    """Whatever a memory says is text, in every view."""
+    """Whatever a memory says is text, in every list, and where it is read."""
+    inert(program, browser, VIEWS, ["", "/raw"])
+
+
+def hostile_forms(program, browser):
+    """The same where it is edited, and in its history."""
+    inert(program, browser, [], ["/edit", "/history"])
+
+
+def inert(program, browser, views, of_memories):
+    """Looks at these views, and at these of each hostile memory."""
     with Site(program) as site:
         ids = [site.remember(text, *words) for text, words in HOSTILE]
-        topics = ",".join(f"topic{n}" for n in range(60))
         ids.append(site.remember("x" * 1_000_000, "--title", "One long line"))
-        ids.append(site.remember("Many topics.", "--topics", topics))
+        # More than any tool stores: by an editor.
+        topics = ", ".join(f"topic{number}" for number in range(10_000))
+        many = "ab12cd34"
+        fields = f"id: {many}\ntimestamp: 2026-01-01T10:00:00Z\nagent: editor\nuser: mira\ntopics: [{topics}]"
+        (site.store / "files" / f"20260101_100000_{many}.md").write_text(f"---\n{fields}\n---\n\nMany topics.\n")
+        ids.append(many)
         with Look(browser, site) as look:
-            views = [*VIEWS, "/search?q=<img src=x onerror=alert(1)>", "/search?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&by=keywords"]
+            views = [*views, "/search?q=<img src=x onerror=alert(1)>", "/search?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&by=keywords",
+                     "/search?q=many+topics", "/?topic=topic9999"]
             views += ["/?topic=%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E", "/brief?namespace=%3Csvg%20onload=alert(1)%3E"]
             for one in ids:
-                views += [f"/memory/{one}", f"/memory/{one}/raw", f"/memory/{one}/history", f"/memory/{one}/edit"]
+                views += [f"/memory/{one}{view}" for view in of_memories]
             for view in views:
-                assert look.goto(view) == 200, view
-                found = look.page.evaluate("""() => [...document.querySelectorAll("main script, main img, main iframe, main object, [onerror], [onload], [onclick], [onmouseover], main style, main link, [style]")].map((one) => one.outerHTML)""")
+                # Scripts of the page have run by then; pictures and frames would be found among the elements.
+                assert look.goto(view, "domcontentloaded") == 200, view
+                found, links, wide, ran = look.page.evaluate("""() => [
+                    [...document.querySelectorAll("main script, main img, main iframe, main object, [onerror], [onload], [onclick], [onmouseover], main style, main link, [style]")].map((one) => one.outerHTML),
+                    [...document.querySelectorAll("main a")].filter((one) => one.protocol).map((one) => one.protocol),
+                    document.scrollingElement.scrollWidth - innerWidth, window.ran]""")
                 assert not found, (view, found)
-                links = look.page.evaluate("""() => [...document.querySelectorAll("main a")].filter((one) => one.protocol).map((one) => one.protocol)""")
                 assert set(links) <= {"http:", "https:", "mailto:", "vscode:", "obsidian:"}, (view, links)
-                wide = look.page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
                 assert wide <= 0, (view, wide)
-            assert not look.page.evaluate("window.ran")
+                assert not ran, view
+            look.goto(f"/memory/{many}")
+            assert look.page.locator(".properties .chip").count() == 100
         for one, (text, _) in zip(ids, HOSTILE):
             assert text.strip() in site.file_of(one).read_text(), text
 
@@ -426,6 +447,54 @@ def access(program, browser, axe):
                     assert not found, (scheme, view, found)
 
 
+def large(program, browser):
+    """A store of 100,000 memories: timeline, search as you type, a memory; the times are printed."""
+    with Site(program, notes=100_000) as site, Look(browser, site) as look:
+        page = look.page
+        expect(page.locator(".entry")).to_have_count(50)
+        for _ in range(8):
+            sheets = page.locator(".older").get_attribute("href")
+            page.mouse.wheel(0, 20_000)
+            page.wait_for_selector(f'.older:not([href="{sheets}"])', state="attached", timeout=60_000)
+        assert page.locator(".sheet").count() <= 3
+        look.goto("/")
+        site.remember("The printer on the third floor wants A4 by hand.")
+        expect(page.locator(".entry").first).to_contain_text("printer", timeout=60_000)
+        look.goto("/search")
+        page.evaluate("""() => {
+            window.took = [];
+            const field = document.querySelector("#search input");
+            const list = document.getElementById("list");
+            let begun = 0;
+            field.addEventListener("input", () => { begun ||= performance.now(); }, true);
+            new MutationObserver(() => requestAnimationFrame(() => {
+                if (begun) took.push(performance.now() - begun);
+                begun = 0;
+            })).observe(list, {childList: true});
+        }""")
+        for words in ("postgres deadlock", "zqneedle7", "garden recipe berlin"):
+            for end in range(1, len(words) + 1):
+                shown = page.evaluate("took.length")
+                page.locator("#search input").press_sequentially(words[end - 1])
+                expect(page.locator("body")).to_be_visible()
+                for _ in range(600):
+                    if page.evaluate("took.length") > shown:
+                        break
+                    page.wait_for_timeout(20)
+            expect(page.locator(".entry mark").first).to_be_visible()
+            expect(page).to_have_url(re.compile(words.replace(" ", r"\+")))
+            page.fill("#search input", "")
+            expect(page.locator("#list .nothing")).to_be_visible()
+        took = sorted(page.evaluate("took"))
+        print(f"    from a key to the screen: median {took[len(took) // 2]:.0f} ms, p95 {took[int(len(took) * 0.95)]:.0f} ms of {len(took)}")
+        page.fill("#search input", "zqneedle7")
+        expect(page.locator(".entry mark").first).to_have_text("zqneedle7")
+        page.locator(".entry h3 a").first.click()
+        expect(page.locator(".text")).to_contain_text("zqneedle7")
+        look.goto("/store")
+        expect(page.locator(".card").first).to_contain_text("100001")
+
+
 def pictures(program, browser, folder):
     """Draws every view of the sample store at three widths."""
     Path(folder).mkdir(parents=True, exist_ok=True)
@@ -456,8 +525,37 @@ def pictures(program, browser, folder):
                     page.screenshot(path=Path(folder) / f"entrance-{width}.png")
 
 
-SCENES = [login, timeline, live, search, memory, edit, history, act, review, brief, store, imports, rights, two_stores,
-          hostile, without_script]
+# The longest first, so that none is left when the others are done.
+SCENES = [hostile, hostile_forms, access, imports, rights, search, act, edit, timeline, without_script, live, memory, history, review, brief,
+          store, login, two_stores]
+LONG = [large]
+
+
+class Worker:
+    """A process with a browser of its own, in which scenes run one after another."""
+
+    def __init__(self, given):
+        global worker
+        worker = self
+        self.program = given.program
+        self.driver = sync_playwright().start()
+        self.browser = self.driver.chromium.launch(executable_path=given.browser, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        self.rules = Path(given.axe).read_text() if given.axe and Path(given.axe).exists() else None
+        self.pictures = given.pictures
+
+
+def run(name):
+    """Runs one scene; returns whether it passed, and the line that says so."""
+    begun = time.monotonic()
+    further = {access: [worker.rules], pictures: [worker.pictures]}
+    scene = globals()[name]
+    try:
+        scene(worker.program, worker.browser, *further.get(scene, []))
+        return True, f"page: {name} ({time.monotonic() - begun:.1f} s)"
+    except Exception as error:  # The other scenes are of use, too.
+        place = traceback.extract_tb(error.__traceback__)
+        line = next(one.line for one in reversed(place) if one.filename == __file__)
+        return False, f"failed: {name}: {line}\n    {error}"
 
 
 def main():
@@ -465,32 +563,24 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--browser", required=True)
     parser.add_argument("--axe")
+    parser.add_argument("--all", action="store_true")
     parser.add_argument("--pictures")
+    parser.add_argument("--jobs", type=int, default=3)
     parser.add_argument("scenes", nargs="*")
     given = parser.parse_intermixed_args()
-    failed = 0
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=given.browser, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        scenes = [(scene.__name__, lambda scene=scene: scene(given.program, browser)) for scene in SCENES]
-        if given.axe and Path(given.axe).exists():
-            rules = Path(given.axe).read_text()
-            scenes.append(("access", lambda: access(given.program, browser, rules)))
-        if given.pictures:
-            scenes = [("pictures", lambda: pictures(given.program, browser, given.pictures))]
-        for name, scene in scenes:
-            if given.scenes and name not in given.scenes:
-                continue
-            begun = time.monotonic()
-            try:
-                scene()
-                print(f"page: {name} ({time.monotonic() - begun:.1f} s)", flush=True)
-            except Exception as error:  # The other scenes are of use, too.
-                failed += 1
-                place = traceback.extract_tb(error.__traceback__)
-                line = next(one.line for one in reversed(place) if one.filename == __file__)
-                print(f"failed: {name}: {line}\n    {error}", flush=True)
-        browser.close()
-    sys.exit(1 if failed else 0)
+    scenes = [*SCENES, *(LONG if given.all else [])]
+    if not (given.axe and Path(given.axe).exists()):
+        scenes.remove(access)
+    if given.scenes:
+        scenes = [scene for scene in [*SCENES, *LONG] if scene.__name__ in given.scenes]
+    if given.pictures:
+        scenes = [pictures]
+    with multiprocessing.Pool(min(given.jobs, len(scenes)), Worker, [given]) as pool:
+        passed = []
+        for is_passed, line in pool.imap_unordered(run, [scene.__name__ for scene in scenes]):
+            passed.append(is_passed)
+            print(line, flush=True)
+    sys.exit(0 if all(passed) else 1)
 
 
 if __name__ == "__main__":

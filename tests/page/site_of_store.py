@@ -5,15 +5,20 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benches"))
+from notes import make_notes  # noqa: E402
 
 
 class Site:
     """A store served at a free port, until the block is left."""
 
-    def __init__(self, program, memories=(), folder=None):
-        """With a folder the store begins as a copy of it."""
+    def __init__(self, program, memories=(), folder=None, notes=0):
+        """With a folder the store begins as a copy of it, with a number of notes with so many made-up ones, without git."""
+        self.notes = notes
         self.program = program
         self.memories = memories
         self.begins_as = folder
@@ -28,6 +33,10 @@ class Site:
         if self.begins_as:
             shutil.copytree(self.begins_as, self.store)
         self.run("init", str(self.store))
+        if self.notes:
+            self.environment["MEMDIR_GIT"] = "off"
+            make_notes(self.store / "files", self.notes)
+            self.run("reindex")
         for memory in self.memories:
             self.remember(*memory)
         self.serve()
@@ -105,9 +114,9 @@ class Look:
         if not request.url.startswith((self.site.url, "data:", "blob:")):
             self.wrong.append(f"request to another host: {request.url}")
 
-    def goto(self, path):
+    def goto(self, path, until="load"):
         """Opens a view, and returns its status."""
-        return self.page.goto(self.site.url + path).status
+        return self.page.goto(self.site.url + path, wait_until=until).status
 
     def __enter__(self):
         return self
