@@ -180,6 +180,11 @@ fn dispatch(
     let Some(command) = pick::when_unnamed(&mut context, command)? else {
         return Ok(Outcome::Nothing);
     };
+    if let Command::Log(log) = &command
+        && pick::show_versions(&mut context, log)?
+    {
+        return Ok(Outcome::Done);
+    }
     // From here on these commands ask nothing.
     if output.is_terminal && !output.json && command.is_long() {
         *pager = Pager::start();

@@ -9,6 +9,7 @@ read the difference. Needs `pyte`.
 import difflib
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -119,6 +120,7 @@ class Scene:
     def close(self):
         if self.terminal:
             self.terminal.close()
+            self.terminal = None
 
 
 def scene(act):
@@ -476,6 +478,41 @@ def stats_show_the_growth_on_a_terminal(it):
     it.run("remember", "New.")
     it.open("stats", ready="growth", columns=100)
     it.sees("growth")
+
+
+@scene
+def log_shows_the_history_of_one_memory(it):
+    it.run("sync")
+    it.run("update", "1f3a", "--title", "How atlas is deployed")
+    it.open("log", "1f3a", ready="versions")
+    it.sees("+title: How atlas is deployed")
+    it.press(DOWN)
+    it.sees("+id: 1f3a9c02")
+    it.press("q")
+    code, _ = it.terminal.end()
+    check(code == 0, f"the exit code is {code}")
+    # The words of a script stay what they were.
+    lines = it.run("log", "1f3a")
+    check("\x1b" not in lines and len(lines.splitlines()) == 2, lines)
+    it.close()
+    it.open("log", "1f3a", "--plain", ready="Change memory")
+    it.terminal.end()
+    check(b"\x1b[?1049h" not in it.terminal.written, "lines leave the screen as it is")
+
+
+@scene
+def a_signal_leaves_the_terminal_in_order(it):
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        it.open("pick", ready="1/5")
+        usual = it.terminal.modes_before
+        check(it.terminal.modes() != usual, "the terminal takes single keys")
+        it.terminal.child.send_signal(number)
+        code, _ = it.terminal.end()
+        check(code == -number, f"it ended with {code}")
+        check(it.terminal.modes() == usual, "lines and echo are back")
+        check(it.terminal.written.rstrip().endswith(b"\x1b[?1049l"), it.terminal.written[-80:])
+        check(b"\x1b[?25h" in it.terminal.written[-80:], "the cursor is shown")
+        it.close()
 
 
 @scene

@@ -27,11 +27,16 @@ class Terminal:
         self.written = b""
         self.own, other = pty.openpty()
         self._set_size(columns, lines)
+        self.modes_before = self.modes()
         # With `piped` standard output is a pipe, as in `$(memdir pick)`.
         self.child = subprocess.Popen(command, env=environment, stdin=other, stderr=other,
                                       stdout=subprocess.PIPE if piped else other,
                                       start_new_session=True, preexec_fn=self._control(other))
         os.close(other)
+
+    def modes(self):
+        """Returns how the terminal takes keys: by lines and with an echo, or not."""
+        return termios.tcgetattr(self.own)[:4]
 
     @staticmethod
     def _control(terminal):

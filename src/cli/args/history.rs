@@ -4,14 +4,24 @@ use clap::Args as ClapArgs;
 
 #[derive(Debug, ClapArgs)]
 pub struct Log {
-    /// A memory, also a forgotten one or one that is gone
+    /// A memory, also a forgotten one or one that is gone; on a terminal its versions open on the whole screen
     pub id: Option<String>,
-    /// The most commits, or records
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
-    pub limit: usize,
+    /// The most commits, or records, in lines [default: 50]
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+    /// Lines, also of one memory on a terminal
+    #[arg(long)]
+    pub plain: bool,
     /// What was done with which program, from the journal in place of git
     #[arg(long)]
     pub audit: bool,
+}
+
+impl Log {
+    /// Returns whether it asks for the versions of one memory, and not for lines of them.
+    pub fn is_of_one(&self) -> bool {
+        self.id.is_some() && self.limit.is_none() && !self.audit && !self.plain
+    }
 }
 
 #[derive(Debug, ClapArgs)]

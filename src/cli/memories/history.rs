@@ -20,6 +20,8 @@ use crate::git::compare_texts;
 
 /// Maximum number of changes that `recall --verbose` shows.
 const MOST_RECALLED: usize = 10;
+/// Number of commits that `log` prints.
+const USUAL_LIMIT: usize = 50;
 /// Number of equal lines that are shown around each difference.
 const USUAL_CONTEXT: u32 = 3;
 /// Variables that would have git work in another repository than the store's.
@@ -34,15 +36,16 @@ const GIT_PLACES: [&str; 6] = [
 
 /// Runs `memdir log`.
 pub fn log(context: &mut Context, command: &Log) -> Result<Outcome, Failure> {
-    if command.limit == 0 {
+    let limit = command.limit.unwrap_or(USUAL_LIMIT);
+    if limit == 0 {
         return Err(Failure::new("--limit must be at least 1"));
     }
     if command.audit {
-        return life::audit(context, command.id.as_deref(), command.limit);
+        return life::audit(context, command.id.as_deref(), limit);
     }
     let engine = context.engine()?;
     commit_first(&engine);
-    let log = ops::log(&engine, command.id.as_deref(), command.limit)?;
+    let log = ops::log(&engine, command.id.as_deref(), limit)?;
     let output = &mut context.output;
     let found = !log.changes.is_empty();
     if output.json {

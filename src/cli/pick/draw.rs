@@ -159,11 +159,11 @@ pub fn draw(frame: &mut Frame<'_>, picker: &mut Picker, look: &Look) {
 
 /// Draws what is typed, with the place and the number of memories; returns the column of the cursor.
 fn top_line(buffer: &mut Buffer, picker: &Picker, look: &Look, width: u16) -> u16 {
-    let count = format!(
-        "{}/{}",
-        (picker.selected + 1).min(picker.total),
-        picker.total
-    );
+    let (place, total) = match (&picker.pane, picker.purpose) {
+        (Pane::History(pane), Purpose::Versions) => (pane.selected, pane.versions.len()),
+        _ => (picker.selected, picker.total),
+    };
+    let count = format!("{}/{total}", (place + 1).min(total));
     let (prompt, input) = match &picker.pane {
         Pane::Values(values) => (format!("{}> ", values.field.label), &values.typed),
         _ => (prompt(picker), &picker.words),
@@ -202,12 +202,13 @@ fn prompt(picker: &Picker) -> String {
         Purpose::Forget => "forget> ".to_owned(),
         Purpose::LinkFrom => "link from> ".to_owned(),
         Purpose::LinkTo => "link to> ".to_owned(),
+        Purpose::Versions => "versions".to_owned(),
     }
 }
 
 fn filter_line(picker: &Picker, look: &Look) -> Line<'static> {
     let mut chips = chips(&picker.chosen);
-    if chips.is_empty() {
+    if chips.is_empty() && picker.purpose != Purpose::Versions {
         chips.push("all memories".to_owned());
     }
     Line::styled(chips.join(" · "), look.dim().patch(look.paint(Color::Cyan)))
@@ -415,10 +416,23 @@ fn key_lines(look: &Look) -> Vec<Line<'static>> {
     KEYS.iter().map(line).collect()
 }
 
+/// Returns the article of a noun.
+fn article(noun: &str) -> &'static str {
+    match noun.starts_with(['a', 'e', 'i', 'o']) {
+        true => "an",
+        false => "a",
+    }
+}
+
 fn field_lines(chosen: &Chosen, look: &Look) -> Vec<Line<'static>> {
     let mut rows: Vec<(char, String)> = FIELDS
         .iter()
-        .map(|field| (field.key, format!("a {}", field.label)))
+        .map(|field| {
+            (
+                field.key,
+                format!("{} {}", article(field.label), field.label),
+            )
+        })
         .collect();
     let spans: Vec<&str> = SPANS.iter().map(|(name, _)| *name).collect();
     rows.push((
@@ -465,6 +479,9 @@ fn bottom_line(picker: &Picker, look: &Look, width: u16) -> (Line<'static>, Opti
         pane => {
             let text = match (&picker.said, pane) {
                 (Some(said), Pane::List) => said.clone(),
+                (_, Pane::History(_)) if picker.purpose == Purpose::Versions => {
+                    "Up Down version  PgUp PgDn scroll  q leave".to_owned()
+                }
                 (_, Pane::History(_)) => "Up Down version  PgUp PgDn scroll  Esc back".to_owned(),
                 (_, Pane::Values(_)) => "type to narrow  Enter filter  Esc back".to_owned(),
                 (_, Pane::Keys | Pane::Fields) => "Esc back".to_owned(),

@@ -18,8 +18,9 @@ mod panes;
 mod plain;
 mod run;
 mod screen;
+mod signals;
 mod source;
 mod state;
 mod step;
 
-pub use run::{pick, when_unnamed};
+pub use run::{pick, show_versions, when_unnamed};

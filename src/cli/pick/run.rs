@@ -7,15 +7,16 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use super::draw::{self, Look};
 use super::panes::Pane;
 use super::screen::{Screen, failed, has_terminal};
-use super::source::Source;
+use super::source::{Source, one_line};
 use super::state::{Effect, Picker, Purpose, Row};
 use super::{actions, plain};
 use crate::cli::args::Command;
+use crate::cli::args::history::Log;
 use crate::cli::args::search::Pick;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
-use crate::engine::Engine;
+use crate::engine::{Engine, ops};
 use crate::model::Filter;
 
 /// Time between looks at the store while no key is pressed: what others write appears.
@@ -75,6 +76,38 @@ pub fn when_unnamed(context: &mut Context, command: Command) -> Result<Option<Co
     Ok(Some(command))
 }
 
+/// Shows the versions of the memory that `memdir log` names on the whole screen, with their differences. False
+/// where there is no terminal for that, or no version: the command prints lines then.
+pub fn show_versions(context: &mut Context, command: &Log) -> Result<bool, Failure> {
+    let Some(id) = command.id.as_ref().filter(|_| command.is_of_one()) else {
+        return Ok(false);
+    };
+    let has_screen = context.output.is_terminal && has_terminal() && !is_plain();
+    if context.output.json || !has_screen {
+        return Ok(false);
+    }
+    let engine = context.engine()?;
+    let source = Source::new(engine.clone(), Filter::default());
+    let mut picker = Picker::new(Purpose::Versions, "");
+    let headline = ops::recall_one(&engine, id).map(|(memory, _)| one_line(memory.headline()));
+    let of = (id.clone(), headline.unwrap_or_default());
+    actions::show_history(context, &source, &mut picker, of)?;
+    if !matches!(&picker.pane, Pane::History(pane) if !pane.versions.is_empty()) {
+        return Ok(false);
+    }
+    context.output.flush()?;
+    let mut session = Session::open(context, source, picker)?;
+    session.run_pane()?;
+    drop(session);
+    afterwards::settle(&engine);
+    Ok(true)
+}
+
+/// Returns whether the terminal can only take lines.
+fn is_plain() -> bool {
+    cfg!(unix) && std::env::var_os("TERM").is_none_or(|term| term == "dumb")
+}
+
 fn no_terminal(purpose: Purpose) -> Failure {
     let what = match purpose {
         Purpose::Print => "there is no terminal to pick a memory on",
@@ -97,19 +130,10 @@ fn choose(
     }
     context.output.flush()?;
     let source = Source::new(engine.clone(), base);
-    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    let (chosen, has_written) = if as_lines || (cfg!(unix) && is_dumb) {
+    let (chosen, has_written) = if as_lines || is_plain() {
         plain::choose(context, source, picker)?
     } else {
-        let screen = Screen::open()?;
-        let mut session = Session {
-            context,
-            source,
-            picker,
-            screen,
-            needs_rows: true,
-            has_written: false,
-        };
+        let mut session = Session::open(context, source, picker)?;
         (session.run()?, session.has_written)
     };
     if has_written {
@@ -129,7 +153,31 @@ struct Session<'a> {
     has_written: bool,
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
+    /// Takes the terminal.
+    fn open(context: &'a Context, source: Source, picker: Picker) -> Result<Session<'a>, Failure> {
+        Ok(Session {
+            context,
+            source,
+            picker,
+            screen: Screen::open()?,
+            needs_rows: true,
+            has_written: false,
+        })
+    }
+
+    /// Answers keys until the pane over the list is closed; the list is never asked for.
+    fn run_pane(&mut self) -> Result<(), Failure> {
+        while !matches!(self.picker.pane, Pane::List) {
+            self.lay_out()?;
+            self.needs_rows = false;
+            self.draw()?;
+            let event = event::read().map_err(failed)?;
+            self.take(&event)?;
+        }
+        Ok(())
+    }
+
     /// Answers keys until a memory is chosen, or none.
     fn run(&mut self) -> Result<Vec<String>, Failure> {
         self.lay_out()?;

@@ -9,19 +9,22 @@ use std::io::{self, IsTerminal, Stdout, Write};
 use base64::Engine as _;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 
+use super::signals::EndingSignals;
 use crate::cli::terminal::fail::Failure;
 
 /// A full screen.
 pub struct Screen {
     pub terminal: Terminal<CrosstermBackend<Stdout>>,
     is_entered: bool,
-    /// Held until the screen is closed.
+    /// Held until the screen is closed: a signal gives the terminal back, too.
+    _signals: EndingSignals,
     _stdout: StdoutOnTerminal,
 }
 
@@ -37,6 +40,7 @@ impl Screen {
         let mut screen = Screen {
             terminal,
             is_entered: false,
+            _signals: EndingSignals::watch(give_back).map_err(failed)?,
             _stdout: stdout,
         };
         screen.enter()?;
@@ -63,10 +67,7 @@ impl Screen {
             return;
         }
         self.is_entered = false;
-        // A terminal that is gone needs nothing.
-        let _ = self.terminal.show_cursor();
-        let _ = execute!(io::stdout(), DisableBracketedPaste, LeaveAlternateScreen);
-        let _ = disable_raw_mode();
+        give_back();
     }
 
     /// Has the terminal put `text` into the clipboard (OSC 52), also over ssh; terminals that do not know it, or do
@@ -77,6 +78,17 @@ impl Screen {
         let written = write!(stdout, "\x1b]52;c;{text}\x07").and_then(|()| stdout.flush());
         written.map_err(failed)
     }
+}
+
+/// Gives the terminal back. One that is gone needs nothing.
+fn give_back() {
+    let _ = execute!(
+        io::stdout(),
+        Show,
+        DisableBracketedPaste,
+        LeaveAlternateScreen
+    );
+    let _ = disable_raw_mode();
 }
 
 impl Drop for Screen {

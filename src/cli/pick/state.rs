@@ -40,6 +40,8 @@ pub enum Purpose {
     LinkFrom,
     /// It is the memory that a link leads to.
     LinkTo,
+    /// Its versions are shown, and no list.
+    Versions,
 }
 
 /// A task for the caller.
