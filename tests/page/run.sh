@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Drives the page of `memdir serve` in Chromium: run.sh MEMDIR [--all] [--jobs N] [--pictures FOLDER] [SCENE…]
+# Drives the page of `memdir serve` in Chromium: run.sh MEMDIR [--all] [--jobs N] [--pictures FOLDER] [--readme FILE] [SCENE…]
 #
 # The driver and the rules for accessibility are installed into a temporary folder; the browser is the system's.
 set -euo pipefail
@@ -9,7 +9,7 @@ playwright=1.65.2
 axe=4.14.1
 
 here=$(cd "$(dirname "$0")" && pwd)
-memdir=$(realpath "${1:?usage: run.sh MEMDIR [--all] [--jobs N] [--pictures FOLDER] [SCENE…]}")
+memdir=$(realpath "${1:?usage: run.sh MEMDIR [--all] [--jobs N] [--pictures FOLDER] [--readme FILE] [SCENE…]}")
 shift
 browser=$(command -v chromium || command -v google-chrome || true)
 if [ -z "$browser" ]; then

@@ -1,10 +1,11 @@
 """Scenes of the page in Chromium.
 
-usage: scenes.py MEMDIR --browser CHROMIUM [--axe FILE] [--all] [--jobs N] [--pictures FOLDER] [SCENE…]
+usage: scenes.py MEMDIR --browser CHROMIUM [--axe FILE] [--all] [--jobs N] [--pictures FOLDER] [--readme FILE] [SCENE…]
 
 Each scene has a store, a server and a window of its own, fails for an error in the browser's console, and for a
 request to another host. N of them run at once, 3 by default: they wait more than they compute. Without --all the core of
-them runs; with --pictures each view is drawn at three widths.
+them runs; with --pictures each view is drawn at three widths, and
+with --readme the picture of the README: `--readme docs/pictures/page.png`.
 """
 
 import argparse
@@ -525,6 +526,16 @@ def pictures(program, browser, folder):
                     page.screenshot(path=Path(folder) / f"entrance-{width}.png")
 
 
+def readme(program, browser, file):
+    """Draws the picture of the README: a search in the sample store."""
+    with Site(program, folder=SAMPLE) as site, Look(browser, site, viewport={"width": 960, "height": 640}) as look:
+        look.goto("/search?q=deploy atlas")
+        expect(look.page.locator(".entry mark").first).to_be_visible()
+        look.page.evaluate("document.activeElement.blur()")
+        look.page.screenshot(path=file)
+        assert Path(file).stat().st_size <= 150_000, "the picture is too large"
+
+
 # The longest first, so that none is left when the others are done.
 SCENES = [hostile, hostile_forms, access, imports, rights, search, act, edit, timeline, without_script, live, memory, history, review, brief,
           store, login, two_stores]
@@ -542,12 +553,13 @@ class Worker:
         self.browser = self.driver.chromium.launch(executable_path=given.browser, args=["--no-sandbox", "--disable-dev-shm-usage"])
         self.rules = Path(given.axe).read_text() if given.axe and Path(given.axe).exists() else None
         self.pictures = given.pictures
+        self.readme = given.readme
 
 
 def run(name):
     """Runs one scene; returns whether it passed, and the line that says so."""
     begun = time.monotonic()
-    further = {access: [worker.rules], pictures: [worker.pictures]}
+    further = {access: [worker.rules], pictures: [worker.pictures], readme: [worker.readme]}
     scene = globals()[name]
     try:
         scene(worker.program, worker.browser, *further.get(scene, []))
@@ -565,6 +577,7 @@ def main():
     parser.add_argument("--axe")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--pictures")
+    parser.add_argument("--readme")
     parser.add_argument("--jobs", type=int, default=3)
     parser.add_argument("scenes", nargs="*")
     given = parser.parse_intermixed_args()
@@ -575,6 +588,8 @@ def main():
         scenes = [scene for scene in [*SCENES, *LONG] if scene.__name__ in given.scenes]
     if given.pictures:
         scenes = [pictures]
+    if given.readme:
+        scenes = [readme]
     with multiprocessing.Pool(min(given.jobs, len(scenes)), Worker, [given]) as pool:
         passed = []
         for is_passed, line in pool.imap_unordered(run, [scene.__name__ for scene in scenes]):
