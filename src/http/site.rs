@@ -32,7 +32,7 @@ pub(super) struct Site {
     pub(super) sessions: Sessions,
     /// Files that browsers sent to be imported.
     pub(super) uploads: Uploads,
-    /// What `memdir doctor` says, for the page.
+    /// Checks of `memdir doctor`, for the page.
     pub(super) health: Health,
     /// Name of the tool set that agents of this store have, where the settings say so.
     pub(super) dialect: Option<String>,

@@ -14,7 +14,7 @@ const KEPT: Duration = Duration::from_secs(600);
 pub struct HealthCheck {
     /// Name of the part: `store`, `client`, …
     pub name: String,
-    /// Whether the part is well.
+    /// True if the part is well.
     pub is_well: bool,
     /// State of the part.
     pub what: String,

@@ -26,7 +26,7 @@ pub struct Visit<'a> {
     pub user: &'a str,
     /// Files that were sent to be imported.
     pub uploads: &'a Uploads,
-    /// What `memdir doctor` says.
+    /// Checks of `memdir doctor`.
     pub health: &'a Health,
     /// Name of the tool set that agents of this store have, for the text of the brief.
     pub dialect: Option<&'a str>,
