@@ -85,7 +85,7 @@ fn no_command_lets_a_memory_steer_the_terminal() {
         check("inspect 1f3a");
         check("links 1f3a");
         check("log");
-        check("log 1f3a");
+        check("log 1f3a -n 9");
         check("diff 1f3a");
         check("undo --dry-run");
         check("status");
