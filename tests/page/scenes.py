@@ -187,6 +187,7 @@ def history(program, browser):
         one = site.remember("The office is on the second floor.", "--agent", "claude-code")
         site.run("sync")
         site.run("update", one, "--content", "The office is on the third floor.")
+        site.run("sync")
         page = look.page
         look.goto(f"/memory/{one}/history")
         expect(page.locator("ol.versions > li")).to_have_count(2)

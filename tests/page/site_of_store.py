@@ -24,7 +24,8 @@ class Site:
         self.begins_as = folder
 
     def __enter__(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="memdir-page-")
+        # A command that the server's last answer began may still write what can be derived.
+        self.folder = tempfile.TemporaryDirectory(prefix="memdir-page-", ignore_cleanup_errors=True)
         home = Path(self.folder.name)
         self.store = home / "store"
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMDIR", "AIAML", "GIT_"))}
