@@ -156,11 +156,14 @@ struct Session<'a> {
 impl<'a> Session<'a> {
     /// Takes the terminal.
     fn open(context: &'a Context, source: Source, picker: Picker) -> Result<Session<'a>, Failure> {
+        let screen = Screen::open()?;
+        // The first look for events installs the handler of SIGWINCH: no change of size is missed after it.
+        event::poll(Duration::ZERO).map_err(failed)?;
         Ok(Session {
             context,
             source,
             picker,
-            screen: Screen::open()?,
+            screen,
             needs_rows: true,
             has_written: false,
         })
