@@ -7,12 +7,15 @@
 
 use std::collections::HashSet;
 
+use rayon::prelude::*;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::consent;
 use crate::engine::live::names::SOURCE_ID;
 use crate::engine::live::{current_snapshot, rows};
 use crate::engine::ops::import_export::SOURCE_HASH;
 use crate::engine::parts::Engine;
+use crate::engine::texts::stem_of;
 use crate::journal::{DATE, Record, SESSION};
 use crate::model::{Filter, Memory};
 use crate::trust::{ReviewedTexts, Reviews, TrustError, text_digest};
@@ -130,12 +133,26 @@ fn digest_of(memory: &Memory) -> u128 {
 ///
 /// Fails if the store cannot be read.
 pub fn unreviewed(engine: &Engine) -> Result<Vec<(Memory, ForeignSource)>, EngineError> {
-    let names = current_snapshot::with_snapshot(&engine.live, |snapshot| {
-        rows::names_of(&engine.live, snapshot, &Filter::default())
-    })?;
     let provenance = Provenance::read(engine);
-    let unreviewed = names.into_iter().filter_map(|name| {
-        let memory = rows::read_memory(&engine.live, &name)?;
+    let names = current_snapshot::with_snapshot(&engine.live, |snapshot| {
+        let names = rows::names_of(&engine.live, snapshot, &Filter::default())?;
+        if provenance.is_shared || !provenance.texts.foreign.is_empty() {
+            return Ok(names);
+        }
+        // All else was written here: only what was imported has to be read.
+        let mut stated = HashSet::new();
+        for key in [SOURCE_ID, SOURCE_HASH] {
+            let holders = snapshot.holders(&format!("metadata.{key}"))?;
+            stated.extend(holders.into_iter().map(|(_, name)| name));
+        }
+        let mut names = names;
+        names.retain(|name| {
+            stated.contains(name) || provenance.imported.contains(stem_of(name).as_str())
+        });
+        Ok(names)
+    })?;
+    let unreviewed = names.par_iter().filter_map(|name| {
+        let memory = rows::read_memory(&engine.live, name)?;
         let source = provenance.unreviewed(&memory)?;
         Some((memory, source))
     });
