@@ -20,6 +20,7 @@ mod sharing;
 mod shell;
 mod store;
 mod terminal;
+mod version;
 mod wiring;
 
 use std::process::ExitCode;
@@ -148,6 +149,7 @@ fn dispatch(
     match &command {
         Command::Completions(command) => return setup::completions(command, output),
         Command::Man => return setup::man(output),
+        Command::Version(command) => return version::version(command, &environment, output),
         Command::As(As::Line(words)) => {
             return dispatch_as(args, words, environment, output, pager);
         }
@@ -276,6 +278,9 @@ fn perform(context: &mut Context, command: Command) -> Result<Outcome, Failure> 
         Command::Trust(command) => trust::trust(context, &command),
         Command::Completions(command) => setup::completions(&command, &mut context.output),
         Command::Man => setup::man(&mut context.output),
+        Command::Version(command) => {
+            version::version(&command, &context.environment, &mut context.output)
+        }
         Command::Hook(_) | Command::Shell | Command::As(_) | Command::AiMemory(_) => {
             unreachable!("they are answered before a store is opened")
         }

@@ -56,15 +56,33 @@ impl FetchClient {
                 request = request.header(*name, value);
             }
             let response = request.call().map_err(|error| trouble(&error, address))?;
-            if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
-                return Ok(response);
+            match next_of(&at, &response)? {
+                Some(next) => at = next,
+                None => return Ok(response),
             }
-            let location = response.headers().get("location");
-            let location = location.and_then(|value| value.to_str().ok());
-            at = at.follow(location.unwrap_or_default())?;
         }
         let why = "it sends from one address to the next";
         Err(AttemptFailure::Final(FetchError::distrusted(address, why)))
+    }
+
+    /// Asks `address` once where it sends on to, and does not go there. `None` where it answers itself.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the host cannot be reached, refuses, or sends on to what is not permitted.
+    pub fn redirect_of(&self, address: &Url) -> Result<Option<Url>, FetchError> {
+        let asked = || {
+            let request = self.agent(address)?.get(address.uri());
+            let response = request.call().map_err(|error| trouble(&error, address))?;
+            let next = next_of(address, &response)?;
+            match next.is_none() && !response.status().is_success() {
+                true => Err(refusal(address, &response, String::new())),
+                false => Ok(next),
+            }
+        };
+        asked().map_err(|failure| match failure {
+            AttemptFailure::Final(error) | AttemptFailure::Passing { error, .. } => error,
+        })
     }
 
     /// Sends JSON to `address` and nowhere else, and waits for the answer.
@@ -130,6 +148,16 @@ impl FetchClient {
             .build();
         Ok(config.new_agent())
     }
+}
+
+/// Returns the address that the answer of `at` sends on to.
+fn next_of(at: &Url, response: &Response<Body>) -> Result<Option<Url>, FetchError> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let location = response.headers().get("location");
+    let location = location.and_then(|value| value.to_str().ok());
+    at.follow(location.unwrap_or_default()).map(Some)
 }
 
 /// Returns the error that an answer without success stands for.

@@ -19,4 +19,5 @@ mod support;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod upkeep;
+mod version;
 mod writing;

@@ -172,6 +172,7 @@ fn no_command_connects_starts_a_program_or_writes_outside_of_the_store() {
     quiet(&["export", "--to", "jsonl"]);
     quiet(&["reindex", "--full"]);
     quiet(&["--version"]);
+    quiet(&["version"]);
 }
 
 /// Ids that want to be paths, patterns, numbers or nothing at all.

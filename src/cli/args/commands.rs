@@ -462,6 +462,9 @@ connected to again.")]
     Completions(setup::Completions),
     /// Print the manual page
     Man,
+    /// Print the version, and ask for a newer one if told to
+    #[command(after_help = VERSION_EXAMPLES)]
+    Version(setup::Version),
     /// Print the store's folder, or the file of a memory
     Path(setup::PathOf),
     /// Show every setting and where it comes from, or change one
@@ -527,6 +530,15 @@ Examples:
   memdir completions fish | source                     in ~/.config/fish/config.fish
 
 The script asks memdir, which reads the newest files of the store and writes nothing.";
+const VERSION_EXAMPLES: &str = "Examples:
+  memdir version                                of the program and of its index
+  memdir version --check                        is there a newer one?
+  memdir version --check --releases https://git.example.org/mira/memdir
+
+Without --check nothing is asked of a network, by this command or by any other. Nothing is installed.
+
+Exit code: 0 no newer one, 1 there is a newer one, 2 error";
+
 const TRUST_EXAMPLES: &str = "Examples:
   memdir trust                                  the store above the working folder
   memdir trust ~/projects/atlas/notes

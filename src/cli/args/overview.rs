@@ -77,6 +77,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "eval",
             "completions",
             "man",
+            "version",
             "help",
         ],
     ),

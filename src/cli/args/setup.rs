@@ -69,6 +69,16 @@ pub struct PathOf {
 }
 
 #[derive(Debug, ClapArgs)]
+pub struct Version {
+    /// Ask where the releases are whether there is a newer one
+    #[arg(long)]
+    pub check: bool,
+    /// Address of the repository or of a mirror of it, whose releases are asked for
+    #[arg(long, requires = "check", value_name = "URL")]
+    pub releases: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
 pub struct Doctor {
     /// Make a wrong index anew
     #[arg(long)]
