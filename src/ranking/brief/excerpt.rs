@@ -3,8 +3,6 @@
 //! What is shown to an agent that has not asked for it is marked as data: a fence longer than any run of
 //! backticks in it encloses the lines, and no character in a line can end the line or hide a text.
 
-use std::collections::VecDeque;
-
 use chrono::SecondsFormat;
 
 use crate::model::Memory;
@@ -65,55 +63,72 @@ pub fn excerpt(memory: &Memory, limit: usize) -> String {
 /// Returns the first `limit` characters of title and text on one line, without markup of headings, without
 /// characters that nobody sees, and without long runs of backticks.
 pub(super) fn plain(memory: &Memory, limit: usize) -> String {
-    // No line has fewer characters than none, and a separator.
-    let lines = memory
-        .content
-        .lines()
-        .filter(|line| !line.trim().is_empty());
-    let mut texts: VecDeque<&str> = lines.take(limit).collect();
     let title = memory.title.as_deref().unwrap_or_default().trim();
-    let begins_with_title = || {
-        let mut lines = memory.content.lines().map(without_markup);
-        let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
-        first.starts_with(title)
-    };
-    let shows_title = !title.is_empty() && !begins_with_title();
-    if shows_title {
-        texts.push_front(title);
-    }
-    let mut plain = String::new();
-    let (mut count, mut ticks) = (0, 0);
-    for (number, text) in texts.into_iter().map(without_markup).enumerate() {
-        let separator = match (plain.is_empty(), shows_title && number == 1) {
-            (true, _) => "",
-            (false, true) => ": ",
-            (false, false) => " ",
-        };
-        let mut pending = separator
-            .chars()
-            .chain(text.chars())
-            .filter(|c| !is_unseen(*c));
-        let mut was_blank = false;
-        if text.is_empty() {
-            continue;
-        }
-        if count == limit {
+    let mut lines = memory.content.lines().map(without_markup);
+    let mut lines = std::iter::from_fn(|| lines.find(|line| !line.is_empty())).peekable();
+    let begins_with_title = lines.peek().copied().unwrap_or_default().starts_with(title);
+    let shown_title = Some(title).filter(|title| !title.is_empty() && !begins_with_title);
+    let mut plain = Plain::default();
+    for (number, text) in shown_title.into_iter().chain(lines).enumerate() {
+        if plain.count == limit {
             break;
         }
-        while count < limit
-            && let Some(letter) = pending.next()
-        {
-            let is_blank = letter.is_whitespace();
-            ticks = if letter == '`' { ticks + 1 } else { 0 };
-            if (is_blank && was_blank) || ticks > MAX_BACKTICKS {
+        let separator = match (plain.count, shown_title.is_some() && number == 1) {
+            (0, _) => "",
+            (_, true) => ": ",
+            (_, false) => " ",
+        };
+        plain.take(separator, limit);
+        plain.take(without_markup(text), limit);
+    }
+    plain.text
+}
+
+/// A text that is being made plain.
+#[derive(Default)]
+struct Plain {
+    text: String,
+    /// Number of its characters.
+    count: usize,
+    /// Length of the run of backticks at its end.
+    ticks: usize,
+}
+
+impl Plain {
+    /// Adds what is to be seen of `text`, up to `limit` characters in all.
+    fn take(&mut self, text: &str, limit: usize) {
+        let mut rest = text;
+        let mut was_blank = self.text.ends_with(' ');
+        while self.count < limit && !rest.is_empty() {
+            // Most of a text: a byte a character, and none of them special.
+            let is_usual = |byte: &u8| byte.is_ascii_graphic() && *byte != b'`';
+            let bytes = rest.bytes().take(limit - self.count);
+            let run = bytes.take_while(is_usual).count();
+            if run > 0 {
+                self.text.push_str(&rest[..run]);
+                self.count += run;
+                (self.ticks, was_blank) = (0, false);
+                rest = &rest[run..];
                 continue;
             }
-            plain.push(if is_blank { ' ' } else { letter });
+            let mut letters = rest.chars();
+            let Some(letter) = letters.next() else {
+                return;
+            };
+            rest = letters.as_str();
+            if is_unseen(letter) {
+                continue;
+            }
+            let is_blank = letter.is_whitespace();
+            self.ticks = if letter == '`' { self.ticks + 1 } else { 0 };
+            if (is_blank && was_blank) || self.ticks > MAX_BACKTICKS {
+                continue;
+            }
+            self.text.push(if is_blank { ' ' } else { letter });
             was_blank = is_blank;
-            count += 1;
+            self.count += 1;
         }
     }
-    plain
 }
 
 fn without_markup(line: &str) -> &str {
