@@ -867,6 +867,24 @@ fn a_host_that_is_down_is_asked_after_growing_pauses_and_words_answer_at_once() 
 }
 
 #[test]
+fn a_question_that_is_asked_again_costs_no_model() {
+    let store = store_of_two();
+    let far = Far::default();
+    far.answers.store(true, Ordering::SeqCst);
+    let engine = far.command(&store, 0);
+    meaning::embed_all(&engine.meaning, &mut |_| {}).unwrap();
+    let before = far.asked();
+    let first = found(&engine, "bread of the river");
+    assert_eq!(far.asked(), before + 1);
+    for _ in 0..3 {
+        assert_eq!(found(&engine, "bread of the river"), first);
+    }
+    assert_eq!(far.asked(), before + 1);
+    found(&engine, "another question about the river");
+    assert_eq!(far.asked(), before + 2);
+}
+
+#[test]
 fn a_server_asks_a_host_that_is_down_in_the_background_only() {
     let store = store_of_two();
     let far = Far::default();

@@ -185,6 +185,9 @@ pub(in crate::engine) fn embed_query(
     text: &str,
 ) -> Option<Embedded> {
     let embedder = models::answering(meaning, snapshot)?;
+    if let Some(known) = meaning.questions.get(embedder.id(), text) {
+        return Some(known);
+    }
     // The model is unloaded again after a while.
     if let Some(wake) = meaning.wake_embedding.get() {
         let _ = wake.send(Wake::Used);
@@ -195,14 +198,16 @@ pub(in crate::engine) fn embed_query(
     let asked = embedder.query_in_tokens(&sent(embedder.as_ref(), text.to_owned()));
     outage::heard_of(meaning, embedder.as_ref(), asked.as_ref().err());
     match asked {
-        Ok(embed::Embedding { vector, tokens }) => Some(Embedded {
-            model: embedder.id().to_owned(),
-            vector,
-            tokens: tokens
-                .into_iter()
-                .map(|one| (one.place, one.state))
-                .collect(),
-        }),
+        Ok(embed::Embedding { vector, tokens }) => {
+            let tokens = tokens.into_iter().map(|one| (one.place, one.state));
+            let embedded = Embedded {
+                model: embedder.id().to_owned(),
+                vector,
+                tokens: tokens.collect(),
+            };
+            meaning.questions.put(text, &embedded);
+            Some(embedded)
+        }
         // A text without words has no vector.
         Err(EmbedError::NoWords) => None,
         Err(error) => {

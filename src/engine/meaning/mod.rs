@@ -5,6 +5,7 @@ pub(in crate::engine) mod models;
 pub(in crate::engine) mod outage;
 pub(in crate::engine) mod passages;
 mod progress_log;
+mod questions;
 pub(in crate::engine) mod status;
 
 pub use embedding::{embed_all, embed_few};

@@ -18,6 +18,7 @@ use crate::engine::error::EngineError;
 use crate::engine::live::current_snapshot;
 use crate::engine::live::store::LiveStore;
 use crate::engine::locked::locked;
+use crate::engine::meaning::questions::Questions;
 use crate::engine::options::Models;
 use crate::index::Snapshot;
 
@@ -26,6 +27,7 @@ pub struct Meaning {
     /// The store.
     pub(in crate::engine) live: Arc<LiveStore>,
     pub(in crate::engine::meaning) models: Option<Opened>,
+    pub(in crate::engine::meaning) questions: Questions,
     /// Whether a warning about the model was logged.
     pub(in crate::engine::meaning) warned_of_model: AtomicBool,
     /// Sender that wakes the thread that embeds, in a process that has one.
@@ -38,6 +40,7 @@ impl Meaning {
         Meaning {
             live,
             models: models.map(Opened::new),
+            questions: Questions::new(),
             warned_of_model: AtomicBool::new(false),
             wake_embedding: OnceLock::new(),
         }
