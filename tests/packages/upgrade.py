@@ -36,13 +36,15 @@ class Store:
         }
 
     def __call__(self, which, *arguments, code=0, is_quiet=True):
-        """Runs a command and returns its output; it has to end with this code, and to complain of nothing."""
+        """Runs a command and returns its output; it has to end with this code, and the new one to say nothing more.
+
+        The old one may warn of settings that it does not know."""
         line = [str(self.programs[which]), *map(str, arguments)]
         ran = subprocess.run(line, capture_output=True, text=True, env=self.environment, cwd=self.home)
         assert ran.returncode == code, f"{line} ends with {ran.returncode}:\n{ran.stdout}{ran.stderr}"
         # `think --json` says its counts there.
         said = [said for said in ran.stderr.splitlines() if not said.startswith("{")]
-        assert not (is_quiet and said), f"{line} says: {ran.stderr}"
+        assert not (is_quiet and which == "new" and said), f"{line} says: {ran.stderr}"
         return ran.stdout
 
     def json(self, which, *arguments, **options):
@@ -142,7 +144,7 @@ def the_new_one_reads_what_the_old_one_left(old, new):
         assert store.ids("new") == store.ids("old")
         assert gone in store("new", "archived")
         assert "depends-on" in store("new", "links", ids[0])
-        assert "importance" in store("new", "log", ids[3]) or store("new", "log", ids[3])
+        assert "importance: 7" in store("new", "diff", ids[3])
         for command in (["status"], ["verify"], ["stats"], ["topics"], ["recall", *ids], ["brief"], ["config"],
                         ["grep", "hazelnuts"], ["export", "--to", "jsonl"], ["sync", "--status"]):
             store("new", *command)
@@ -158,7 +160,7 @@ def the_old_one_reads_and_changes_what_the_new_one_left(old, new):
         store = Store(folder, old, new)
         ids, gone = filled(store, "new")
         # What 0.1 does not know: a field, a talk, settings, a note with a name of its own.
-        pinned = store.folder / "files" / f"{next(store.folder.glob(f'files/*{ids[0]}.md')).name}"
+        pinned = next(store.folder.glob(f"files/*{ids[0]}.md"))
         text = pinned.read_text()
         pinned.write_text(text.replace("---\n", "---\npinned: true\n", 1))
         talk = store.home / "talk.txt"
@@ -179,7 +181,7 @@ def the_old_one_reads_and_changes_what_the_new_one_left(old, new):
         store("old", "restore", ids[3], is_quiet=False)
         assert "fifth note" in store("new", "think", "who wrote the fifth note")
         assert {*ids, added} <= store.ids("new")
-        assert "importance: 9" in store("new", "recall", ids[0], "--verbose") or "9" in store("new", "inspect", ids[0])
+        assert "importance: 9" in pinned.read_text()
         assert "third of March" in store("new", "think", "when is the audit")
         store("new", "verify")
 
