@@ -4,7 +4,7 @@
 //! and is found by it. Names of the store take precedence.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
@@ -39,45 +39,65 @@ pub(in crate::engine) fn spellings(id: &str) -> impl Iterator<Item = Cow<'_, str
     [trimmed.into(), stripped.into(), file.into()].into_iter()
 }
 
+/// Maximum number of ids that are looked up in the index, each at the cost of some hundred names of a table.
+const MAX_LOOKED_UP: usize = 100;
+
 /// Files of a view by their names in links.
 pub(in crate::engine) struct Names<'a> {
     live: &'a LiveStore,
     snapshot: &'a dyn Snapshot,
-    /// Files of each id; more than one if several share it.
-    by_id: HashMap<String, Vec<&'a str>>,
+    /// Number of ids that were looked up in the index.
+    looked_up: Cell<usize>,
+    /// Files of each id, made when many are asked for; more than one if several share it.
+    by_id: OnceCell<HashMap<String, Vec<&'a str>>>,
     /// Files by their aliases in lower case.
     by_alias: OnceCell<HashMap<String, Vec<String>>>,
 }
 
 impl<'a> Names<'a> {
-    /// Collects the names of the files in `snapshot`.
+    /// Returns the names of the files in `snapshot`; reads none of them yet.
     pub fn of(live: &'a LiveStore, snapshot: &'a dyn Snapshot) -> Names<'a> {
-        let mut by_id: HashMap<String, Vec<&str>> = HashMap::new();
-        for (name, _) in snapshot.files() {
-            let stem = stem_of(name);
-            let mut ids = vec![plain_id(stem.as_str()), stem.short().to_owned()];
-            ids.dedup();
-            for id in ids {
-                by_id.entry(id).or_default().push(name);
-            }
-        }
         Names {
             live,
             snapshot,
-            by_id,
+            looked_up: Cell::new(0),
+            by_id: OnceCell::new(),
             by_alias: OnceCell::new(),
         }
+    }
+
+    /// Returns the files with the id, a stem or its short form: a few ids are looked up in the index, for more a
+    /// table of all files is made.
+    fn files_of(&self, id: &str) -> Vec<Cow<'a, str>> {
+        if self.by_id.get().is_none() && self.looked_up.get() < MAX_LOOKED_UP {
+            self.looked_up.set(self.looked_up.get() + 1);
+            if let Some(mut names) = self.snapshot.maybe_called(id) {
+                names.retain(|name| ids_of(name).iter().any(|known| known == id));
+                return names.into_iter().map(Cow::Owned).collect();
+            }
+        }
+        let by_id = self.by_id.get_or_init(|| {
+            let mut by_id: HashMap<String, Vec<&str>> = HashMap::new();
+            for (name, _) in self.snapshot.files() {
+                let [stem, short] = ids_of(name);
+                if short != stem {
+                    by_id.entry(short).or_default().push(name);
+                }
+                by_id.entry(stem).or_default().push(name);
+            }
+            by_id
+        });
+        let known = by_id.get(id).map(Vec::as_slice).unwrap_or_default();
+        known.iter().copied().map(Cow::Borrowed).collect()
     }
 
     /// Returns the file that `[[id]]` in the file `from` means, as [`Names::called`]; of several of one name
     /// the nearest, and if no name matches, that with the alias.
     pub fn mentioned(&self, id: &str, from: &str) -> Option<Cow<'a, str>> {
         let plain = plain_id(id);
-        let last = plain.rsplit('/').next().unwrap_or(&plain);
-        if let Some(known) = self.by_id.get(last)
-            && known.len() > 1
-        {
-            return nearest(known, id, from).map(Cow::Borrowed);
+        let known = self.files_of(last_part(&plain));
+        if known.len() > 1 {
+            return nearest(&borrowed(&known), id, from).map(|name| name.to_owned().into());
         }
         let by_alias = || {
             let aliases = self.by_alias.get_or_init(|| self.aliases());
@@ -86,7 +106,7 @@ impl<'a> Names<'a> {
             let found = known.iter().min_by_key(|name| distance(name, from))?;
             Some(Cow::Owned((*found).to_owned()))
         };
-        self.called(id).or_else(by_alias)
+        self.only(known, id).or_else(by_alias)
     }
 
     fn aliases(&self) -> HashMap<String, Vec<String>> {
@@ -111,18 +131,35 @@ impl<'a> Names<'a> {
     /// Returns the one file with this name or former id; `None` if there is none, or if
     /// there are several and `id` is the whole name of none.
     pub fn called(&self, id: &str) -> Option<Cow<'a, str>> {
-        let plain = plain_id(id);
-        let last = plain.rsplit('/').next().unwrap_or(&plain);
-        if let Some(known) = self.by_id.get(last) {
-            let [only] = known.as_slice() else {
-                return whole_name(known, id).map(Cow::Borrowed);
-            };
-            return Some(Cow::Borrowed(only));
-        }
-        let mut former = formerly_called(self.live, self.snapshot, id).ok()?;
-        let only = former.pop().filter(|_| former.is_empty());
-        only.map(Cow::Owned)
+        self.only(self.files_of(last_part(&plain_id(id))), id)
     }
+
+    /// As [`Names::called`], with the files of that name.
+    fn only(&self, mut known: Vec<Cow<'a, str>>, id: &str) -> Option<Cow<'a, str>> {
+        if known.len() > 1 {
+            return whole_name(&borrowed(&known), id).map(|name| name.to_owned().into());
+        }
+        known.pop().or_else(|| {
+            let mut former = formerly_called(self.live, self.snapshot, id).ok()?;
+            let only = former.pop().filter(|_| former.is_empty());
+            only.map(Cow::Owned)
+        })
+    }
+}
+
+/// Returns the names of a file in links: its stem, and the short form of it.
+pub(in crate::engine) fn ids_of(name: &str) -> [String; 2] {
+    let stem = stem_of(name);
+    [plain_id(stem.as_str()), stem.short().to_owned()]
+}
+
+/// Returns an id without its folders.
+fn last_part(id: &str) -> &str {
+    id.rsplit('/').next().unwrap_or(id)
+}
+
+fn borrowed<'b>(names: &'b [Cow<'_, str>]) -> Vec<&'b str> {
+    names.iter().map(AsRef::as_ref).collect()
 }
 
 /// Returns the file of several of one name that `[[link]]` in the file `from` means, as in Obsidian: the

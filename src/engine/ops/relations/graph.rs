@@ -9,7 +9,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::names::{Names, former_id};
+use crate::engine::live::names::{Names, former_id, ids_of};
 use crate::engine::live::{current_snapshot, index_recovery, names, rows};
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
@@ -399,10 +399,4 @@ struct Called<'a> {
     archived: HashSet<String>,
     /// Other files beside the live ones, listed on first use.
     attachments: OnceCell<Vec<String>>,
-}
-
-/// Returns the names of a file in links.
-fn ids_of(name: &str) -> [String; 2] {
-    let stem = stem_of(name);
-    [plain_id(stem.as_str()), stem.short().to_owned()]
 }
