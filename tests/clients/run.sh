@@ -70,6 +70,7 @@ elif ! { python3 -m venv "$work/venv3" &&
 else
     echo "Picker in a pseudo-terminal: pyte $pyte"
     run "$work/venv3/bin/python" "$here/picker.py" "$memdir"
+    run "$work/venv3/bin/python" "$here/picture.py" "$memdir"
 fi
 
 : > "$work/install.log"
