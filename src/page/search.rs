@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::parts::error::PageError;
 use super::parts::parameters::Parameters;
 use super::parts::visit::Visit;
-use super::parts::{entry, frame, narrow, texts};
+use super::parts::{entry, frame, markdown, narrow, texts};
 use crate::dialect::{PreviewWords, preview_of_hit};
 use crate::engine::{GrepLine, Hit, Query, QueryKind, ops};
 use crate::words::Analyzer;
@@ -95,7 +95,7 @@ fn results(visit: &Visit<'_>) -> Result<Markup, PageError> {
         @for hit in &found.hits {
             @let (shown, passage) = preview_of_hit(&hit.memory.content, hit.lines.as_ref(), &words, PREVIEW);
             @let preview = html! {
-                (entry::marked(&mut analyzer, &question, shown.text.trim()))
+                (entry::marked(&mut analyzer, &question, &markdown::plain(&shown.text)))
                 @if let Some(passage) = passage { " " span.lines { "lines " (passage.lines()) } }
                 (why(hit, &query))
             };

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::parts::error::PageError;
 use super::parts::visit::Visit;
-use super::parts::{entry, frame, narrow, texts};
+use super::parts::{entry, frame, markdown, narrow, texts};
 use crate::dialect::{PreviewWords, preview};
 use crate::engine::{Hit, Query, ops};
 use crate::model::Position;
@@ -67,12 +67,12 @@ fn list(visit: &Visit<'_>) -> Result<Markup, PageError> {
 
 fn shown(hit: &Hit) -> Markup {
     let text = preview(&hit.memory.content, &PreviewWords::default(), PREVIEW).text;
-    let text = text.trim();
+    let text = markdown::plain(&text);
     // A headline that is the first line of the text is not said twice.
     let rest = text
-        .strip_prefix(hit.memory.headline())
+        .strip_prefix(&markdown::plain(hit.memory.headline()))
         .filter(|_| hit.memory.title.is_none());
-    html! { (rest.unwrap_or(text)) }
+    html! { (rest.unwrap_or(&text)) }
 }
 
 /// Returns the hits of each day, in their order.

@@ -12,15 +12,51 @@ use super::{entry, texts};
 /// Maximum size in bytes of a text that is rendered: a browser is slow with more.
 pub(in crate::page) const MOST_BYTES: usize = 256 << 10;
 
+const OPTIONS: Options = Options::ENABLE_TABLES
+    .union(Options::ENABLE_STRIKETHROUGH)
+    .union(Options::ENABLE_TASKLISTS)
+    .union(Options::ENABLE_FOOTNOTES)
+    .union(Options::ENABLE_WIKILINKS);
+
+/// Returns a piece of a text as people read it, on one line, without the marks of markdown.
+pub(in crate::page) fn plain(piece: &str) -> String {
+    let mut plain = String::with_capacity(piece.len());
+    for event in Parser::new_ext(piece, OPTIONS) {
+        match event {
+            Event::Text(text)
+            | Event::Code(text)
+            | Event::Html(text)
+            | Event::InlineHtml(text)
+            | Event::FootnoteReference(text) => plain.push_str(&text),
+            Event::SoftBreak | Event::HardBreak | Event::Rule => plain.push(' '),
+            Event::End(end) if !is_inline(end) => plain.push(' '),
+            _ => {}
+        }
+    }
+    let words = plain.split_whitespace().filter(|word| !is_block_mark(word));
+    words.collect::<Vec<&str>>().join(" ")
+}
+
+/// Returns whether a word is the mark of a heading, a table or a rule, which stands within a line where line ends
+/// became blanks.
+fn is_block_mark(word: &str) -> bool {
+    let is_heading = word.len() <= 6 && word.bytes().all(|byte| byte == b'#');
+    let is_rule = word.contains("---") && word.bytes().all(|byte| b"|:-".contains(&byte));
+    is_heading || is_rule || word == "|"
+}
+
+/// Returns whether what ends stands within a line.
+fn is_inline(end: TagEnd) -> bool {
+    matches!(
+        end,
+        TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image
+    )
+}
+
 /// Returns the HTML of a text. `known` gives the id of the memory that a wikilink names.
 pub(in crate::page) fn render(text: &str, known: &dyn Fn(&str) -> Option<String>) -> Markup {
-    let options = Options::ENABLE_TABLES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_WIKILINKS;
     let mut picture: Option<String> = None;
-    let events = Parser::new_ext(text, options).map(|event| match event {
+    let events = Parser::new_ext(text, OPTIONS).map(|event| match event {
         Event::Html(raw) | Event::InlineHtml(raw) => Event::Text(raw),
         // Text in between is what the picture shows.
         Event::Start(Tag::Image { dest_url, .. }) => {
@@ -112,6 +148,36 @@ mod tests {
     fn rendered(text: &str) -> String {
         let known = |name: &str| (name == "Atlas").then(|| "1a2b3c4d".to_owned());
         render(text, &known).into_string()
+    }
+
+    #[test]
+    fn a_piece_in_a_list_has_no_marks_of_markdown() {
+        for (piece, read) in [
+            (
+                "# Steps\n\nWith **a tag**, see [[Runbook]].",
+                "Steps With a tag, see Runbook.",
+            ),
+            (
+                "Steps # Then | step | who | |---|---| | backup | Mira |",
+                "Steps Then step who backup Mira",
+            ),
+            (
+                "| step | who |\n|---|---|\n| backup | Mira |\n",
+                "step who backup Mira",
+            ),
+            (
+                "See [the page](https://a.example/b) and `just release`.",
+                "See the page and just release.",
+            ),
+            (
+                "<b>bold</b> is text, C# stays, a-b too",
+                "<b>bold</b> is text, C# stays, a-b too",
+            ),
+            ("… the end of **a sentence", "… the end of **a sentence"),
+            ("```rust\nlet a = 1;\n```", "let a = 1;"),
+        ] {
+            assert_eq!(plain(piece), read);
+        }
     }
 
     #[test]
