@@ -370,6 +370,49 @@ def on_a_tiny_terminal_nothing_breaks(it):
 
 
 @scene
+def a_contradiction_is_decided_by_a_key(it):
+    it.run("link", "1f3a9c02", "2f3a9c03", "--type", "conflicts-with")
+    it.open("resolve", ready="q: quit")
+    it.sees("q: quit")
+    it.press("x")
+    it.sees("q: quit")
+    it.press("2")
+    it.ends(0)
+    check("2f3a9c03 supersedes 1f3a9c02" in it.terminal.text(), "the second holds")
+    check(it.run("resolve") == "no memories contradict each other", "no pair is left")
+
+
+@scene
+def two_of_one_title_are_decided_by_a_key(it):
+    put(it.store, "20260201_000000_6f3a9c07", "How we deploy", "topics: [deploy]\nnamespace: atlas", "By hand.\n")
+    it.open("resolve", ready="q: quit")
+    it.sees("q: quit")
+    it.press("b")
+    it.sees("q: quit")
+    it.press("1")
+    it.ends(0)
+    check("kept" in it.terminal.text() and "forgotten" in it.terminal.text(), "one is kept")
+    check(it.run("resolve") == "no memories contradict each other", "no pair is left")
+
+
+@scene
+def proposals_are_decided_by_a_key_each(it):
+    talk = f"{it.home}/talk.txt"
+    with open(talk, "w") as file:
+        file.write("User: We decided to deploy atlas on Tuesdays from now on, after the backup.\n\nAssistant: Noted.\n\n"
+                   "User: No, we use pnpm here, never npm.\n\nAssistant: All right.\n")
+    it.run("mine", talk, "--proposals", "--yes")
+    it.open("review", ready="We decided to deploy")
+    it.press("a")
+    check(it.terminal.until(lambda text: "never npm" in text), "the second proposal comes")
+    it.press("d")
+    it.ends(0)
+    check("accepted" in it.terminal.text(), "what was decided is said")
+    check("deploy atlas on Tuesdays" in it.run("grep", "Tuesdays from now on", "--namespace", "global"), "it is a memory")
+    check("pnpm" not in it.run("list"), "the other one is none")
+
+
+@scene
 def without_colours_it_looks_the_same(it):
     it.open(NO_COLOR="1")
     it.sees("1/5")

@@ -232,7 +232,7 @@ Nobody has to: confidence is computed when it is asked for, by the time that has
     Standards(maintenance::Standards),
     /// Show memories that contradict each other or share a title after a sync, or decide between two
     #[command(after_help = "Examples:
-  memdir resolve                                list the pairs
+  memdir resolve                                the pairs; on a terminal one key decides about each
   memdir resolve 1f3a9c02 4be01c9a              the first holds: it supersedes the second
   memdir resolve 1f3a9c02 --keep 4be01c9a       keep one, forget the other
   memdir resolve 1f3a9c02 --keep 1f3a9c02       the same, by the one that stays
@@ -568,10 +568,6 @@ impl Command {
                 | Command::Topics(_)
                 | Command::Namespaces(_)
                 | Command::Plans
-        ) || matches!(
-            self,
-            // What is decided is said in a line.
-            Command::Resolve(resolve) if resolve.loser.is_none() && resolve.keep.is_none() && !resolve.both
         )
     }
 }

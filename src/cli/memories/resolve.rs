@@ -1,5 +1,7 @@
 //! The command that decides between memories that contradict each other.
 
+use std::io;
+
 use serde_json::{Value, json};
 
 use crate::cli::args::change::Resolve;
@@ -30,17 +32,12 @@ pub fn resolve(context: &mut Context, command: &Resolve) -> Result<Outcome, Fail
         (Some(id), Some(keep), _) => ops::keep_one(&engine, id, keep)?,
         (Some(id), None, true) => ops::keep_both(&engine, id)?,
         (Some(id), None, false) => {
-            return show(
-                context,
-                &engine,
-                &ops::conflicts_of(&engine, id)?,
-                &[],
-                WHOLE,
-            );
+            let pairs = ops::conflicts_of(&engine, id)?;
+            return show_or_ask(context, &engine, &pairs, &[], WHOLE);
         }
         (None, ..) => {
             let pairs = [ops::conflicts(&engine)?, ops::title_conflicts(&engine)?];
-            return show(context, &engine, &pairs, &ops::unmerged(&engine)?, BRIEF);
+            return show_or_ask(context, &engine, &pairs, &ops::unmerged(&engine)?, BRIEF);
         }
     };
     let output = &mut context.output;
@@ -129,6 +126,113 @@ fn named(stem: &Stem) -> Value {
 const BRIEF: u32 = 1;
 const WHOLE: u32 = u32::MAX;
 
+const KEYS: &str = "1: the first holds (---)  2: the second holds (+++)  b: both  s: skip  q: quit";
+const KEYS_TITLE: &str = "1: keep the first (---)  2: keep the second (+++)  s: skip  q: quit";
+
+/// Asks about each pair where somebody sits at a terminal, and shows them all elsewhere.
+fn show_or_ask(
+    context: &mut Context,
+    engine: &Engine,
+    pairs: &[Vec<Conflict>; 2],
+    unmerged: &[Unmerged],
+    context_lines: u32,
+) -> Result<Outcome, Failure> {
+    let is_pair = pairs.iter().any(|pairs| !pairs.is_empty());
+    if !is_pair || !context.output.is_asked() {
+        return show(context, engine, pairs, unmerged, context_lines);
+    }
+    history::commit_first(engine);
+    let terminal = console::Term::stdout();
+    let is_changed = ask(context, engine, pairs, context_lines, &mut || {
+        terminal.read_char()
+    })?;
+    show_unmerged(&mut context.output, engine, unmerged)?;
+    match is_changed {
+        true => afterwards::after_writing(context, engine)?,
+        false => context.output.flush()?,
+    }
+    Ok(Outcome::Done)
+}
+
+/// Asks about each pair; one key decides. Returns whether something was decided before the end.
+fn ask(
+    context: &mut Context,
+    engine: &Engine,
+    pairs: &[Vec<Conflict>; 2],
+    context_lines: u32,
+    next_key: &mut dyn FnMut() -> io::Result<char>,
+) -> Result<bool, Failure> {
+    let mut is_changed = false;
+    for (pairs, keys, is_title) in [(&pairs[0], KEYS, false), (&pairs[1], KEYS_TITLE, true)] {
+        for Conflict { pair } in pairs {
+            let output = &mut context.output;
+            show_pair(output, engine, pair, context_lines)?;
+            let [first, second] = pair.each_ref().map(|side| &side.memory.stem);
+            let decided = loop {
+                output.line(keys)?;
+                output.flush()?;
+                let key =
+                    next_key().map_err(|error| Failure::new("cannot read a key").because(error))?;
+                break match key.to_ascii_lowercase() {
+                    '1' => prefer(engine, first, second, is_title),
+                    '2' => prefer(engine, second, first, is_title),
+                    'b' if !is_title => {
+                        ops::keep_both(engine, first.as_str()).map(|_| "kept both".to_owned())
+                    }
+                    's' | '\n' | '\r' | ' ' => Ok(String::new()),
+                    'q' | '\u{1b}' | '\u{3}' | '\u{4}' => return Ok(is_changed),
+                    _ => continue,
+                };
+            };
+            match decided {
+                Ok(said) => {
+                    is_changed |= !said.is_empty();
+                    output.line(said)?;
+                }
+                // A pair before it may have taken one of the two.
+                Err(error) => output.note(error.to_string()),
+            }
+        }
+    }
+    Ok(is_changed)
+}
+
+/// Has one memory of a pair hold: it supersedes the other, or where both have one title, the other is forgotten.
+/// Returns what was done in words.
+fn prefer(
+    engine: &Engine,
+    holds: &Stem,
+    other: &Stem,
+    is_title: bool,
+) -> Result<String, EngineError> {
+    let [holds_id, other_id] = [holds, other].map(|stem| engine.live.shown_id(stem));
+    if is_title {
+        ops::keep_one(engine, other.as_str(), holds.as_str())?;
+        return Ok(format!(
+            "kept {ID}{holds_id}{ID:#}, forgotten {ID}{other_id}{ID:#}"
+        ));
+    }
+    ops::decide_between(engine, holds.as_str(), other.as_str())?;
+    Ok(format!(
+        "{ID}{holds_id}{ID:#} supersedes {ID}{other_id}{ID:#}"
+    ))
+}
+
+/// Names the memories in which git left its conflict markers.
+fn show_unmerged(
+    output: &mut Output,
+    engine: &Engine,
+    unmerged: &[Unmerged],
+) -> Result<(), Failure> {
+    for Unmerged { stem, line, .. } in unmerged {
+        let id = engine.live.shown_id(stem);
+        output.line(format!(
+            "{ID}{id}{ID:#}  has git's conflict markers on line {line}: memdir resolve {id}"
+        ))?;
+    }
+    Ok(())
+}
+
 fn show(
     context: &mut Context,
     engine: &Engine,
@@ -173,12 +277,7 @@ fn show(
                 output.line(decide)?;
             }
         }
-        for Unmerged { stem, line, .. } in unmerged {
-            let id = engine.live.shown_id(stem);
-            output.line(format!(
-                "{ID}{id}{ID:#}  has git's conflict markers on line {line}: memdir resolve {id}"
-            ))?;
-        }
+        show_unmerged(output, engine, unmerged)?;
     }
     output.flush()?;
     afterwards::settle(engine);

@@ -209,7 +209,7 @@ pub(super) fn ask(
                 'd' => decisions.drop(engine, proposal, false)?,
                 'n' => decisions.drop(engine, proposal, true)?,
                 's' | '\n' | '\r' | ' ' => {}
-                'q' | '\u{1b}' | '\u{3}' => break 'proposals,
+                'q' | '\u{1b}' | '\u{3}' | '\u{4}' => break 'proposals,
                 'p' => {
                     show_passage(&mut context.output, engine, proposal)?;
                     continue;

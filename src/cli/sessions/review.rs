@@ -1,8 +1,6 @@
 //! `memdir review`: texts that others wrote, which no agent is shown unasked before they are accepted, and
 //! proposals of what talks say, which are no memories before.
 
-use std::io::IsTerminal;
-
 use serde_json::{Value, json};
 
 use crate::cli::args::sessions::Review;
@@ -42,7 +40,7 @@ pub fn review(context: &mut Context, command: &Review) -> Result<Outcome, Failur
         &unreviewed,
         (&waiting, total),
     )?;
-    if !waiting.is_empty() && is_asked(&context.output) {
+    if !waiting.is_empty() && context.output.is_asked() {
         let terminal = console::Term::stdout();
         let decisions = proposals::ask(context, &engine, &waiting, &mut || terminal.read_char())?;
         return decided(context, &engine, &decisions);
@@ -50,11 +48,6 @@ pub fn review(context: &mut Context, command: &Review) -> Result<Outcome, Failur
     context.output.flush()?;
     afterwards::settle(&engine);
     Ok(Outcome::found(is_found))
-}
-
-/// Returns whether somebody sits there who can be asked about each proposal.
-fn is_asked(output: &Output) -> bool {
-    !output.json && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
 /// Shows what was decided about proposals.
@@ -118,7 +111,7 @@ fn show(
             output.note(format!("{total} {plural} of talks"));
         }
         // On a terminal each is shown when it is asked about.
-        if !is_asked(output) {
+        if !output.is_asked() {
             for proposal in waiting {
                 proposals::show(output, engine, proposal)?;
             }

@@ -102,6 +102,11 @@ impl Output {
         }
     }
 
+    /// Returns whether somebody sits at a terminal who reads this and can answer by keys.
+    pub fn is_asked(&self) -> bool {
+        !self.json && self.is_terminal && io::stdin().is_terminal()
+    }
+
     /// Returns the same output under another owner.
     pub fn share(&self) -> Output {
         Output {
