@@ -109,7 +109,7 @@ fn state(visit: &Visit<'_>) -> Result<Markup, PageError> {
         h2 { (texts::WAITS) }
         @if waits.iter().all(|(_, count, _)| *count == 0) { p { "✓ " (texts::NOTHING_WAITS) } }
         ul { @for (name, count, address) in waits.iter().filter(|(_, count, _)| *count > 0) {
-            li { a href=(address) { (count) " " (name) } }
+            li { a href=(address) { (name) ": " (count) } }
         } }
         }
         section.panel { h2 { (texts::SYNC) } (sync(visit)?) }

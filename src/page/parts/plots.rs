@@ -56,7 +56,8 @@ pub(in crate::page) fn growth(days: &DayCounts, today: NaiveDate, name: &str) ->
     }
 }
 
-/// Returns the days of the last year as squares, a column for each week.
+/// Returns the days of the last year as squares, a column for each week. Where they are wider than the window, the
+/// newest are seen first.
 pub(in crate::page) fn heatmap(days: &DayCounts, today: NaiveDate, name: &str) -> Markup {
     let begin = today
         - Days::new(7 * (WEEKS as u64 - 1) + u64::from(today.weekday().num_days_from_monday()));
@@ -77,7 +78,7 @@ pub(in crate::page) fn heatmap(days: &DayCounts, today: NaiveDate, name: &str) -
         .collect();
     let total: usize = days.range(begin..=today).map(|(_, count)| count).sum();
     html! {
-        svg.plot.heatmap viewBox={ "0 0 " (WEEKS * DAY) " " (7 * DAY + MONTHS) } role="img" aria-label={ (name) ": " (total) } {
+        div.wide.newest tabindex="0" role="group" aria-label=(name) { svg.plot.heatmap viewBox={ "0 0 " (WEEKS * DAY) " " (7 * DAY + MONTHS) } role="img" aria-label={ (name) ": " (total) } {
             @for (at, day) in &shown {
                 // Where a week begins in another month than the one before it.
                 @if at % 7 == 0 && day.day() <= 7 {
@@ -90,7 +91,7 @@ pub(in crate::page) fn heatmap(days: &DayCounts, today: NaiveDate, name: &str) -
                     title { (day) ": " (count) }
                 }
             }
-        }
+        } }
     }
 }
 
