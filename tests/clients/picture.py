@@ -26,8 +26,12 @@ MARGIN = 14
 COLOURS = {"default": "#d6d9de", "cdcd00": "#d8b45c", "00cdcd": "#6cc0cf", "cd0000": "#f0907f"}
 
 
-def screen_of(memdir):
-    """Returns the screen of the picker after the keys, in a fresh home with a copy of the sample store."""
+def picture_of(memdir, expected):
+    """Returns the picture of the picker after the keys, in a fresh home with a copy of the sample store.
+
+    A screen comes in pieces: the picture is of the expected one as soon as it stands there, or of the one after which
+    nothing more comes.
+    """
     with tempfile.TemporaryDirectory(prefix="memdir-picture-") as home:
         shutil.copytree(os.path.join(ROOT, "examples", "sample-store"), f"{home}/store")
         environment = {"PATH": os.environ["PATH"], "HOME": home, "MEMDIR_STORE": f"{home}/store", "TERM": "xterm-256color",
@@ -39,7 +43,12 @@ def screen_of(memdir):
             terminal.press(KEYS)
             if not terminal.until(lambda text: KEYS in text and SEEN in text):
                 sys.exit(f"`{SEEN}` never comes:\n{terminal.text()}")
-            return terminal.screen
+            if expected:
+                terminal.until(lambda text: svg_of(terminal.screen) == expected)
+            else:
+                while terminal.read(0.7):
+                    pass
+            return svg_of(terminal.screen)
         finally:
             terminal.close()
 
@@ -79,14 +88,15 @@ def svg_of(screen):
 
 def main():
     memdir = os.path.abspath(sys.argv[1])
-    picture = svg_of(screen_of(memdir))
     if len(sys.argv) > 2:
+        picture = picture_of(memdir, None)
         with open(sys.argv[2], "w") as file:
             file.write(picture)
         return
     with open(PICTURE) as file:
-        if file.read() != picture:
-            sys.exit(f"docs/pictures/pick.svg is not what the picker shows: {sys.argv[0]} MEMDIR docs/pictures/pick.svg")
+        expected = file.read()
+    if picture_of(memdir, expected) != expected:
+        sys.exit(f"docs/pictures/pick.svg is not what the picker shows: {sys.argv[0]} MEMDIR docs/pictures/pick.svg")
     print("the picture of the picker is what it shows")
 
 
