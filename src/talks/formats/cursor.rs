@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess};
 
 use super::block::{self, Input};
-use super::row;
+use super::row::{self, JsonColumn};
 use crate::sqlite;
 use crate::talks::Format;
 use crate::talks::archive::{files_in, open_file};
@@ -198,13 +198,16 @@ fn value_in<T: DeserializeOwned>(
     table: &str,
     key: &str,
 ) -> Result<Option<(T, u64)>, String> {
-    let query = format!("SELECT value FROM {table} WHERE key = ?1");
+    let stored = JsonColumn {
+        connection,
+        table,
+        column: "value",
+    };
+    let query = format!("SELECT {} FROM {table} WHERE key = ?1", stored.selected());
     let mut statement = connection
         .prepare(&query)
         .map_err(|error| error.to_string())?;
-    let read = statement.query_row([key], |row| {
-        Ok(row::json::<T>(row, 0).map(|value| Some((value?, row::size(row, 0)))))
-    });
+    let read = statement.query_row([key], |row| Ok(stored.read::<T>(row, 0)));
     match read.optional() {
         Ok(read) => read.unwrap_or(Ok(None)),
         Err(error) => Err(error.to_string()),

@@ -9,7 +9,7 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 
 use super::opencode::{Head, Message, Part, Time, take};
-use super::row;
+use super::row::{self, JsonColumn};
 use crate::sqlite;
 use crate::talks::Format;
 use crate::talks::found::{Each, Found, report};
@@ -17,13 +17,12 @@ use crate::talks::loose::{Moment, Text};
 use crate::talks::session::{Session, USER};
 
 /// Columns of a session, of which a version may lack some.
-const COLUMNS: [&str; 6] = [
+const COLUMNS: [&str; 5] = [
     "title",
     "directory",
     "parent_id",
     "time_created",
     "created_at",
-    "data",
 ];
 
 /// Returns whether a database is one of opencode.
@@ -67,15 +66,26 @@ pub(in crate::talks) fn read(path: &Path, name: &str, each: &mut Each<'_>) -> Co
 /// Reads what is known of each session, in the order of their ids, which is that of time.
 fn heads(connection: &Connection) -> rusqlite::Result<Vec<(String, Head)>> {
     let there = row::columns(connection, "session")?;
-    let columns = COLUMNS.map(|name| match there.iter().any(|known| known == name) {
-        true => name,
-        false => "NULL",
-    });
-    let query = format!("SELECT id, {} FROM session ORDER BY id", columns.join(", "));
+    let has = |name: &str| there.iter().any(|known| known == name);
+    let columns = COLUMNS.map(|name| if has(name) { name } else { "NULL" });
+    let data = JsonColumn {
+        connection,
+        table: "session",
+        column: "data",
+    };
+    let selected = match has("data") {
+        true => data.selected(),
+        false => "NULL, NULL, NULL".to_owned(),
+    };
+    let query = format!(
+        "SELECT id, {}, {selected} FROM session ORDER BY id",
+        columns.join(", ")
+    );
     let mut statement = connection.prepare(&query)?;
     let heads = statement.query_map([], |row| {
         let text = |at: usize| row.get::<_, Option<String>>(at).unwrap_or_default();
-        let stored = row::json::<Head>(row, 6).ok().flatten().unwrap_or_default();
+        let stored = data.read::<Head>(row, 6).ok().flatten();
+        let stored = stored.map(|(head, _)| head).unwrap_or_default();
         let created = [4, 5].into_iter().find_map(|at| {
             let number = row.get::<_, Option<f64>>(at).ok().flatten()?;
             Moment::parse(&number.to_string()).0
@@ -153,14 +163,17 @@ fn rows<T: serde::de::DeserializeOwned>(
     column: &str,
     of: &str,
 ) -> rusqlite::Result<Vec<(String, Read<T>)>> {
-    let query = format!("SELECT id, data FROM {table} WHERE {column} = ?1 ORDER BY id");
+    let data = JsonColumn {
+        connection,
+        table,
+        column: "data",
+    };
+    let selected = data.selected();
+    let query = format!("SELECT id, {selected} FROM {table} WHERE {column} = ?1 ORDER BY id");
     let mut statement = connection.prepare(&query)?;
     let read = |row: &Row<'_>| {
-        let value = match row::json::<T>(row, 1) {
-            Ok(Some(value)) => Ok((value, row::size(row, 1))),
-            Ok(None) => Err("it is empty".to_owned()),
-            Err(reason) => Err(reason),
-        };
+        let value = data.read::<T>(row, 1);
+        let value = value.and_then(|value| value.ok_or_else(|| "it is empty".to_owned()));
         Ok((row.get::<_, String>(0)?, value))
     };
     let rows = statement.query_map([of], read)?;

@@ -1,10 +1,12 @@
 //! Rows of databases whose columns hold JSON.
 
+use std::io::{BufRead, BufReader, Read};
+
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, MAIN_DB, Row};
 use serde::de::DeserializeOwned;
 
-use crate::talks::records::Records;
+use crate::talks::records::{MAX_STRING_BYTES, Records};
 
 /// Returns whether a database has a table.
 pub(super) fn has_table(connection: &Connection, table: &str) -> bool {
@@ -21,38 +23,84 @@ pub(super) fn columns(connection: &Connection, table: &str) -> rusqlite::Result<
     Ok(names)
 }
 
-/// Reads the JSON in a column, text or bytes; `None` where there is none. Of JSON in a JSON string the string
-/// is read.
-///
-/// # Errors
-///
-/// The reason in words.
-pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<Option<T>, String> {
-    let bytes = match row.get_ref(column).map_err(|error| error.to_string())? {
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
-        ValueRef::Null => return Ok(None),
-        ValueRef::Integer(_) | ValueRef::Real(_) => return Err("it is no JSON".to_owned()),
-    };
-    let inner;
-    let bytes = match bytes.trim_ascii_start().first() {
+/// A column of JSON in a table whose rows have numbers.
+#[derive(Clone, Copy)]
+pub(super) struct JsonColumn<'a> {
+    pub connection: &'a Connection,
+    pub table: &'a str,
+    pub column: &'a str,
+}
+
+impl JsonColumn<'_> {
+    /// Returns what a query has to select, three columns: the value unless it is long, its size, and the number
+    /// of its row. A long value is read from the row a piece at a time, as a file is.
+    pub fn selected(&self) -> String {
+        let column = self.column;
+        format!(
+            "CASE WHEN octet_length({column}) <= {MAX_STRING_BYTES} THEN {column} END, octet_length({column}), rowid"
+        )
+    }
+
+    /// Reads the JSON in a row, text or bytes, of the columns that [`selected`](Self::selected) names; the first
+    /// is column `at`. Returns it with its size in bytes; `None` where there is none. Of JSON in a JSON string the
+    /// string is read.
+    ///
+    /// # Errors
+    ///
+    /// The reason in words.
+    pub fn read<T: DeserializeOwned>(
+        &self,
+        row: &Row<'_>,
+        at: usize,
+    ) -> Result<Option<(T, u64)>, String> {
+        let in_words = |error: rusqlite::Error| error.to_string();
+        let size = row.get::<_, Option<i64>>(at + 1).map_err(in_words)?;
+        let Some(size) = size.and_then(|size| u64::try_from(size).ok()) else {
+            return Ok(None);
+        };
+        let value = match row.get_ref(at).map_err(in_words)? {
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => short(bytes)?,
+            ValueRef::Integer(_) | ValueRef::Real(_) => return Err("it is no JSON".to_owned()),
+            ValueRef::Null => {
+                let number = row.get(at + 2).map_err(in_words)?;
+                let (table, column) = (self.table, self.column);
+                let blob = self
+                    .connection
+                    .blob_open(MAIN_DB, table, column, number, true);
+                long(BufReader::new(blob.map_err(in_words)?), size)?
+            }
+        };
+        Ok(value.map(|value| (value, size)))
+    }
+}
+
+fn short<T: DeserializeOwned>(bytes: &[u8]) -> Result<Option<T>, String> {
+    match bytes.trim_ascii_start().first() {
         Some(b'"') => {
-            inner = serde_json::from_slice::<String>(bytes).map_err(|error| error.to_string())?;
-            inner.as_bytes()
+            let inner =
+                serde_json::from_slice::<String>(bytes).map_err(|error| error.to_string())?;
+            first(inner.as_bytes())
         }
-        _ => bytes,
-    };
+        _ => first(bytes),
+    }
+}
+
+/// Reads a value that is too long to be in memory; what is in a JSON string would have to be.
+fn long<T: DeserializeOwned>(mut value: impl BufRead, size: u64) -> Result<Option<T>, String> {
+    let beginning = value.fill_buf().map_err(|error| error.to_string())?;
+    match beginning.trim_ascii_start().first() {
+        Some(b'"') => Err(format!(
+            "it is a string of {size} bytes, more than {MAX_STRING_BYTES}"
+        )),
+        _ => first(value),
+    }
+}
+
+fn first<T: DeserializeOwned>(bytes: impl Read) -> Result<Option<T>, String> {
     let mut records = Records::new(bytes).map_err(|error| error.to_string())?;
     match records.next::<T>() {
         Some(Ok(value)) => Ok(Some(value)),
         Some(Err(bad)) => Err(bad.reason),
         None => Ok(None),
-    }
-}
-
-/// Returns the size of the value in a column, in bytes.
-pub(super) fn size(row: &Row<'_>, column: usize) -> u64 {
-    match row.get_ref(column) {
-        Ok(ValueRef::Text(bytes) | ValueRef::Blob(bytes)) => bytes.len() as u64,
-        _ => 0,
     }
 }

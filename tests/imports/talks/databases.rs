@@ -357,3 +357,76 @@ fn databases_that_are_none_are_named() {
     let ran = home.run(&["mine", "other.db"]);
     ran.complains(2, &["other.db holds no conversation of a known format"]);
 }
+
+/// Limit of the memory of a run that reads values of 100 MB, in KiB.
+#[cfg(target_os = "linux")]
+const MEMORY_KIB: usize = 250_000;
+
+/// JSON around a string of 100 MB, for SQL.
+#[cfg(target_os = "linux")]
+fn long_json(beginning: &str) -> String {
+    format!("'{beginning}' || replace(hex(zeroblob(25000000)), '00', 'long') || '\"}}'")
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_value_of_100_mb_is_read_in_little_memory() {
+    let home = Home::new();
+    let database = opencode(&home.root().join("opencode.db"));
+    let text = long_json("{\"type\": \"text\", \"text\": \"Very ");
+    database
+        .execute_batch(&format!(
+            "UPDATE part SET data = {text} WHERE id = 'prt_1'; UPDATE part SET data = x'00' WHERE id = 'prt_4';
+            UPDATE part SET data = '\"' || data || '\"' WHERE id = 'prt_2';
+            UPDATE part SET data = '\"' || (SELECT data FROM part WHERE id = 'prt_1') WHERE id = 'prt_3';"
+        ))
+        .unwrap();
+    drop(database);
+    let database = cursor(&home.root().join("User"));
+    let bubble = long_json("{\"type\": 1, \"text\": \"Very ");
+    database
+        .execute_batch(&format!(
+            "INSERT INTO cursorDiskKV VALUES ('bubbleId:c1:b1', {bubble})"
+        ))
+        .unwrap();
+    drop(database);
+    for (path, bad) in [
+        (
+            "opencode.db",
+            vec!["part prt_2", "part prt_3", "part prt_4"],
+        ),
+        ("User", vec![]),
+    ] {
+        let limited = format!("ulimit -d {MEMORY_KIB} && exec \"$0\" mine {path} --json");
+        let mut command = std::process::Command::new("sh");
+        home.surround(&mut command);
+        command.env("MEMDIR_STORE", home.store());
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_memdir")]);
+        let ran = crate::support::program::run(&mut command);
+        let report = ran.json();
+        let damaged: Vec<&str> = report["damaged"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|damage| {
+                damage["place"]
+                    .as_str()
+                    .unwrap()
+                    .rsplit(", ")
+                    .next()
+                    .unwrap()
+            })
+            .collect();
+        assert_eq!(damaged, bad, "{ran:?}");
+        if let Some(reason) = report["damaged"][1]["reason"].as_str() {
+            assert_eq!(
+                reason,
+                "it is a string of 100000034 bytes, more than 1048576"
+            );
+        }
+    }
+    let talks = talks_of(&home).concat();
+    for part in ["Very longlong", "It is green", "It waits for a port."] {
+        assert!(talks.contains(part), "{part}");
+    }
+}
