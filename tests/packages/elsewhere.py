@@ -39,7 +39,7 @@ class Program:
     def environment(self, name="home"):
         home = self.work / name
         home.mkdir(exist_ok=True)
-        kept = {key: os.environ[key] for key in ("PATH", "WINEPREFIX", "WINEDEBUG") if key in os.environ}
+        kept = {key: os.environ[key] for key in ("PATH", "WINEPREFIX", "WINEDEBUG", "QEMU_LD_PREFIX") if key in os.environ}
         folders = {"HOME": str(home), "XDG_CONFIG_HOME": "", "USERPROFILE": self.path(home)}
         for variable, folder in (("APPDATA", "roaming"), ("LOCALAPPDATA", "local")):
             folders[variable] = self.path(home / folder)
