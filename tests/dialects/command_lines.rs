@@ -7,7 +7,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use regex::Regex;
 use rusqlite::Connection;
@@ -291,6 +291,37 @@ fn the_server_of_agents_has_the_tools_of_that_program() {
     }
     let ran = run_with(&mut machine.command("loci serve"), hello.as_bytes());
     assert!(ran.text().contains("store_memory"), "{ran:?}");
+}
+
+#[test]
+fn serve_listens_where_it_is_told() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let machine = Machine::new();
+    for host in ["127.0.0.1", "localhost"] {
+        let line = format!("exec ai-memory serve --host {host} --port 0 --no-token");
+        let mut server = machine.command(&line);
+        server.stdin(Stdio::null()).stdout(Stdio::null());
+        let mut server = server.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
+        let said = lines.find_map(|line| {
+            let line = line.ok()?;
+            let (_, rest) = line.split_once("http://")?;
+            Some(rest.split(char::is_whitespace).next()?.to_owned())
+        });
+        let address = said.expect("it says where it listens");
+        // Nobody waits for the reader of what else is logged.
+        std::thread::spawn(move || lines.for_each(drop));
+        let address = address.trim_end_matches('/');
+        let (_, port) = address.rsplit_once(':').unwrap();
+        let mut stream = std::net::TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+        let head = format!("Host: {address}\r\nConnection: close\r\n\r\n");
+        write!(stream, "GET /api/v1/health HTTP/1.1\r\n{head}").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        server.kill().unwrap();
+        server.wait().unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{host}: {answer}");
+    }
 }
 
 #[test]

@@ -181,6 +181,12 @@ pub struct Mine {
     /// Only sessions of these projects
     #[arg(long, value_name = "A,B")]
     pub project: Option<String>,
+    /// Only sessions of at least so many messages
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
+    pub min_messages: usize,
+    /// Keep the sessions that are new in this namespace [default: the project of each]
+    #[arg(long, short)]
+    pub namespace: Option<String>,
     /// No sessions whose file or folder holds this text; may be given several times
     #[arg(long, value_name = "TEXT")]
     pub exclude: Vec<String>,

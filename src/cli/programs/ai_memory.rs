@@ -105,6 +105,13 @@ fn serving(serve: &Serve) -> Vec<OsString> {
 
 fn mining(mine: &Mine) -> Vec<OsString> {
     let mut words = in_words(&["mine", "--yes", "--format", &mine.format]);
+    if let Some(namespace) = &mine.namespace {
+        words.extend(in_words(&["--namespace", namespace]));
+    }
+    if mine.min_messages > 1 {
+        let least = mine.min_messages.to_string();
+        words.extend(in_words(&["--min-messages", &least]));
+    }
     if mine.dry_run {
         words.push("--dry-run".into());
     }
@@ -152,6 +159,10 @@ mod tests {
         assert_eq!(
             own("mine --format slack export --dry-run"),
             "mine --yes --format slack --dry-run -- export"
+        );
+        assert_eq!(
+            own("mine -f claude -n atlas -t long --min-messages 3 export"),
+            "mine --yes --format claude --namespace atlas --min-messages 3 -- export"
         );
         assert_eq!(own("--json shell"), "--json shell");
     }

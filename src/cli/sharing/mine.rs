@@ -94,6 +94,9 @@ struct Wanted {
     /// Names of projects in lower case; empty for all.
     projects: Vec<String>,
     excluded: Vec<String>,
+    min_messages: usize,
+    /// Namespace of new sessions, in place of that of their projects.
+    namespace: Option<String>,
     /// Whether nothing is to be written.
     is_dry_run: bool,
 }
@@ -114,6 +117,8 @@ impl Wanted {
             since: since.transpose()?,
             projects: projects.filter(|name| !name.is_empty()).collect(),
             excluded: command.exclude.clone(),
+            min_messages: command.min_messages,
+            namespace: command.namespace.clone(),
             is_dry_run: command.dry_run,
         })
     }
@@ -139,7 +144,9 @@ impl Wanted {
             .iter()
             .any(|text| folder.contains(text.as_str()));
         let is_old = session.last() < self.since;
-        !is_excluded && !is_old && (self.projects.is_empty() || self.projects.contains(&project))
+        let is_short = session.messages.len() < self.min_messages;
+        let is_named = self.projects.is_empty() || self.projects.contains(&project);
+        !is_excluded && !is_old && !is_short && is_named
     }
 }
 
@@ -311,6 +318,7 @@ fn read_all(
     (report, bar): (&mut Report, &ProgressBar),
 ) -> Result<(), Failure> {
     let mut mining = Mining::begin(engine, &context.config.user.value, wanted.is_dry_run)?;
+    mining.namespace.clone_from(&wanted.namespace);
     let mut failed = None;
     for source in sources {
         let read = talks::read(source, &mut |found| {

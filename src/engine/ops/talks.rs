@@ -74,6 +74,8 @@ pub enum Mined {
 
 /// Writes sessions into a store. What was written is durable once [`Mining::finish`] returns.
 pub struct Mining<'a> {
+    /// Namespace of new sessions, in place of that of their projects.
+    pub namespace: Option<String>,
     engine: &'a Engine,
     user: String,
     is_dry_run: bool,
@@ -140,6 +142,7 @@ impl<'a> Mining<'a> {
         let purged = engine.live.store.purged()?;
         let purged = purged.iter().filter_map(|stem| Stem::parse(stem)?.handle());
         Ok(Mining {
+            namespace: None,
             engine,
             user: user.to_owned(),
             is_dry_run,
@@ -302,12 +305,22 @@ impl<'a> Mining<'a> {
                     }
                 },
             };
-            let stem = self.add(session, &part, &state, (number, drawn), previous.as_ref())?;
+            let namespace = match &last {
+                Some(last) => last.memory.namespace.clone(),
+                None => self.namespace_of(session),
+            };
+            let place = (number, drawn, namespace);
+            let stem = self.add(session, &part, &state, place, previous.as_ref())?;
             previous = Some(stem.clone());
             stems.push(stem);
             number += 1;
         }
         Ok((stems, count))
+    }
+
+    fn namespace_of(&self, session: &Session) -> Option<String> {
+        let named = self.namespace.as_deref().or_else(|| session.project());
+        named.map(|name| normalized_namespace(&short(name)).into_owned())
     }
 
     /// Writes a new part.
@@ -316,7 +329,7 @@ impl<'a> Mining<'a> {
         session: &Session,
         part: &Part,
         state: &[(String, MetaValue)],
-        (number, handle): (usize, Handle),
+        (number, handle, namespace): (usize, Handle, Option<String>),
         previous: Option<&Stem>,
     ) -> Result<Stem, EngineError> {
         let writer = &self.engine.writer;
@@ -347,9 +360,6 @@ impl<'a> Mining<'a> {
             to: previous.as_str().to_owned(),
             relation: CONTINUES.to_owned(),
         });
-        let namespace = session
-            .project()
-            .map(|name| normalized_namespace(&short(name)).into_owned());
         let memory = NewMemory {
             timestamp: Some(timestamp.clone()),
             agent: session.format.as_str().to_owned(),

@@ -353,6 +353,15 @@ pub struct Mine {
     /// claude, chatgpt or slack
     #[arg(long, short)]
     pub format: String,
+    /// Keep them in this project [default: the project of each]
+    #[arg(long, short)]
+    pub namespace: Option<String>,
+    /// short, mid or long; read and not followed: conversations live as long as `[talks] keep` says
+    #[arg(long, short, value_parser = ["short", "mid", "long"])]
+    pub tier: Option<String>,
+    /// Only conversations of at least so many messages
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub min_messages: usize,
     /// Only say what would be kept
     #[arg(long)]
     pub dry_run: bool,
