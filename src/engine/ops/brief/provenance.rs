@@ -133,11 +133,12 @@ fn digest_of(memory: &Memory) -> u128 {
 ///
 /// Fails if the store cannot be read.
 pub fn unreviewed(engine: &Engine) -> Result<Vec<(Memory, ForeignSource)>, EngineError> {
-    let provenance = Provenance::read(engine);
-    let names = current_snapshot::with_snapshot(&engine.live, |snapshot| {
-        let names = rows::names_of(&engine.live, snapshot, &Filter::default())?;
+    let (names, provenance) = current_snapshot::with_snapshot(&engine.live, |snapshot| {
+        let mut names = rows::names_of(&engine.live, snapshot, &Filter::default())?;
+        // After the names: whoever wrote one of them has noted it by then.
+        let provenance = Provenance::read(engine);
         if provenance.is_shared || !provenance.texts.foreign.is_empty() {
-            return Ok(names);
+            return Ok((names, provenance));
         }
         // All else was written here: only what was imported has to be read.
         let mut stated = HashSet::new();
@@ -145,11 +146,10 @@ pub fn unreviewed(engine: &Engine) -> Result<Vec<(Memory, ForeignSource)>, Engin
             let holders = snapshot.holders(&format!("metadata.{key}"))?;
             stated.extend(holders.into_iter().map(|(_, name)| name));
         }
-        let mut names = names;
         names.retain(|name| {
             stated.contains(name) || provenance.imported.contains(stem_of(name).as_str())
         });
-        Ok(names)
+        Ok((names, provenance))
     })?;
     let unreviewed = names.par_iter().filter_map(|name| {
         let memory = rows::read_memory(&engine.live, name)?;
