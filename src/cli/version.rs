@@ -54,8 +54,8 @@ pub fn version(
     Ok(Outcome::found(is_newest.unwrap_or(true)))
 }
 
-/// Returns the newest release and its page, as the repository's `releases/latest` names them: GitHub, GitLab
-/// and Forgejo send on from there to the page of a tag.
+/// Returns the newest release and its page: as on GitHub, `releases/latest` of the repository sends on to the page
+/// of its tag.
 fn newest(environment: &Environment, command: &Command) -> Result<(String, Url), Failure> {
     let repository = command.releases.as_deref().unwrap_or(REPOSITORY);
     if repository.is_empty() {
@@ -66,7 +66,15 @@ fn newest(environment: &Environment, command: &Command) -> Result<(String, Url),
     }
     let latest = Url::parse(repository)?.join("releases/latest")?;
     let client = FetchClient::new(&environment.variables, RequestLimits::default());
-    let page = client.redirect_of(&latest)?;
+    let page = client.redirect_of(&latest).map_err(|error| {
+        let is_passing = error.is_passing();
+        let failure = Failure::from(error);
+        match is_passing {
+            // Nothing is downloaded that could go on.
+            true => failure.hint("Try again later. A proxy is named by HTTPS_PROXY."),
+            false => failure,
+        }
+    })?;
     let release = page.and_then(|page| {
         let tag = page.path().rsplit('/').next()?;
         let name = tag.strip_prefix('v').unwrap_or(tag).to_owned();

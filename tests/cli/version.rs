@@ -74,6 +74,12 @@ fn without_check_nobody_is_asked_and_without_an_address_that_is_said() {
         home.run(&["version", "--check", "--releases", &address])
             .complains(2, &["names no release", &address]);
     }
+    let gone = {
+        let host = self::host("latest");
+        host.url("/mira/memdir")
+    };
+    home.run(&["version", "--check", "--releases", &gone])
+        .complains(2, &["cannot fetch", "hint: Try again later. A proxy"]);
     home.run(&["version", "--check", "--releases", "file:///etc"])
         .complains(2, &["is no address to fetch from"]);
 }

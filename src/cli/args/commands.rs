@@ -530,8 +530,9 @@ Examples:
   memdir completions fish | source                     in ~/.config/fish/config.fish
 
 The script asks memdir, which reads the newest files of the store and writes nothing.";
+
 const VERSION_EXAMPLES: &str = "Examples:
-  memdir version                                of the program and of its index
+  memdir version                                of the program, and the system it is built for
   memdir version --check                        is there a newer one?
   memdir version --check --releases https://git.example.org/mira/memdir
 
