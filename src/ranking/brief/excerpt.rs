@@ -67,7 +67,8 @@ pub(super) fn plain(memory: &Memory, limit: usize) -> String {
     let mut lines = memory.content.lines().map(without_markup);
     let mut lines = std::iter::from_fn(|| lines.find(|line| !line.is_empty())).peekable();
     let begins_with_title = lines.peek().copied().unwrap_or_default().starts_with(title);
-    let shown_title = Some(title).filter(|title| !title.is_empty() && !begins_with_title);
+    let shown_title =
+        Some(without_markup(title)).filter(|_| !title.is_empty() && !begins_with_title);
     let mut plain = Plain::default();
     for (number, text) in shown_title.into_iter().chain(lines).enumerate() {
         if plain.count == limit {
@@ -79,7 +80,7 @@ pub(super) fn plain(memory: &Memory, limit: usize) -> String {
             (_, false) => " ",
         };
         plain.take(separator, limit);
-        plain.take(without_markup(text), limit);
+        plain.take(text, limit);
     }
     plain.text
 }
