@@ -11,7 +11,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness import Table, environment, run
+from harness import ROOT, Table, environment, run
+
+sys.path.append(str(ROOT / "tests" / "faults"))
+from mcp_client import Server  # noqa: E402
 
 NOTES = [
     ("How we deploy", "deploy,atlas", "Deploys of atlas go out on Tuesdays, after the backup."),
@@ -70,46 +73,7 @@ class Store:
 
     def server(self, which):
         """A server over standard input and output that has answered `initialize`."""
-        return Server([self.programs[which], "mcp"], self.environment, self.home)
-
-
-class Server:
-    """An MCP server of one client."""
-
-    def __init__(self, line, environment, folder):
-        self.number = 0
-        self.process = subprocess.Popen(
-            [str(part) for part in line], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, env=environment, cwd=folder,
-        )
-        self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
-                                "clientInfo": {"name": "test", "version": "1"}})
-        self.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
-
-    def say(self, message):
-        self.process.stdin.write(json.dumps(message) + "\n")
-        self.process.stdin.flush()
-
-    def ask(self, method, params):
-        self.number += 1
-        self.say({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
-        while line := self.process.stdout.readline():
-            message = json.loads(line)
-            if message.get("id") == self.number:
-                return message["result"]
-        raise AssertionError(f"the server ended: {self.process.stderr.read()}")
-
-    def call(self, tool, **arguments):
-        answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
-        text = answer["content"][0]["text"]
-        assert not answer.get("isError"), text
-        return text
-
-    def end(self):
-        self.process.stdin.close()
-        assert self.process.wait(60) == 0, self.process.stderr.read()
-        self.process.stdout.close()
-        self.process.stderr.close()
+        return Server([str(self.programs[which]), "mcp"], self.environment, sys.stderr)
 
 
 def filled(store, which):
@@ -122,6 +86,10 @@ def filled(store, which):
     store(which, "update", ids[3], "--importance", "7")
     store(which, "sync", is_quiet=False)
     return ids, gone
+
+
+def remembered(server, topics, text):
+    server.tool("remember", {"agent": "test", "user": "mira", "topics": topics, "content": text})
 
 
 def answers(store, which):
@@ -137,7 +105,7 @@ def the_new_one_reads_what_the_old_one_left(old, new):
         ids, gone = filled(store, "old")
         assert answers(store, "old") == ids
         server = store.server("old")
-        server.call("remember", agent="test", user="mira", topics=["tool"], content="Written by a server.")
+        remembered(server, ["tool"], "Written by a server.")
         server.end()
         before = store.bytes()
         assert answers(store, "new") == ids
@@ -197,12 +165,12 @@ def both_work_on_one_store_at_once(old, new):
             word = f"zebra{number:03}"
             text = f"{word} is a word of the {which} one."
             if number % 3:
-                servers[which].call("remember", agent="test", user="mira", topics=["race"], content=text)
+                remembered(servers[which], ["race"], text)
             else:
                 store.remember(which, f"Race {number}", "race", text)
             written.append(word)
             # What one has acknowledged the other finds, by a server and by a command.
-            assert word in servers[other].call("think", query=word), (which, word)
+            assert word in json.dumps(servers[other].tool("think", {"query": word})), (which, word)
             if number % 5 == 0:
                 assert word in store(other, "think", word), (which, word)
         for server in servers.values():
