@@ -482,7 +482,7 @@ def large(program, browser):
         for _ in range(8):
             sheets = page.locator(".older").get_attribute("href")
             page.mouse.wheel(0, 20_000)
-            page.wait_for_selector(f'.older:not([href="{sheets}"])', state="attached")
+            page.wait_for_selector(f'.older:not([href="{sheets}"])', state="attached", timeout=60_000)
         assert page.locator(".sheet").count() <= 3
         look.goto("/")
         # The notes are dated beyond today: a new one would not come first.
