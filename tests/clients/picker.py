@@ -379,7 +379,28 @@ def a_contradiction_is_decided_by_a_key(it):
     it.press("2")
     it.ends(0)
     check("2f3a9c03 supersedes 1f3a9c02" in it.terminal.text(), "the second holds")
+    check(it.terminal.modes() == it.terminal.modes_before, "lines and echo are back")
     check(it.run("resolve") == "no memories contradict each other", "no pair is left")
+
+
+@scene
+def no_key_of_a_question_is_shown_and_the_terminal_comes_back(it):
+    it.run("link", "1f3a9c02", "2f3a9c03", "--type", "conflicts-with")
+    it.run("link", "3f3a9c04", "2f3a9c03", "--type", "conflicts-with")
+    # The second key comes while the first is obeyed, the third is no letter.
+    for keys, number in (("sxq", None), (UP + ESCAPE, None), ("s" + UP + "\x03", signal.SIGINT), ("s", signal.SIGTERM)):
+        it.open("resolve", ready="q: quit")
+        check(it.terminal.modes() != it.terminal.modes_before, "the terminal takes single keys")
+        it.press(keys)
+        if number == signal.SIGTERM:
+            check(it.terminal.until(lambda text: text.count("q: quit") == 2), "the second question comes")
+            it.terminal.child.send_signal(number)
+        it.ends(-number if number else 0)
+        text = it.terminal.text()
+        check("\nx" not in text and "^[" not in text and "sx" not in text, f"a key is shown: {text}")
+        check(it.terminal.modes() == it.terminal.modes_before, "lines and echo are back")
+        it.close()
+    check(it.run("resolve", "--json").count("1f3a9c02") > 0, "nothing is decided")
 
 
 @scene
@@ -400,14 +421,19 @@ def proposals_are_decided_by_a_key_each(it):
     talk = f"{it.home}/talk.txt"
     with open(talk, "w") as file:
         file.write("User: We decided to deploy atlas on Tuesdays from now on, after the backup.\n\nAssistant: Noted.\n\n"
-                   "User: No, we use pnpm here, never npm.\n\nAssistant: All right.\n")
+                   "User: No, we use pnpm here, never npm.\n\nAssistant: All right.\n\n"
+                   "User: I prefer short answers without tables.\n\nAssistant: Yes.\n")
     it.run("mine", talk, "--proposals", "--yes")
     it.open("review", ready="We decided to deploy")
     it.press("a")
     check(it.terminal.until(lambda text: "never npm" in text), "the second proposal comes")
     it.press("d")
+    check(it.terminal.until(lambda text: "short answers" in text), "the third proposal comes")
+    it.press("e")
     it.ends(0)
     check("accepted" in it.terminal.text(), "what was decided is said")
+    check(it.terminal.modes() == it.terminal.modes_before, "lines and echo are back")
+    check("And a line more." in it.run("grep", "a line more", "--namespace", "global"), "it was edited")
     check("deploy atlas on Tuesdays" in it.run("grep", "Tuesdays from now on", "--namespace", "global"), "it is a memory")
     check("pnpm" not in it.run("list"), "the other one is none")
 

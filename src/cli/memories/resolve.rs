@@ -1,13 +1,12 @@
 //! The command that decides between memories that contradict each other.
 
-use std::io;
-
 use serde_json::{Value, json};
 
 use crate::cli::args::change::Resolve;
 use crate::cli::memories::history;
 use crate::cli::terminal::difference;
 use crate::cli::terminal::fail::Failure;
+use crate::cli::terminal::keys::Keys;
 use crate::cli::terminal::output::{ADDED, BOLD, DIM, ID, Output, REMOVED};
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
@@ -142,10 +141,7 @@ fn show_or_ask(
         return show(context, engine, pairs, unmerged, context_lines);
     }
     history::commit_first(engine);
-    let terminal = console::Term::stdout();
-    let is_changed = ask(context, engine, pairs, context_lines, &mut || {
-        terminal.read_char()
-    })?;
+    let is_changed = ask(context, engine, pairs, context_lines)?;
     show_unmerged(&mut context.output, engine, unmerged)?;
     match is_changed {
         true => afterwards::after_writing(context, engine)?,
@@ -160,27 +156,25 @@ fn ask(
     engine: &Engine,
     pairs: &[Vec<Conflict>; 2],
     context_lines: u32,
-    next_key: &mut dyn FnMut() -> io::Result<char>,
 ) -> Result<bool, Failure> {
     let mut is_changed = false;
-    for (pairs, keys, is_title) in [(&pairs[0], KEYS, false), (&pairs[1], KEYS_TITLE, true)] {
+    let mut keys = Keys::take()?;
+    for (pairs, question, is_title) in [(&pairs[0], KEYS, false), (&pairs[1], KEYS_TITLE, true)] {
         for Conflict { pair } in pairs {
             let output = &mut context.output;
             show_pair(output, engine, pair, context_lines)?;
             let [first, second] = pair.each_ref().map(|side| &side.memory.stem);
             let decided = loop {
-                output.line(keys)?;
+                output.line(question)?;
                 output.flush()?;
-                let key =
-                    next_key().map_err(|error| Failure::new("cannot read a key").because(error))?;
-                break match key.to_ascii_lowercase() {
+                break match keys.next()? {
                     '1' => prefer(engine, first, second, is_title),
                     '2' => prefer(engine, second, first, is_title),
                     'b' if !is_title => {
                         ops::keep_both(engine, first.as_str()).map(|_| "kept both".to_owned())
                     }
-                    's' | '\n' | '\r' | ' ' => Ok(String::new()),
-                    'q' | '\u{1b}' | '\u{3}' | '\u{4}' => return Ok(is_changed),
+                    's' | '\n' | ' ' => Ok(String::new()),
+                    'q' => return Ok(is_changed),
                     _ => continue,
                 };
             };

@@ -18,7 +18,6 @@ mod panes;
 mod plain;
 mod run;
 mod screen;
-mod signals;
 mod source;
 mod state;
 mod step;

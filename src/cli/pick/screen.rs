@@ -16,8 +16,8 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 
-use super::signals::EndingSignals;
 use crate::cli::terminal::fail::Failure;
+use crate::cli::terminal::signals::EndingSignals;
 
 /// A full screen.
 pub struct Screen {

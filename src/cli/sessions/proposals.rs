@@ -1,11 +1,10 @@
 //! Proposals in `memdir review`: shown, asked about one by one on a terminal, decided.
 
-use std::io;
-
 use serde_json::{Value, json};
 
 use crate::cli::args::sessions::Review;
 use crate::cli::terminal::fail::Failure;
+use crate::cli::terminal::keys::Keys;
 use crate::cli::terminal::output::{DIM, ID, Output};
 use crate::cli::wiring::context::Context;
 use crate::cli::wiring::editor::open_editor;
@@ -189,27 +188,25 @@ pub(super) fn ask(
     context: &mut Context,
     engine: &Engine,
     proposals: &[Proposal],
-    next_key: &mut dyn FnMut() -> io::Result<char>,
 ) -> Result<Decisions, Failure> {
     let mut decisions = Decisions::default();
+    let mut keys = Keys::take()?;
     context.output.note(KEYS);
     'proposals: for proposal in proposals {
         show(&mut context.output, engine, proposal)?;
         loop {
             context.output.flush()?;
-            let key =
-                next_key().map_err(|error| Failure::new("cannot read a key").because(error))?;
-            match key.to_ascii_lowercase() {
+            match keys.next()? {
                 'a' => decisions.accept(engine, proposal, None)?,
-                'e' => match edited_text(context, proposal)? {
+                'e' => match keys.without(|| edited_text(context, proposal))? {
                     Some(text) => decisions.accept(engine, proposal, Some(&text))?,
                     // Left as it was, or empty: asked again.
                     None => continue,
                 },
                 'd' => decisions.drop(engine, proposal, false)?,
                 'n' => decisions.drop(engine, proposal, true)?,
-                's' | '\n' | '\r' | ' ' => {}
-                'q' | '\u{1b}' | '\u{3}' | '\u{4}' => break 'proposals,
+                's' | '\n' | ' ' => {}
+                'q' => break 'proposals,
                 'p' => {
                     show_passage(&mut context.output, engine, proposal)?;
                     continue;

@@ -41,8 +41,7 @@ pub fn review(context: &mut Context, command: &Review) -> Result<Outcome, Failur
         (&waiting, total),
     )?;
     if !waiting.is_empty() && context.output.is_asked() {
-        let terminal = console::Term::stdout();
-        let decisions = proposals::ask(context, &engine, &waiting, &mut || terminal.read_char())?;
+        let decisions = proposals::ask(context, &engine, &waiting)?;
         return decided(context, &engine, &decisions);
     }
     context.output.flush()?;

@@ -2,9 +2,11 @@
 
 pub mod difference;
 pub mod fail;
+pub mod keys;
 pub mod log;
 pub mod output;
 pub mod pager;
 pub mod progress;
 pub mod prose;
+pub mod signals;
 pub mod sparkline;

@@ -1,4 +1,4 @@
-//! Signals that end the program while it has the whole screen: the terminal is given back first.
+//! Signals that end the program while it has changed the mode of the terminal: the terminal is given back first.
 
 #[cfg(unix)]
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -16,7 +16,7 @@ impl EndingSignals {
     ///
     /// Fails if the system takes no handler.
     #[cfg(unix)]
-    pub fn watch(give_back: fn()) -> std::io::Result<EndingSignals> {
+    pub fn watch(give_back: impl Fn() + Send + 'static) -> std::io::Result<EndingSignals> {
         let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
         let handle = signals.handle();
         std::thread::spawn(move || {
@@ -29,7 +29,7 @@ impl EndingSignals {
     }
 
     #[cfg(not(unix))]
-    pub fn watch(_give_back: fn()) -> std::io::Result<EndingSignals> {
+    pub fn watch(_give_back: impl Fn() + Send + 'static) -> std::io::Result<EndingSignals> {
         Ok(EndingSignals {})
     }
 }
