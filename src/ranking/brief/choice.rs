@@ -5,9 +5,11 @@ use std::collections::HashSet;
 
 use chrono::TimeDelta;
 
-use super::excerpt::{FENCE_CHARACTERS, excerpt, line};
+use super::excerpt::{FENCE_CHARACTERS, beginning, line_of, plain};
 use super::knowledge::{Judged, judge};
-use super::reason::{BriefReason, Said, is_decision, is_open, is_preference, is_summary};
+use super::reason::{
+    BriefReason, LOOKED_AT, Said, is_decision, is_open, is_preference, is_summary,
+};
 use crate::model::Memory;
 use crate::ranking::resemblance;
 use crate::ranking::text::Role;
@@ -85,8 +87,10 @@ const COPIES: f32 = 0.6;
 struct Ranked<'a, 'c> {
     candidate: &'c BriefCandidate<'a>,
     reason: BriefReason,
-    /// Title and text as they would be shown.
+    /// Title and text.
     text: &'c str,
+    /// The part of them that would be shown, without a mark where it is cut.
+    shown: &'c str,
     needed: f32,
     is_summary: bool,
     /// Position among the candidates.
@@ -102,11 +106,21 @@ pub fn choose<'a>(
     analyzer: &mut Analyzer,
     may_be_shown: &mut dyn FnMut(&Memory) -> bool,
 ) -> Vec<BriefItem<'a>> {
+    // Made once: each is looked at for phrases, judged, and shown. One more shows that a text goes on.
+    let needed_characters = LOOKED_AT.max(limits.item_characters + 1);
     let texts: Vec<String> = candidates
         .iter()
-        .map(|candidate| excerpt(candidate.memory, limits.item_characters))
+        .map(|candidate| plain(candidate.memory, needed_characters))
         .collect();
-    let mut ranked = ranked(candidates, &texts, analyzer);
+    let shown: Vec<String> = texts
+        .iter()
+        .map(|text| {
+            let text = beginning(text, limits.item_characters);
+            // The mark of a cut would have every text normalised.
+            text.trim_end_matches('…').to_owned()
+        })
+        .collect();
+    let mut ranked = ranked(candidates, &texts, &shown, analyzer);
     ranked.sort_by(|one, other| {
         let by_reason = one.reason.cmp(&other.reason);
         let by_need = other.needed.total_cmp(&one.needed);
@@ -166,20 +180,16 @@ impl<'a, 'c> Chosen<'a, 'c, '_> {
             return false;
         }
         let id = &one.candidate.id;
-        let line = line(
-            id,
-            memory,
-            Some(one.reason.as_str()),
-            self.limits.item_characters,
-        );
+        let reason = Some(one.reason.as_str());
+        let line = line_of(id, memory, reason, one.text, self.limits.item_characters);
         let cost = line.chars().count() + 1;
-        let is_copy = |text: &&str| resemblance(text, one.text) >= COPIES;
+        let is_copy = |text: &&str| resemblance(text, one.shown) >= COPIES;
         if cost > self.left || self.texts.iter().any(is_copy) || !(self.may_be_shown)(memory) {
             return false;
         }
         self.left -= cost;
         self.taken.insert(memory.stem.as_str());
-        self.texts.push(one.text);
+        self.texts.push(one.shown);
         let item = BriefItem {
             memory,
             id: id.clone(),
@@ -201,13 +211,14 @@ fn is_reply(memory: &Memory) -> bool {
 fn ranked<'a, 'c>(
     candidates: &'c [BriefCandidate<'a>],
     texts: &'c [String],
+    shown: &'c [String],
     analyzer: &mut Analyzer,
 ) -> Vec<Ranked<'a, 'c>> {
     let is_here = |candidate: &&BriefCandidate<'_>| candidate.place == BriefPlace::Here;
     let count = candidates.len() as f32;
     let judged: Vec<Judged<'_>> = candidates
         .iter()
-        .zip(texts)
+        .zip(shown)
         .enumerate()
         .map(|(number, (candidate, text))| Judged {
             text,
@@ -234,7 +245,7 @@ fn ranked<'a, 'c>(
     for (number, candidate) in candidates.iter().enumerate() {
         let memory = candidate.memory;
         let is_here = candidate.place == BriefPlace::Here;
-        let said = Said::of(memory);
+        let said = Said::of(memory, &texts[number]);
         let reason = match candidate.place {
             _ if texts[number].is_empty() => continue,
             BriefPlace::Standard => BriefReason::Standard,
@@ -252,6 +263,7 @@ fn ranked<'a, 'c>(
             candidate,
             reason,
             text: &texts[number],
+            shown: &shown[number],
             needed: needed[number],
             is_summary: candidate.place == BriefPlace::Ending || is_summary(memory),
             number,

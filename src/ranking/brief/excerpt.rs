@@ -3,6 +3,8 @@
 //! What is shown to an agent that has not asked for it is marked as data: a fence longer than any run of
 //! backticks in it encloses the lines, and no character in a line can end the line or hide a text.
 
+use std::borrow::Cow;
+
 use chrono::SecondsFormat;
 
 use crate::model::Memory;
@@ -28,6 +30,17 @@ pub fn fenced(lines: &[String]) -> String {
 
 /// Returns a memory as a line of at most `limit` characters: its id, its day, the reason and its text.
 pub fn line(id: &str, memory: &Memory, reason: Option<&str>, limit: usize) -> String {
+    line_of(id, memory, reason, &plain(memory, limit), limit)
+}
+
+/// As [`line`], from the plain text of the memory, of which `limit` characters are needed.
+pub(super) fn line_of(
+    id: &str,
+    memory: &Memory,
+    reason: Option<&str>,
+    text: &str,
+    limit: usize,
+) -> String {
     let at = memory
         .timestamp
         .utc()
@@ -39,17 +52,14 @@ pub fn line(id: &str, memory: &Memory, reason: Option<&str>, limit: usize) -> St
     }
     line.push_str(": ");
     let left = limit.saturating_sub(line.chars().count());
-    line.push_str(&excerpt(memory, left));
+    line.push_str(&beginning(text, left));
     line
 }
 
-/// Returns title and text of a memory on one line of at most `limit` characters; a longer text is cut after
-/// a word, and ends with `…`.
-pub fn excerpt(memory: &Memory, limit: usize) -> String {
-    // One more shows that the text goes on.
-    let text = plain(memory, limit + 1);
-    if text.chars().count() <= limit {
-        return text;
+/// Returns the first `limit` characters of a text; one that is cut is cut after a word, and ends with `…`.
+pub(super) fn beginning(text: &str, limit: usize) -> Cow<'_, str> {
+    if text.chars().nth(limit).is_none() {
+        return Cow::Borrowed(text);
     }
     let mut cut: Vec<char> = text.chars().take(limit).collect();
     let last_blank = cut.iter().rposition(|letter| *letter == ' ');
@@ -57,7 +67,7 @@ pub fn excerpt(memory: &Memory, limit: usize) -> String {
     let after_word = last_blank.filter(|at| *at * 3 > cut.len() * 2);
     cut.truncate(after_word.unwrap_or(limit.saturating_sub(1)));
     let cut: String = cut.into_iter().collect();
-    format!("{}…", cut.trim_end_matches([' ', ',', ';', ':']))
+    Cow::Owned(format!("{}…", cut.trim_end_matches([' ', ',', ';', ':'])))
 }
 
 /// Returns the first `limit` characters of title and text on one line, without markup of headings, without
@@ -154,6 +164,11 @@ fn is_unseen(letter: char) -> bool {
 mod tests {
     use super::*;
     use crate::model::{NewMemory, Stem, Timestamp};
+
+    /// Title and text of a memory on one line of at most `limit` characters.
+    fn excerpt(memory: &Memory, limit: usize) -> String {
+        beginning(&plain(memory, limit + 1), limit).into_owned()
+    }
 
     fn memory(title: Option<&str>, content: &str) -> Memory {
         let new = NewMemory {

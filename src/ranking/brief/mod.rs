@@ -13,5 +13,5 @@ mod knowledge;
 mod reason;
 
 pub use choice::{BriefCandidate, BriefItem, BriefLimits, BriefPlace, choose};
-pub use excerpt::{FENCE_CHARACTERS, excerpt, fenced, line};
+pub use excerpt::{FENCE_CHARACTERS, fenced, line};
 pub use reason::BriefReason;

@@ -1,8 +1,11 @@
 //! Reasons for which a memory gets a place in a brief.
 
 use std::fmt;
+use std::ops::Range;
+use std::sync::LazyLock;
 
-use super::excerpt::plain;
+use aho_corasick::AhoCorasick;
+
 use crate::model::{Memory, MetaValue};
 use crate::ranking::text::{instructs, prefers};
 
@@ -58,25 +61,27 @@ impl fmt::Display for BriefReason {
 }
 
 /// Maximum number of characters of a text that are searched for phrases: a long text holds all of them.
-const LOOKED_AT: usize = 600;
+pub(super) const LOOKED_AT: usize = 600;
 
 const DECISION_TOPICS: &[&str] = &["decision", "decisions", "decided", "adr"];
 const DECISION_STATUS: &[&str] = &["decided", "accepted"];
-const DECISION_PHRASES: &[&str] = &[
-    "decided",
-    "decision:",
-    "we chose",
-    "we agreed",
-    "agreed on",
-    "settled on",
-    "we will use",
-    "entschieden",
-    "beschlossen",
-    "nous avons décidé",
-    "décidé de",
-    "decidimos",
-    "decidido",
-];
+static DECISION_PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
+    Phrases::new(&[
+        "decided",
+        "decision:",
+        "we chose",
+        "we agreed",
+        "agreed on",
+        "settled on",
+        "we will use",
+        "entschieden",
+        "beschlossen",
+        "nous avons décidé",
+        "décidé de",
+        "decidimos",
+        "decidido",
+    ])
+});
 
 const OPEN_TOPICS: &[&str] = &[
     "todo",
@@ -99,27 +104,29 @@ const OPEN_STATUS: &[&str] = &[
     "wip",
 ];
 const CLOSED_STATUS: &[&str] = &["done", "closed", "resolved", "finished", "superseded"];
-const OPEN_PHRASES: &[&str] = &[
-    "todo",
-    "to do:",
-    "next step",
-    "next steps",
-    "still open",
-    "open question",
-    "not done yet",
-    "unfinished",
-    "blocked by",
-    "blocked on",
-    "follow up",
-    "follow-up",
-    "left to do",
-    "remains to",
-    "fixme",
-    "noch offen",
-    "nächster schritt",
-    "reste à faire",
-    "pendiente",
-];
+static OPEN_PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
+    Phrases::new(&[
+        "todo",
+        "to do:",
+        "next step",
+        "next steps",
+        "still open",
+        "open question",
+        "not done yet",
+        "unfinished",
+        "blocked by",
+        "blocked on",
+        "follow up",
+        "follow-up",
+        "left to do",
+        "remains to",
+        "fixme",
+        "noch offen",
+        "nächster schritt",
+        "reste à faire",
+        "pendiente",
+    ])
+});
 
 const PREFERENCE_TOPICS: &[&str] = &["preference", "preferences"];
 
@@ -132,18 +139,36 @@ const SUMMARY_WORDS: &[&str] = &[
     "wrap-up",
     "session-summary",
 ];
+static SUMMARY_PHRASES: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(SUMMARY_WORDS));
+
+/// Phrases in lower case that are searched for together.
+struct Phrases(AhoCorasick);
+
+impl Phrases {
+    fn new(phrases: &[&str]) -> Phrases {
+        Phrases(AhoCorasick::new(phrases).expect("they are few and short"))
+    }
+
+    /// Returns whether one of them stands in a text in lower case, between word boundaries.
+    fn stand_in(&self, text: &str) -> bool {
+        let mut found = self.0.find_overlapping_iter(text);
+        found.any(|one| is_whole(text, one.range()))
+    }
+}
 
 /// A memory with what it says, as phrases are searched for in it.
 pub(super) struct Said<'a> {
     memory: &'a Memory,
-    text: String,
+    text: &'a str,
     /// The text in lower case.
     lower: String,
 }
 
 impl<'a> Said<'a> {
-    pub(super) fn of(memory: &'a Memory) -> Said<'a> {
-        let text = plain(memory, LOOKED_AT);
+    /// Takes title and text of a memory; what goes beyond [`LOOKED_AT`] is left out.
+    pub(super) fn of(memory: &'a Memory, text: &'a str) -> Said<'a> {
+        let end = text.char_indices().nth(LOOKED_AT);
+        let text = end.map_or(text, |(end, _)| &text[..end]);
         let lower = text.to_lowercase();
         Said {
             memory,
@@ -151,17 +176,13 @@ impl<'a> Said<'a> {
             lower,
         }
     }
-
-    fn has_one(&self, phrases: &[&str]) -> bool {
-        phrases.iter().any(|phrase| has_phrase(&self.lower, phrase))
-    }
 }
 
 /// Returns whether a memory says what was decided.
 pub(super) fn is_decision(said: &Said<'_>) -> bool {
     has_topic(said.memory, DECISION_TOPICS)
         || has_status(said.memory, DECISION_STATUS)
-        || said.has_one(DECISION_PHRASES)
+        || DECISION_PHRASES.stand_in(&said.lower)
 }
 
 /// Returns whether a memory says what is still to be done; not one whose status says that it is done.
@@ -169,19 +190,19 @@ pub(super) fn is_open(said: &Said<'_>) -> bool {
     !has_status(said.memory, CLOSED_STATUS)
         && (has_topic(said.memory, OPEN_TOPICS)
             || has_status(said.memory, OPEN_STATUS)
-            || said.has_one(OPEN_PHRASES))
+            || OPEN_PHRASES.stand_in(&said.lower))
 }
 
 /// Returns whether a memory says what is preferred, or asks for something for good.
 pub(super) fn is_preference(said: &Said<'_>) -> bool {
-    has_topic(said.memory, PREFERENCE_TOPICS) || instructs(&said.text) || prefers(&said.text)
+    has_topic(said.memory, PREFERENCE_TOPICS) || instructs(said.text) || prefers(said.text)
 }
 
 /// Returns whether a memory is the summary of a session.
 pub(super) fn is_summary(memory: &Memory) -> bool {
     let title = memory.title.as_deref().unwrap_or_default().to_lowercase();
     has_topic(memory, SUMMARY_WORDS)
-        || SUMMARY_WORDS.iter().any(|word| has_phrase(&title, word))
+        || SUMMARY_PHRASES.stand_in(&title)
         || memory
             .metadata
             .iter()
@@ -198,14 +219,12 @@ fn has_status(memory: &Memory, words: &[&str]) -> bool {
     words.iter().any(|word| status.eq_ignore_ascii_case(word))
 }
 
-/// Returns whether a phrase stands in a text, both in lower case, between word boundaries.
-fn has_phrase(text: &str, phrase: &str) -> bool {
-    text.match_indices(phrase).any(|(at, _)| {
-        let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
-        let ends_in_letter = is_letter(phrase.chars().next_back());
-        let is_longer = ends_in_letter && is_letter(text[at + phrase.len()..].chars().next());
-        !is_letter(text[..at].chars().next_back()) && !is_longer
-    })
+/// Returns whether a phrase that stands in a text does so between word boundaries.
+fn is_whole(text: &str, phrase: Range<usize>) -> bool {
+    let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
+    let ends_in_letter = is_letter(text[phrase.clone()].chars().next_back());
+    let is_longer = ends_in_letter && is_letter(text[phrase.end..].chars().next());
+    !is_letter(text[..phrase.start].chars().next_back()) && !is_longer
 }
 
 #[cfg(test)]
@@ -227,7 +246,7 @@ mod tests {
         let wrong = |texts: &[&str], wanted: bool| {
             let texts = texts
                 .iter()
-                .filter(|text| is(&Said::of(&memory(text))) != wanted);
+                .filter(|text| is(&Said::of(&memory(text), text)) != wanted);
             texts.map(|text| (*text).to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(wrong(yes, true), [""; 0]);
@@ -264,7 +283,7 @@ mod tests {
         );
         let mut done = memory("TODO: rotate the staging key.");
         done.status = Some("done".to_owned());
-        assert!(!is_open(&Said::of(&done)));
+        assert!(!is_open(&Said::of(&done, &done.content)));
     }
 
     #[test]
