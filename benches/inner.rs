@@ -330,7 +330,7 @@ impl Ranked {
         for row in 0..memories as u32 {
             at += TimeDelta::seconds(60 + random.below(5_000) as i64);
             let note = note(row as usize, 60 + random.below(340));
-            let (mut traits, mut length) = (TraitsBuilder::default(), 0);
+            let (mut traits, mut length) = (TraitsBuilder::new(""), 0);
             let parts = [
                 (TextPart::Title, note.title.as_deref().unwrap_or_default()),
                 (TextPart::Content, note.content.as_str()),

@@ -25,7 +25,7 @@ pub(super) fn look(
     mut each: impl FnMut(TextPart, &str),
 ) -> Looked {
     let mut length = 0_u32;
-    let mut traits = TraitsBuilder::default();
+    let mut traits = TraitsBuilder::new(&memory.user);
     let mut take = |text_part: TextPart, text: &str| {
         analyzer.terms(text, |term, word, part| {
             each(text_part, term);

@@ -10,9 +10,8 @@ use std::collections::HashMap;
 
 use super::chats::Chats;
 use super::collection::Collection;
-use super::late_interaction::LateInteraction;
 use super::lexical::{QueryTerms, Scorer, query_terms};
-use super::nearness::Nearness;
+use super::meaning::{LateInteraction, Nearness, SoftWords};
 use super::other_rankings::{by_cosine, by_ranks, by_words, by_worth, weighted};
 use super::parsed_query::ParsedQuery;
 use super::parts::Parts;
@@ -25,7 +24,7 @@ use super::weights::{Method, Ranking};
 use crate::model::Memory;
 use crate::words::Analyzer;
 
-pub use super::late_interaction::QueryTokens;
+pub use super::meaning::QueryTokens;
 pub use super::scoring::{Cosines, Scored};
 
 /// Returns the cosines of all rows with a text; `None` without a model or vectors.
@@ -141,6 +140,10 @@ pub fn score<'a, P: Postings>(
     let late = tokens.zip(asked).and_then(|(tokens, asked)| {
         LateInteraction::of(tokens, asked, (&terms, collection.len()), analyzer)
     });
+    let is_soft = cosines.is_some() && query.asks && !is_plain && weights.soft != 0.0;
+    let soft = is_soft
+        .then(|| SoftWords::of(&query.text, (&terms, collection.len()), analyzer))
+        .flatten();
     let nearness = match (&cosines, ranking.method) {
         (None, Method::Fused) => Nearness::of(collection, &query, &terms, analyzer, &weights),
         _ => None,
@@ -150,6 +153,8 @@ pub fn score<'a, P: Postings>(
         weights,
         nearness,
         late,
+        soft,
+        softness: HashMap::new(),
         uncovered: 0.0,
         titles,
         dates: Vec::new(),

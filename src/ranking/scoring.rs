@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use super::best::first;
 use super::chats::Chats;
 use super::collection::Collection;
-use super::late_interaction::{LateInteraction, QueryTokens};
 use super::lexical::{Words, idf};
-use super::nearness::{Context, Distribution, Nearness, is_not_long, spreading, uncovered};
-use super::parsed_query::{ParsedQuery, Wanted};
+use super::meaning::{
+    Context, Distribution, LateInteraction, Nearness, QueryTokens, SoftWords, is_not_long,
+    spreading, uncovered,
+};
+use super::parsed_query::ParsedQuery;
 use super::parts::{Evidence, FoundBy, Parts};
 use super::postings::Postings;
 use super::reranked::{RERANKED, Reranking};
@@ -57,8 +59,6 @@ const MOST_WORDS: f32 = 60_000.0;
 
 /// Number of best hits by which a namespace is scored.
 const NAMESPACE_BEST: usize = 10;
-/// Number of words up to which a message of a chat is short.
-const SHORT_MESSAGE: f32 = 50.0;
 
 /// One memory, scored.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -88,6 +88,10 @@ pub(super) struct Scoring<'a> {
     pub nearness: Option<Nearness>,
     /// Comparison of the query's words with those of memories, one by one.
     pub late: Option<LateInteraction>,
+    /// Content words of a question, for the first hits.
+    pub soft: Option<SoftWords>,
+    /// Their scores of rows.
+    pub softness: HashMap<u32, f32>,
     /// Weight of a standard deviation of the cosine of a memory without context.
     pub uncovered: f32,
     /// Content words of the query.
@@ -225,10 +229,37 @@ impl Scoring<'_> {
                 scored[place] = self.scored(scored[place].row);
             }
         }
+        self.look_at_words(&mut scored, pieces, analyzer);
         self.add_namespaces(&mut scored);
         self.rerank(&mut scored, reranking, analyzer);
         self.put_behind(&mut scored);
         scored
+    }
+
+    /// Adds to the first hits, if they are short and of no chat, which words they hold that are near to those that
+    /// they lack.
+    fn look_at_words(
+        &mut self,
+        scored: &mut [Scored],
+        pieces: &dyn Fn(u32) -> Vec<String>,
+        analyzer: &mut Analyzer,
+    ) {
+        let Some(mut soft) = self.soft.take() else {
+            return;
+        };
+        for place in best(scored, LOOKED_AT) {
+            let row = scored[place].row;
+            if self.is_short(row) && !self.chats.contains(row) {
+                let score = soft.score(&pieces(row), analyzer);
+                self.softness.insert(row, score);
+                scored[place] = self.scored(row);
+            }
+        }
+    }
+
+    /// Returns whether a memory is short enough for what only short ones tell.
+    pub(super) fn is_short(&self, row: u32) -> bool {
+        self.collection.words(row) <= self.weights.prior_words
     }
 
     /// Adds to the first hits what a cross-encoder says of them and the text of the query.
@@ -356,22 +387,25 @@ impl Scoring<'_> {
         }
     }
 
-    /// Compares the words of the query with those of these rows, but not in talks: what answers there need
-    /// not name what is asked, the memories around it do.
+    /// Compares the words of the query with those of these rows, but not in chats.
     fn compare_words(&mut self, rows: &[u32]) {
         let Some(mut late) = self.late.take() else {
             return;
         };
-        late.compare(rows.iter().copied().filter(|&row| !self.is_in_talk(row)));
+        late.compare(
+            rows.iter()
+                .copied()
+                .filter(|&row| !self.chats.contains(row)),
+        );
         self.late = Some(late);
     }
 
-    /// Returns whether a row is of a chat, or of an episode in which somebody asks.
+    /// Returns whether a row is of an episode in which somebody asks.
     fn is_in_talk(&self, row: u32) -> bool {
         let episodes = self.collection.episodes();
         let episode = episodes.get(episodes.of(row));
         let mut rows = episode.start..episode.end;
-        self.chats.contains(row) || rows.any(|row| self.collection.traits(row).has_question)
+        rows.any(|row| self.collection.traits(row).has_question)
     }
 
     /// Computes the passage scores of these very long memories. The idf of a word is taken from their
@@ -477,31 +511,6 @@ impl Scoring<'_> {
         }
     }
 
-    /// Sets the parts of a message of a chat.
-    fn message(&self, row: u32, parts: &mut Parts) {
-        (parts.message, parts.own, parts.window) = (parts.own, 0.0, 0.0);
-        parts.length = (self.collection.words(row).max(SHORT_MESSAGE) / SHORT_MESSAGE).ln();
-        if !self.query.asks {
-            return;
-        }
-        if !self.chats.is_by_person(self.collection.users().get(row)) {
-            return;
-        }
-        parts.role = match (self.query.asks_what_you_said, self.query.asks_summary) {
-            (true, _) => -0.5,
-            (_, true) => 0.0,
-            _ => 1.0,
-        };
-        let episodes = self.collection.episodes();
-        let reply = row + 1;
-        if reply < episodes.get(episodes.of(row)).end && self.best_words > 0.0 {
-            parts.replied = self.words.scores[reply as usize] / self.best_words;
-        }
-        let traits = self.collection.traits(row);
-        parts.instruction = flag(traits.instructs);
-        parts.preference = flag(traits.prefers);
-    }
-
     fn coverage(&self, row: u32) -> f32 {
         if self.content.len() < 2 {
             return 0.0;
@@ -527,8 +536,15 @@ impl Scoring<'_> {
         let of_chance = self.weights.pieces * doublings;
         parts.own = factor * (cosines.own[row as usize] - of_chance);
         parts.window = factor * (cosines.window[row as usize] - of_chance);
+        parts.soft = self.softness.get(&row).copied().unwrap_or(0.0);
         if let Some(late) = &self.late {
-            parts.late = factor * late.score(row);
+            let score = late.score(row);
+            // Most rows were not compared.
+            let of_talk = match score != 0.0 && self.is_in_talk(row) {
+                true => self.weights.talk_late * flag(self.is_short(row)),
+                false => 1.0,
+            };
+            parts.late = factor * of_talk * score;
         }
         if let Some(distribution) = &self.distribution
             && !self.is_in_context(row)
@@ -557,60 +573,6 @@ impl Scoring<'_> {
         let episode = self.collection.episodes().of(row);
         self.collection.episode(episode).is_context || self.chats.contains(row)
     }
-
-    fn people(&self, row: u32, parts: &mut Parts) {
-        if self.with_named.is_empty() {
-            return;
-        }
-        let number = self.collection.episodes().of(row);
-        let author = named(self.collection, &self.query, row);
-        let takes_part = if self.collection.episode(number).is_context {
-            self.with_named[number as usize]
-        } else {
-            author > 0
-        };
-        parts.author = author as f32;
-        parts.participant = flag(takes_part);
-    }
-
-    fn priors(&self, row: u32, parts: &mut Parts) {
-        if !self.query.asks {
-            return;
-        }
-        let traits = self.collection.traits(row);
-        if f32::from(traits.words) > self.weights.prior_words {
-            return;
-        }
-        parts.wanted = match self.query.wanted {
-            Some(Wanted::Name) => 0.5 * flag(traits.names),
-            Some(Wanted::Place) => flag(traits.has_place),
-            Some(Wanted::Reason) => flag(traits.has_reason),
-            None => 0.0,
-        };
-        parts.number = flag(self.query.asks_number && traits.has_number);
-        let episodes = self.collection.episodes();
-        let episode = episodes.get(episodes.of(row));
-        if !episode.is_context {
-            return;
-        }
-        parts.response = self.response(row, episode.start);
-        parts.asks = flag(traits.asks);
-        parts.answers = flag(row > episode.start && self.collection.traits(row - 1).asks);
-        parts.names = flag(traits.names);
-        parts.tells_time = flag(self.query.asks_when && traits.tells_time);
-    }
-
-    /// Returns the share of the query that the row before holds, if it asks and is of another author.
-    fn response(&self, row: u32, first: u32) -> f32 {
-        if row == first || self.query.asks_when {
-            return 0.0;
-        }
-        let users = self.collection.users();
-        let asked = row - 1;
-        let is_asked =
-            self.collection.traits(asked).has_question && users.get(asked) != users.get(row);
-        flag(is_asked) * self.words.coverage[asked as usize]
-    }
 }
 
 /// Returns the positions of the `count` best.
@@ -636,10 +598,10 @@ pub(super) fn with_named(collection: &Collection, query: &ParsedQuery) -> Vec<bo
 }
 
 /// Returns the number of persons among a row's users whom the query names.
-fn named(collection: &Collection, query: &ParsedQuery, row: u32) -> u32 {
+pub(super) fn named(collection: &Collection, query: &ParsedQuery, row: u32) -> u32 {
     query.named(collection.users().get(row), || collection.namespace(row))
 }
 
-fn flag(condition: bool) -> f32 {
+pub(super) fn flag(condition: bool) -> f32 {
     if condition { 1.0 } else { 0.0 }
 }

@@ -161,6 +161,9 @@ weights! {
     participant = 1.0,
     /// Weight of a named author.
     author = 0.2,
+    /// Weight of a named author who speaks of himself, for questions of at most two content words; for
+    /// others less.
+    of_author = 0.15,
     /// Weight of a title that is the query.
     title = 1.0,
     /// Weight of a memory that holds all words of the query.
@@ -193,8 +196,14 @@ weights! {
     own = 0.7,
     /// Weight of the cosine of the memory together with the one before.
     window = 0.9,
-    /// Weight of the nearness of the query's words to those of a memory, one by one, but not in talks.
-    late = 1.2,
+    /// Weight of the nearness of the query's words to those of a memory, one by one.
+    late = 1.4,
+    /// Factor on `late` for a short memory in a talk, where what answers need not name what is asked: the memories
+    /// around it do. Long ones have none there.
+    talk_late = 0.5,
+    /// Weight of the question's words that a memory lacks, each by the nearest word that it holds; with a model, for
+    /// questions only.
+    soft = 0.8,
     /// Weight of the nearness by vectors of words, without a model: of a standard deviation of the cosine
     /// of the memory, and of it together with the one before.
     nearness = 0.04,
@@ -212,16 +221,20 @@ weights! {
     /// Weight of a memory after one that asks, for questions only.
     answers = 0.1,
     /// Weight of a memory that names something, for questions only.
-    names = 0.1,
+    names = 0.15,
     /// Weight of a memory with a time, for questions that ask when.
     tells_time = 0.3,
     /// Weight of what the question wants: a name, a place, a reason.
-    wanted = 0.2,
+    wanted = 0.3,
     /// Weight of a number, for questions that ask how many.
     number = 0.2,
     /// Weight of the share of the question that the memory before holds, if it asks and is of another
     /// author; for questions only, but not for those that ask when.
-    response = 0.2,
+    response = 0.25,
+    /// Weight of the cosine of that memory before and the question.
+    reply = 0.3,
+    /// Factor on `of_author`, `names`, `wanted` and `response` without a model: there words must tell more.
+    without_model = 0.5,
     /// Weight of a standard deviation of what a cross-encoder says of the first hits, as a multiple of
     /// that of their scores.
     rerank = 0.5,

@@ -53,9 +53,11 @@ pub struct Parts {
     pub own: f32,
     /// The same of the memory together with the one before.
     pub window: f32,
-    /// Nearness of the query's words to those of a memory, one by one, adjusted for the kind of query; 0 in
-    /// talks and without a model.
+    /// Nearness of the query's words to those of a memory, one by one, adjusted for the kind of query and
+    /// of memory; 0 in chats and without a model.
     pub late: f32,
+    /// Share of the query's words, by idf, that it lacks, each by the nearest word that it holds; 0 without a model.
+    pub soft: f32,
     /// Nearness by the vectors of words, without a model, and where no memory holds the query's words by
     /// those of the model; weighted.
     pub nearness: f32,
@@ -81,6 +83,8 @@ pub struct Parts {
     pub participant: f32,
     /// Number of the named persons who wrote it.
     pub author: f32,
+    /// 1 if the query asks about its author, who speaks of himself; less if it has more than two content words.
+    pub of_author: f32,
     /// 1 if the query asks, and the memory ends with a question.
     pub asks: f32,
     /// 1 if the query asks, and the memory before it ends with a question.
@@ -89,12 +93,14 @@ pub struct Parts {
     pub names: f32,
     /// 1 if the query asks when, and the memory has a time.
     pub tells_time: f32,
-    /// 1 if it has the place or the reason that the query asks for, ½ for a name.
+    /// 1 if it has the name, the place or the reason that the query asks for.
     pub wanted: f32,
     /// 1 if the query asks how many, and the memory has a number.
     pub number: f32,
     /// Share of the query that the memory before holds, which asks and is of another author.
     pub response: f32,
+    /// Cosine of that memory and the query; 0 without a model.
+    pub reply: f32,
     /// Score of a cross-encoder for one of the first hits, on the scale of their scores; 0 for the least of
     /// them and for all others.
     pub rerank: f32,
@@ -107,7 +113,7 @@ pub struct Parts {
 
 impl Parts {
     /// Returns each part's name and its contribution to the score, in the order of the documentation.
-    pub fn weighed(&self, weights: &Weights) -> [(&'static str, f32); 28] {
+    pub fn weighed(&self, weights: &Weights) -> [(&'static str, f32); 31] {
         [
             ("words", self.words),
             ("coverage", weights.coverage * self.coverage),
@@ -117,6 +123,7 @@ impl Parts {
             ("own", weights.own * self.own),
             ("window", weights.window * self.window),
             ("late", weights.late * self.late),
+            ("soft", weights.soft * self.soft),
             ("nearness", self.nearness),
             ("message", weights.message * self.message),
             ("length", weights.length * self.length),
@@ -128,6 +135,7 @@ impl Parts {
             ("namespace", weights.namespace * self.namespace),
             ("participant", weights.participant * self.participant),
             ("author", weights.author * self.author),
+            ("of_author", weights.of_author * self.of_author),
             ("asks", weights.asks * self.asks),
             ("answers", weights.answers * self.answers),
             ("names", weights.names * self.names),
@@ -135,6 +143,7 @@ impl Parts {
             ("wanted", weights.wanted * self.wanted),
             ("number", weights.number * self.number),
             ("response", weights.response * self.response),
+            ("reply", weights.reply * self.reply),
             ("rerank", weights.rerank * self.rerank),
             ("behind", self.behind),
         ]

@@ -92,6 +92,8 @@ pub struct TextFeatures {
     pub instructs: bool,
     /// Whether a short message of a person says what is preferred.
     pub prefers: bool,
+    /// Whether the author speaks of himself: in the first person, or by his name.
+    pub is_of_author: bool,
     /// Sketch of the content's words.
     pub sketch: Sketch,
 }
@@ -151,6 +153,14 @@ fn is_number(word: &str) -> bool {
                 | "half"
                 | "million"
         )
+}
+
+/// Returns whether somebody who uses a lower-case word speaks of himself. "I'm" is two words.
+fn is_first_person(word: &str) -> bool {
+    matches!(
+        word,
+        "i" | "im" | "ive" | "my" | "me" | "mine" | "we" | "our" | "ours" | "us"
+    )
 }
 
 /// Returns whether a lower-case word gives a reason.
@@ -230,6 +240,9 @@ pub struct TraitsBuilder {
     words: u16,
     has_number: bool,
     has_reason: bool,
+    is_of_author: bool,
+    /// First word of the author's name in lower case.
+    author: String,
     /// The last word of the content, if it begins a reason in two words: "so that".
     begins_reason: bool,
     title: Vec<String>,
@@ -238,12 +251,22 @@ pub struct TraitsBuilder {
 }
 
 impl TraitsBuilder {
+    /// Returns the builder for a memory of this user.
+    pub fn new(user: &str) -> TraitsBuilder {
+        let first = user.split(|c: char| !c.is_alphanumeric()).next();
+        TraitsBuilder {
+            author: first.unwrap_or_default().to_lowercase(),
+            ..TraitsBuilder::default()
+        }
+    }
+
     /// Adds the next term, with the word it comes from.
     pub fn term(&mut self, text: TextPart, term: &str, word: &str, part: Part) {
         match text {
             TextPart::Content => {
                 self.words = self.words.saturating_add(u16::from(part == Part::Word));
                 self.has_number |= is_number(word);
+                self.is_of_author |= is_first_person(word) || word == self.author;
                 self.has_reason |=
                     is_reason(word) || self.begins_reason && matches!(word, "that" | "i" | "to");
                 self.begins_reason = matches!(word, "so" | "want" | "wanted");
@@ -303,6 +326,7 @@ impl TraitsBuilder {
             has_reason: self.has_reason,
             instructs: is_message && self.words <= MAX_INSTRUCTION_WORDS && instructs(judged),
             prefers: is_message && prefers(judged),
+            is_of_author: self.is_of_author,
             sketch: Sketch::of(self.hashes),
         }
     }
@@ -349,6 +373,7 @@ impl TextFeatures {
             self.has_reason,
             self.instructs,
             self.prefers,
+            self.is_of_author,
         ];
         let places = flags.into_iter().zip(FIRST_FLAG..);
         places.fold(0, |all, (flag, place)| all | u32::from(flag) << place)
@@ -374,6 +399,7 @@ impl TextFeatures {
             has_reason: has(6),
             instructs: has(7),
             prefers: has(8),
+            is_of_author: has(9),
             sketch,
         }
     }
@@ -406,6 +432,7 @@ mod tests {
             has_reason: true,
             instructs: false,
             prefers: true,
+            is_of_author: false,
             sketch,
         };
         assert_eq!(

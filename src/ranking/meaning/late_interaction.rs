@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::lexical::{Term, idf};
+use crate::ranking::lexical::{Term, idf};
 use crate::words::{Analyzer, is_stop_word};
 
 /// Tokens of a query, to be compared with those of memories.
@@ -20,7 +20,7 @@ pub struct QueryTokens {
 }
 
 /// Comparison of a query's tokens with those of some rows.
-pub(super) struct LateInteraction {
+pub(in crate::ranking) struct LateInteraction {
     tokens: QueryTokens,
     /// Weight of each token; their sum is 1.
     weights: Vec<f32>,

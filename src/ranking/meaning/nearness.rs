@@ -1,11 +1,11 @@
 //! Nearness of a query and each memory by vectors: by those of their words, where there is no model; and
 //! the weight of nearness where no memory holds the query's words.
 
-use super::best::first;
-use super::collection::Collection;
-use super::lexical::{Term, idf};
-use super::parsed_query::ParsedQuery;
-use super::weights::Weights;
+use crate::ranking::best::first;
+use crate::ranking::collection::Collection;
+use crate::ranking::lexical::{Term, idf};
+use crate::ranking::parsed_query::ParsedQuery;
+use crate::ranking::weights::Weights;
 use crate::words::{Analyzer, Part, QueryVector, WordVectors, is_stop_word};
 
 /// Minimum cosine of a memory that is found by vectors alone: for a question, and for a list of words,
@@ -25,7 +25,7 @@ const NARROW: f32 = 0.05;
 
 /// Mean and standard deviation of the cosines of a query with all memories.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Distribution {
+pub(in crate::ranking) struct Distribution {
     mean: f32,
     deviation: f32,
 }
@@ -54,7 +54,7 @@ impl Distribution {
 
 /// Returns the function that spreads a model's cosines if they are narrow, so that the weights hold for
 /// them; NaN are left out.
-pub(super) fn spreading(cosines: &[f32]) -> Option<impl Fn(f32) -> f32 + Copy + use<>> {
+pub(in crate::ranking) fn spreading(cosines: &[f32]) -> Option<impl Fn(f32) -> f32 + Copy + use<>> {
     let known = || cosines.iter().copied().filter(|cosine| !cosine.is_nan());
     let count = known().count() as f32;
     let mean = known().sum::<f32>() / count;
@@ -68,17 +68,17 @@ pub(super) fn spreading(cosines: &[f32]) -> Option<impl Fn(f32) -> f32 + Copy + 
 
 /// Returns the weight of a standard deviation for memories without context: the less of the query's
 /// words the memory with most of them holds, the greater.
-pub(super) fn uncovered(weights: &Weights, covered: f32) -> f32 {
+pub(in crate::ranking) fn uncovered(weights: &Weights, covered: f32) -> f32 {
     weights.uncovered * (1.0 - covered / weights.covered_from).max(0.0)
 }
 
 /// Returns the factor of the nearness of a memory with a number of words: one vector says little of many.
-pub(super) fn is_not_long(weights: &Weights, words: f32) -> f32 {
+pub(in crate::ranking) fn is_not_long(weights: &Weights, words: f32) -> f32 {
     (weights.near_words / words.max(weights.near_words)).powi(3)
 }
 
 /// Nearness of a query and each row by the vectors of words.
-pub(super) struct Nearness {
+pub(in crate::ranking) struct Nearness {
     cosines: Vec<f32>,
     distribution: Distribution,
     /// Factor of all scores: lower for a list of words.
@@ -166,7 +166,7 @@ impl Nearness {
 }
 
 /// Place of a memory in a context.
-pub(super) enum Context {
+pub(in crate::ranking) enum Context {
     /// A memory without context.
     None,
     /// The first memory of its context, or a long one.

@@ -1,0 +1,105 @@
+//! What a question prefers whatever its words are: memories of the persons it names, short messages of the person in a
+//! chat, texts that have what it asks for.
+
+use super::parsed_query::Wanted;
+use super::parts::Parts;
+use super::scoring::{Scoring, flag, named};
+
+/// Number of content words up to which a question about a person may be about all that he says of himself.
+const ABOUT_AUTHOR: f32 = 2.0;
+/// Number of words up to which a message of a chat is short.
+const SHORT_MESSAGE: f32 = 50.0;
+
+impl Scoring<'_> {
+    /// Sets the parts of a message of a chat.
+    pub(super) fn message(&self, row: u32, parts: &mut Parts) {
+        (parts.message, parts.own, parts.window) = (parts.own, 0.0, 0.0);
+        parts.length = (self.collection.words(row).max(SHORT_MESSAGE) / SHORT_MESSAGE).ln();
+        if !self.query.asks {
+            return;
+        }
+        if !self.chats.is_by_person(self.collection.users().get(row)) {
+            return;
+        }
+        parts.role = match (self.query.asks_what_you_said, self.query.asks_summary) {
+            (true, _) => -0.5,
+            (_, true) => 0.0,
+            _ => 1.0,
+        };
+        let episodes = self.collection.episodes();
+        let reply = row + 1;
+        if reply < episodes.get(episodes.of(row)).end && self.best_words > 0.0 {
+            parts.replied = self.words.scores[reply as usize] / self.best_words;
+        }
+        let traits = self.collection.traits(row);
+        parts.instruction = flag(traits.instructs);
+        parts.preference = flag(traits.prefers);
+    }
+
+    pub(super) fn people(&self, row: u32, parts: &mut Parts) {
+        if self.with_named.is_empty() {
+            return;
+        }
+        let number = self.collection.episodes().of(row);
+        let author = named(self.collection, &self.query, row);
+        let takes_part = if self.collection.episode(number).is_context {
+            self.with_named[number as usize]
+        } else {
+            author > 0
+        };
+        parts.author = author as f32;
+        parts.participant = flag(takes_part);
+    }
+
+    pub(super) fn priors(&self, row: u32, parts: &mut Parts) {
+        if !self.query.asks {
+            return;
+        }
+        let traits = self.collection.traits(row);
+        if !self.is_short(row) {
+            return;
+        }
+        let share = match self.cosines {
+            Some(_) => 1.0,
+            None => self.weights.without_model,
+        };
+        let has_wanted = match self.query.wanted {
+            Some(Wanted::Name) => traits.names,
+            Some(Wanted::Place) => traits.has_place,
+            Some(Wanted::Reason) => traits.has_reason,
+            None => false,
+        };
+        parts.wanted = share * flag(has_wanted);
+        parts.number = flag(self.query.asks_number && traits.has_number);
+        if parts.author > 0.0 && traits.is_of_author {
+            let asked = self.content.len().max(1) as f32;
+            parts.of_author = share * (ABOUT_AUTHOR / asked).min(1.0);
+        }
+        let episodes = self.collection.episodes();
+        let episode = episodes.get(episodes.of(row));
+        if !episode.is_context {
+            return;
+        }
+        if let Some(asked) = self.asked(row, episode.start) {
+            parts.response = share * self.words.coverage[asked as usize];
+            let cosines = self.cosines.as_ref();
+            parts.reply = cosines.map_or(0.0, |cosines| cosines.own[asked as usize]);
+        }
+        parts.asks = flag(traits.asks);
+        parts.answers = flag(row > episode.start && self.collection.traits(row - 1).asks);
+        parts.names = share * flag(traits.names);
+        parts.tells_time = flag(self.query.asks_when && traits.tells_time);
+    }
+
+    /// Returns the row before, if it asks and is of another author; none for a query that asks when.
+    fn asked(&self, row: u32, first: u32) -> Option<u32> {
+        if row == first || self.query.asks_when {
+            return None;
+        }
+        let users = self.collection.users();
+        let asked = row - 1;
+        let is_asked =
+            self.collection.traits(asked).has_question && users.get(asked) != users.get(row);
+        is_asked.then_some(asked)
+    }
+}
