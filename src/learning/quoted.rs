@@ -25,7 +25,11 @@ pub fn lines_of_quote(content: &str, company: Company, quote: &str) -> Option<(u
             ends.push((said.len(), line));
         }
         let start = said.find(&quote)?;
-        let line_of = |at: usize| ends.iter().find(|(end, _)| at < *end).map(|(_, line)| *line);
+        let line_of = |at: usize| {
+            ends.iter()
+                .find(|(end, _)| at < *end)
+                .map(|(_, line)| *line)
+        };
         Some((line_of(start)?, line_of(start + quote.len() - 1)?))
     })
 }

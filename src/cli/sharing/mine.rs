@@ -397,7 +397,8 @@ impl Report {
         if matches!(&mined, Mined::New { stems, .. } | Mined::Continued { stems, .. } if stems.is_empty())
         {
             let texts = session.messages.iter().map(|message| &message.text);
-            self.unkept.push(texts.map(|text| text.chars().count()).sum());
+            self.unkept
+                .push(texts.map(|text| text.chars().count()).sum());
         }
         match mined {
             Mined::New { stems, parts } => {

@@ -51,7 +51,11 @@ impl Sending {
     }
 
     fn show(&self, context: &Context, is_dry_run: bool) {
-        let verb = if is_dry_run { "would be sent" } else { "are sent" };
+        let verb = if is_dry_run {
+            "would be sent"
+        } else {
+            "are sent"
+        };
         let calls = counted(self.calls, "session", "one call each");
         context.output.note(format!(
             "{calls}: {} characters, about {} tokens, {verb} to {}; credentials are left out",

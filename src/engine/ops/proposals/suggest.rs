@@ -131,9 +131,7 @@ pub fn propose_suggested(
     for session in sessions {
         let talks = read(engine, &session.sent)?;
         let texts: Vec<String> = talks.iter().map(|talk| talk.content.clone()).collect();
-        let is_among_people = talks
-            .iter()
-            .all(|talk| company_of(talk) == Company::People);
+        let is_among_people = talks.iter().all(|talk| company_of(talk) == Company::People);
         proposing.by_rules(&session.rest)?;
         let answer = ask(&texts, is_among_people);
         match &answer {
@@ -192,7 +190,9 @@ fn candidate<'a>(
         && text.chars().count() <= LONGEST_TEXT
         && suggested.confidence.is_finite()
         && secrets::find(&text).is_empty()
-        && [&text, &suggested.quote].iter().all(|text| injection::find(text).is_empty());
+        && [&text, &suggested.quote]
+            .iter()
+            .all(|text| injection::find(text).is_empty());
     if !is_sound {
         return None;
     }
