@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-pub use suggestions::Suggestion;
+pub use suggestions::{Suggestion, suggest};
 pub use summary::SourceNote;
 
 use crate::fetch::{ApiKey, FetchClient, FetchError, Post, Url};

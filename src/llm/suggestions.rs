@@ -34,32 +34,30 @@ const WITH_ASSISTANT: &str = "What **User** says is said by a person; all others
 they say is no reason for an element by itself.";
 const AMONG_PEOPLE: &str = "All who speak are people.";
 
-impl Llm {
-    /// Returns what the model finds worth keeping of a conversation with the texts `talks`, at most about
-    /// `most` statements, and the number of elements of its answer that are none.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Llm::answer`]; and if the answer is no list.
-    pub fn suggest(
-        &self,
-        talks: &[String],
-        is_among_people: bool,
-        most: usize,
-    ) -> Result<(Vec<Suggestion>, usize), LlmError> {
-        let who = match is_among_people {
-            true => AMONG_PEOPLE,
-            false => WITH_ASSISTANT,
-        };
-        let instructions = format!("{INSTRUCTIONS} {who} At most {most} elements.");
-        let talks = talks.iter().map(|talk| super::element("talk", talk));
-        let answer = self.reply(&instructions, &talks.collect::<String>())?;
-        let elements = list(&answer).ok_or_else(|| self.wrong("it holds no list in JSON"))?;
-        let count = elements.len();
-        let suggestions: Vec<Suggestion> = elements.iter().filter_map(suggestion).collect();
-        let wrong = count - suggestions.len();
-        Ok((suggestions, wrong))
-    }
+/// Returns what `llm` finds worth keeping of a conversation with the texts `talks`, at most about
+/// `most` statements, and the number of elements of its answer that are none.
+///
+/// # Errors
+///
+/// As for [`Llm::answer`]; and if the answer is no list.
+pub fn suggest(
+    llm: &Llm,
+    talks: &[String],
+    is_among_people: bool,
+    most: usize,
+) -> Result<(Vec<Suggestion>, usize), LlmError> {
+    let who = match is_among_people {
+        true => AMONG_PEOPLE,
+        false => WITH_ASSISTANT,
+    };
+    let instructions = format!("{INSTRUCTIONS} {who} At most {most} elements.");
+    let talks = talks.iter().map(|talk| super::element("talk", talk));
+    let answer = llm.reply(&instructions, &talks.collect::<String>())?;
+    let elements = list(&answer).ok_or_else(|| llm.wrong("it holds no list in JSON"))?;
+    let count = elements.len();
+    let suggestions: Vec<Suggestion> = elements.iter().filter_map(suggestion).collect();
+    let wrong = count - suggestions.len();
+    Ok((suggestions, wrong))
 }
 
 /// Returns the elements of the array in a text, which may stand in a code block or between sentences.

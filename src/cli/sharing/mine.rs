@@ -288,17 +288,8 @@ fn is_confirmed(context: &Context) -> Result<bool, Failure> {
         )
         .hint("Say --yes if that is meant, or --dry-run to see what is there."));
     }
-    is_answered(context, "Keep them as memories? [y/N]")
-}
-
-/// Asks on the terminal; returns whether the answer is yes.
-pub(super) fn is_answered(context: &Context, question: &str) -> Result<bool, Failure> {
-    context.output.note(question);
-    let mut answer = String::new();
-    std::io::stdin()
-        .read_line(&mut answer)
-        .map_err(|error| Failure::new("cannot read the answer").because(error))?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    let agreed = context.output.is_agreed("Keep them as memories? [y/N]");
+    agreed.map_err(|error| Failure::new("cannot read the answer").because(error))
 }
 
 /// Sessions of one format.

@@ -13,7 +13,7 @@ use crate::engine::{
     ops,
 };
 use crate::fetch::FetchError;
-use crate::llm::{Llm, LlmError, Suggestion};
+use crate::llm::{Llm, LlmError, Suggestion, suggest};
 use crate::model::Stem;
 use crate::secrets;
 
@@ -128,7 +128,7 @@ pub(super) fn propose(
             return Err(NoAnswer::ForNow);
         }
         let talks: Vec<String> = talks.iter().map(|talk| secrets::redact(talk)).collect();
-        match llm.suggest(&talks, is_among_people, MOST_SUGGESTED) {
+        match suggest(llm, &talks, is_among_people, MOST_SUGGESTED) {
             Ok((suggestions, others)) => {
                 wrong += others;
                 Ok(suggestions.into_iter().map(suggested_of).collect())
@@ -188,7 +188,8 @@ fn is_agreed(context: &Context) -> Result<bool, Failure> {
         )
         .hint("Say --yes if that is meant, --dry-run to see what is sent, or --rules to do without the model."));
     }
-    super::mine::is_answered(context, "Send them? [y/N]")
+    let agreed = context.output.is_agreed("Send them? [y/N]");
+    agreed.map_err(|error| Failure::new("cannot read the answer").because(error))
 }
 
 fn counted(count: usize, thing: &str, more: &str) -> String {

@@ -62,6 +62,9 @@ pub enum NoAnswer {
     Useless,
 }
 
+/// Asks a model about the texts of the talks of a session, and whether all who speak are people.
+pub type AskModel<'a> = dyn FnMut(&[String], bool) -> Result<Vec<Suggested>, NoAnswer> + 'a;
+
 /// Proposals that a model made, and how.
 #[derive(Debug, Default)]
 pub struct SuggestedProposals {
@@ -114,9 +117,8 @@ pub fn unasked_sessions(
     Ok(unasked)
 }
 
-/// Writes proposals of what `ask` says about the texts of the talks of each session, and whether all who speak
-/// are people. Where it says nothing, the rules make the proposals; so they do for what is not sent. A session
-/// is asked about once, unless there was no answer for now.
+/// Writes proposals of what `ask` says about each session. Where it says nothing, the rules make the proposals;
+/// so they do for what is not sent. A session is asked about once, unless there was no answer for now.
 ///
 /// # Errors
 ///
@@ -124,7 +126,7 @@ pub fn unasked_sessions(
 pub fn propose_suggested(
     engine: &Engine,
     sessions: &[UnaskedSession],
-    ask: &mut dyn FnMut(&[String], bool) -> Result<Vec<Suggested>, NoAnswer>,
+    ask: &mut AskModel<'_>,
 ) -> Result<SuggestedProposals, EngineError> {
     let mut proposing = Proposing::begin(engine)?;
     let (mut dropped, mut by_rules) = (0, 0);
