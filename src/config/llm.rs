@@ -1,4 +1,4 @@
-//! The language model that writes summaries, if any: the user's table `[llm]`.
+//! The language model that writes summaries and proposes memories, if any: the user's table `[llm]`.
 //!
 //! Never from a store's `memdir.toml`: it would decide whom memories are sent to.
 
@@ -25,6 +25,8 @@ pub struct LlmSetting {
     pub api_key_env: Setting<Option<String>>,
     /// Maximum time for one answer.
     pub timeout: Duration,
+    /// Whether it proposes memories of sessions.
+    pub proposals: bool,
 }
 
 impl LlmSetting {
@@ -48,6 +50,7 @@ impl LlmSetting {
             model: values.text(SettingId::LlmModel),
             api_key_env: key.variable(environment, values),
             timeout: timeout.to_std().unwrap_or_default(),
+            proposals: values.switch(SettingId::LlmProposals).value,
             provider,
             endpoint,
         }

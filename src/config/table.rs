@@ -219,7 +219,7 @@ settings! {
     TalksKeep, "talks.keep", SettingType::SpanOr { none: "forever", least: 86_400 }, "forever", User, [],
         "How long talks are kept after their last message; then they are archived.";
     LlmProvider, "llm.provider", LLM, "off", User, [],
-        "Which language model writes summaries.";
+        "Which language model writes summaries and, where `proposals` is on, proposes memories.";
     LlmModel, "llm.model", SettingType::Text, "", User, [],
         "What the provider calls the model.";
     LlmEndpoint, "llm.endpoint", SettingType::Text, "", User, [],
@@ -228,6 +228,8 @@ settings! {
         "The variable that holds the key: `OPENAI_API_KEY` for OpenAI without an `endpoint`.";
     LlmTimeout, "llm.timeout", SettingType::Span, "120s", User, [],
         "Maximum time for one answer.";
+    LlmProposals, "llm.proposals", SettingType::Switch, "off", User, [],
+        "Whether the language model, in place of the rules, proposes memories of sessions when you run `memdir mine --proposals`.";
     DuplicatesPolicy, "duplicates.policy", POLICY, "allow", Anyone, [],
         "What becomes of a memory that says what another one says.";
     NearWords, "duplicates.near_words", SettingType::Share, "0.6", Anyone, [],

@@ -70,6 +70,9 @@ pub use ops::past::reset::{BroughtBack, Reset};
 pub use ops::past::undo::{RestoredText, Undone};
 pub use ops::proposals::Proposal;
 pub use ops::proposals::pending::KnownOfProposal;
+pub use ops::proposals::suggest::{
+    MODEL_RULE, MOST_CHARACTERS_ASKED, MOST_SUGGESTED, NoAnswer, Suggested, UnaskedSession,
+};
 pub use ops::relations::contender::{Conflict, Contender};
 pub use ops::relations::graph::{Relation, Relations};
 pub use ops::relations::links::Decided;

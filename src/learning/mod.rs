@@ -9,6 +9,7 @@ mod ending;
 mod judge;
 mod kind;
 mod patterns;
+mod quoted;
 mod sentences;
 #[cfg(test)]
 mod tests;
@@ -17,4 +18,5 @@ mod turns;
 pub use candidates::{Candidate, MOST_OF_A_TALK, candidates};
 pub use ending::ending;
 pub use kind::CandidateKind;
+pub use quoted::lines_of_quote;
 pub use turns::Company;

@@ -38,7 +38,7 @@ pub(super) fn sentences<'a>(turn: &Turn<'a>) -> Vec<Sentence<'a>> {
 }
 
 /// Returns the lines of prose, paragraph by paragraph.
-fn paragraphs<'a>(turn: &Turn<'a>) -> Vec<Vec<(usize, &'a str)>> {
+pub(super) fn paragraphs<'a>(turn: &Turn<'a>) -> Vec<Vec<(usize, &'a str)>> {
     let mut paragraphs = vec![Vec::new()];
     let mut is_code = false;
     for (number, line) in &turn.lines {

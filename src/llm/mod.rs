@@ -7,12 +7,14 @@
 //! credentials is theirs to see to, too.
 
 mod questions;
+mod suggestions;
 mod summary;
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+pub use suggestions::{Suggestion, suggest};
 pub use summary::SourceNote;
 
 use crate::fetch::{ApiKey, FetchClient, FetchError, Post, Url};
@@ -110,12 +112,17 @@ impl Llm {
 
     /// Returns the notice to show before the first text is sent: to whom texts go.
     pub fn notice(&self) -> String {
+        format!("the texts of memories are sent to {}", self.receiver())
+    }
+
+    /// Returns who gets texts: the model, its host, and whether the way there can be read by others.
+    pub fn receiver(&self) -> String {
         let plain = match self.address.is_encrypted() || self.address.is_loopback() {
             true => "",
             false => ", without encryption",
         };
         let (model, host) = (&self.settings.model, self.address.host());
-        format!("the texts of memories are sent to {model} at {host}{plain}")
+        format!("{model} at {host}{plain}")
     }
 
     /// Returns the model's answer to `text`, which it is told to treat as `instructions` say.
@@ -124,6 +131,15 @@ impl Llm {
     ///
     /// Fails if it cannot be asked, or if its answer holds no text.
     pub fn answer(&self, instructions: &str, text: &str) -> Result<String, LlmError> {
+        let answer = self.reply(instructions, text)?;
+        match answer.chars().any(char::is_alphanumeric) {
+            true => Ok(answer),
+            false => Err(self.wrong("its message is empty")),
+        }
+    }
+
+    /// Returns the model's answer, which may hold marks alone.
+    fn reply(&self, instructions: &str, text: &str) -> Result<String, LlmError> {
         let messages = json!([
             {"role": "system", "content": instructions},
             {"role": "user", "content": text},
@@ -148,26 +164,32 @@ impl Llm {
             LlmProtocol::Ollama => &answer["message"]["content"],
             LlmProtocol::OpenAi => &answer["choices"][0]["message"]["content"],
         };
-        text_of(said).map_err(|what| LlmError::Wrong {
+        text_of(said).map_err(|what| self.wrong(what))
+    }
+
+    fn wrong(&self, what: &'static str) -> LlmError {
+        LlmError::Wrong {
             address: self.address.to_string(),
             what,
-        })
+        }
     }
+}
+
+/// Returns a text that cannot end its own element.
+fn element(name: &str, text: &str) -> String {
+    let inner = text.replace(&format!("</{name}"), &format!("<\\/{name}"));
+    format!("<{name}>\n{}\n</{name}>\n", inner.trim())
 }
 
 /// Returns the part of a message that is meant to be read by others.
 fn text_of(said: &Value) -> Result<String, &'static str> {
     let said = said.as_str().ok_or("it holds no message")?.trim();
-    let text = match said.strip_prefix(THOUGHTS.0) {
-        None => said,
+    match said.strip_prefix(THOUGHTS.0) {
+        None => Ok(said.to_owned()),
         Some(thoughts) => match thoughts.split_once(THOUGHTS.1) {
-            Some((_, text)) => text.trim(),
-            None => return Err("it holds thoughts only"),
+            Some((_, text)) => Ok(text.trim().to_owned()),
+            None => Err("it holds thoughts only"),
         },
-    };
-    match text.chars().any(char::is_alphanumeric) {
-        true => Ok(text.to_owned()),
-        false => Err("its message is empty"),
     }
 }
 
@@ -182,8 +204,6 @@ mod tests {
         let thought = text("<think>\nwell\n</think>\n\nA summary.");
         assert_eq!(thought, Ok("A summary.".to_owned()));
         assert!(text("<think> for ever").is_err());
-        assert!(text("<think></think> …").is_err());
-        assert!(text("").is_err());
         assert!(text_of(&Value::Null).is_err());
     }
 }

@@ -4,7 +4,7 @@
 //! Promises: what comes back are plain words, one line each, or an error; nothing of an answer is
 //! ever followed.
 
-use super::{Llm, LlmError};
+use super::{Llm, LlmError, element};
 
 /// Maximum number of characters that are sent; a longer question fails with [`LlmError::TooMuch`].
 const MOST_SENT: usize = 32_000;
@@ -71,19 +71,6 @@ impl Llm {
             false => Ok(words),
         }
     }
-
-    fn wrong(&self, what: &'static str) -> LlmError {
-        LlmError::Wrong {
-            address: self.address.to_string(),
-            what,
-        }
-    }
-}
-
-/// Returns a text that cannot end its own element.
-fn element(name: &str, text: &str) -> String {
-    let inner = text.replace(&format!("</{name}"), &format!("<\\/{name}"));
-    format!("<{name}>\n{}\n</{name}>\n", inner.trim())
 }
 
 /// Returns the words of an answer, which may be numbered, marked or quoted; each once.

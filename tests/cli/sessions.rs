@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::fake_host::{Reply, Server};
 use crate::support::git::Git;
 use crate::support::program::{Home, Ran, run, run_with};
 
@@ -497,8 +498,18 @@ fn a_project_may_have_its_sessions_proposed() {
     let home = Home::new();
     home.remember(&["The choir sings Bach."]);
     let folders = format!("[\"{}=proposals\"]", home.root().display());
-    home.run(&["config", "set", "capture.folders", &folders])
-        .done();
+    // A hook asks no language model, whatever the settings say.
+    let server = Server::start(|_| Reply::new(401, ""));
+    let endpoint = server.url("/");
+    for (key, value) in [
+        ("capture.folders", folders.as_str()),
+        ("llm.provider", "ollama"),
+        ("llm.model", "tiny"),
+        ("llm.endpoint", &endpoint),
+        ("llm.proposals", "on"),
+    ] {
+        home.run(&["config", "set", key, value]).done();
+    }
     let message = json!({
         "session_id": "a", "cwd": home.root(), "hook_event_name": "SessionEnd",
         "transcript_path": transcript(&home, "a", "We decided to paint the ferry blue."),
@@ -507,6 +518,7 @@ fn a_project_may_have_its_sessions_proposed() {
     let review = || home.run(&["review", "--json"]).json();
     crate::support::until("a proposal is made", || review()["proposals_total"] == 1);
     assert_eq!(review()["proposals"][0]["kind"], "decision");
+    assert!(server.asked().is_empty());
 }
 
 #[test]

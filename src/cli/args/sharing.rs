@@ -191,9 +191,12 @@ pub struct Mine {
     #[arg(long, value_name = "TEXT")]
     pub exclude: Vec<String>,
     /// Propose memories of what the sessions say, for `memdir review`; also of those that are kept already
-    #[arg(long, conflicts_with = "dry_run")]
+    #[arg(long)]
     pub proposals: bool,
-    /// Do not ask before what is on this machine is read
+    /// Propose by the rules alone, whatever `llm.proposals` says
+    #[arg(long, requires = "proposals")]
+    pub rules: bool,
+    /// Do not ask before what is on this machine is read, or sent to a language model of yours
     #[arg(long, short)]
     pub yes: bool,
 }
@@ -212,6 +215,8 @@ thinking and results of tools are left out. A second run changes nothing; sessio
 appended to. `think` finds talks; lists leave them out unless --talks is given, and no agent is shown
 one unasked. They are not committed or sent: docs/MINING.md.
 
-Proposals are made by rules, of what people said. None is a memory before you accept it: `memdir review`.
+Proposals are made by rules, of what people said. With `llm.proposals` the language model of [llm] makes
+them, in one call a session; what that sends, and to whom, is shown and asked about before. None is a memory
+before you accept it: `memdir review`.
 
 Exit code: 0 kept or known, 1 there is nothing to read, or records were damaged, 2 error";

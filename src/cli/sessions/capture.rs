@@ -55,7 +55,11 @@ pub(super) fn keep(context: &Context, transcript: &Path) -> Result<(), Failure> 
     let program = std::env::current_exe().map_err(cannot)?;
     let folder = &context.environment.folder;
     let is_proposed = context.config.capture.kept_in(folder) == Capture::Proposals;
-    let proposals = is_proposed.then_some("--proposals");
+    // Nobody is shown here what would go to a language model.
+    let proposals: &[&str] = match is_proposed {
+        true => &["--proposals", "--rules"],
+        false => &[],
+    };
     let mut command = Command::new(program);
     command
         .arg("--store")

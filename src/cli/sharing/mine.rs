@@ -10,12 +10,16 @@ use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use crate::cli::args::sharing::{Mine, TalkFormat};
+use crate::cli::sharing::suggest;
+use crate::cli::sharing::suggest::Sending;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::{Output, visible};
 use crate::cli::terminal::progress::byte_bar;
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
-use crate::engine::{Engine, Mined, Mining, Proposal, Toward, ops, read_moment};
+use crate::cli::wiring::llm;
+use crate::engine::{Engine, MODEL_RULE, Mined, Mining, Proposal, Toward, ops, read_moment};
+use crate::llm::Llm;
 use crate::model::Stem;
 use crate::talks;
 use crate::talks::{Format, Found, Places, Session, Source};
@@ -34,6 +38,10 @@ pub fn mine(context: &mut Context, command: &Mine) -> Result<Outcome, Failure> {
     if sources.is_empty() {
         return nothing(context, command);
     }
+    let model = match command.proposals && !command.rules {
+        true => llm::for_proposals(context)?,
+        false => None,
+    };
     if command.paths.is_empty() && !command.dry_run && !command.yes {
         show_sources(&mut context.output, &sources)?;
         if !is_confirmed(context)? {
@@ -64,7 +72,7 @@ pub fn mine(context: &mut Context, command: &Mine) -> Result<Outcome, Failure> {
     }
     bar.finish_and_clear();
     if command.proposals {
-        propose(context, &engine, &mut report)?;
+        propose(context, &engine, (command, model.as_ref()), &mut report)?;
         if !report.accepted.is_empty() {
             afterwards::after_writing(context, &engine)?;
         }
@@ -74,10 +82,39 @@ pub fn mine(context: &mut Context, command: &Mine) -> Result<Outcome, Failure> {
 }
 
 /// Proposes memories of what the sessions say; those of the user's `[capture] accept` become memories.
-fn propose(context: &Context, engine: &Engine, report: &mut Report) -> Result<(), Failure> {
-    let proposals = ops::propose(engine, &report.seen)?;
+fn propose(
+    context: &Context,
+    engine: &Engine,
+    (command, model): (&Mine, Option<&Llm>),
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let proposals = match model {
+        Some(model) if command.dry_run => {
+            let sessions = (report.seen.as_slice(), report.unkept.as_slice());
+            report.sending = Some(suggest::show(context, engine, model, sessions)?);
+            return Ok(());
+        }
+        None if command.dry_run => {
+            let hint = "a dry run makes no proposals; without a language model none is asked";
+            context.output.note(hint);
+            return Ok(());
+        }
+        Some(model) => {
+            let sessions = (report.seen.as_slice(), command);
+            let Some((proposals, sending)) = suggest::propose(context, engine, model, sessions)?
+            else {
+                return Ok(());
+            };
+            report.sending = Some(sending);
+            proposals
+        }
+        None => ops::propose(engine, &report.seen.concat())?,
+    };
     if let Some(least) = context.config.capture.accept {
-        let accepted = ops::accept_likely_proposals(engine, proposals.clone(), least)?;
+        // How sure a model is of its own statement is no measure of it.
+        let mut likely = proposals.clone();
+        likely.retain(|proposal| proposal.rule != MODEL_RULE);
+        let accepted = ops::accept_likely_proposals(engine, likely, least)?;
         let stems = accepted
             .iter()
             .map(|(_, remembered)| remembered.stem.clone());
@@ -251,12 +288,8 @@ fn is_confirmed(context: &Context) -> Result<bool, Failure> {
         )
         .hint("Say --yes if that is meant, or --dry-run to see what is there."));
     }
-    context.output.note("Keep them as memories? [y/N]");
-    let mut answer = String::new();
-    std::io::stdin()
-        .read_line(&mut answer)
-        .map_err(|error| Failure::new("cannot read the answer").because(error))?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    let agreed = context.output.is_agreed("Keep them as memories? [y/N]");
+    agreed.map_err(|error| Failure::new("cannot read the answer").because(error))
 }
 
 /// Sessions of one format.
@@ -299,8 +332,12 @@ struct Report {
     forgotten: usize,
     left_out: usize,
     stems: Vec<Stem>,
-    /// Memories of all sessions that were read.
-    seen: Vec<Stem>,
+    /// Memories of all sessions that were read, session by session.
+    seen: Vec<Vec<Stem>>,
+    /// Numbers of characters of the sessions that a dry run does not keep.
+    unkept: Vec<usize>,
+    /// What goes to a language model, where one makes proposals.
+    sending: Option<Sending>,
     /// New proposals, where they were asked for.
     proposals: Option<Vec<Proposal>>,
     /// Memories that were made of proposals unasked.
@@ -348,22 +385,30 @@ fn read_all(
 impl Report {
     fn add(&mut self, session: &Session, mined: Mined) {
         self.formats.entry(session.format).or_default().add(session);
+        if matches!(&mined, Mined::New { stems, .. } | Mined::Continued { stems, .. } if stems.is_empty())
+        {
+            let texts = session.messages.iter().map(|message| &message.text);
+            self.unkept
+                .push(texts.map(|text| text.chars().count()).sum());
+        }
         match mined {
             Mined::New { stems, parts } => {
                 self.new += 1;
                 self.parts += parts;
                 self.stems.extend_from_slice(&stems);
-                self.seen.extend(stems);
+                self.seen.push(stems);
             }
             Mined::Continued { stems, known, .. } => {
                 self.continued += 1;
                 let new = stems.iter().filter(|stem| !known.contains(stem));
-                self.seen.extend(known.iter().chain(new).cloned());
+                if !stems.is_empty() {
+                    self.seen.push(known.iter().chain(new).cloned().collect());
+                }
                 self.stems.extend(stems);
             }
             Mined::Known { stems } => {
                 self.known += 1;
-                self.seen.extend(stems);
+                self.seen.push(stems);
             }
             Mined::Forgotten => self.forgotten += 1,
         }
@@ -399,6 +444,7 @@ impl Report {
             "ids": ids.collect::<Vec<_>>(),
             "proposals": proposals,
             "accepted": accepted.collect::<Vec<_>>(),
+            "model": self.sending.as_ref().map(Sending::json),
             "damaged": damaged.collect::<Vec<_>>(),
         })
     }

@@ -4,5 +4,6 @@ pub mod export_folder;
 pub mod git_state;
 pub mod import_export;
 pub mod mine;
+mod suggest;
 pub mod sync;
 pub mod with;

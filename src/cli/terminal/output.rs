@@ -197,6 +197,18 @@ impl Output {
         let _ = writeln!(anstream::stderr(), "{}", guarded(text.as_ref()));
     }
 
+    /// Asks a question on the terminal; returns whether the answer, a line, is yes.
+    ///
+    /// # Errors
+    ///
+    /// Fails if standard input cannot be read.
+    pub fn is_agreed(&self, question: &str) -> io::Result<bool> {
+        self.note(question);
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
     /// Tells of the credentials in what was written, a line each.
     pub fn warnings(&self, screened: &Screened) {
         for warning in screened.warnings() {

@@ -61,6 +61,14 @@ pub fn assistant(context: &Context) -> Result<Option<Arc<dyn Assistant>>, Failur
     Ok(Some(Arc::new(LlmAssistant { llm, length })))
 }
 
+/// Returns the model of the settings that proposes memories of sessions, if the settings want one to.
+pub fn for_proposals(context: &Context) -> Result<Option<Llm>, Failure> {
+    match context.config.llm.proposals {
+        true => open(context),
+        false => Ok(None),
+    }
+}
+
 /// A language model that is asked while agents work. Texts are sent without credentials.
 struct LlmAssistant {
     llm: Llm,

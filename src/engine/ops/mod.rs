@@ -64,6 +64,7 @@ pub use proposals::decide::{
 };
 pub use proposals::pending::{known_of_proposal, proposals};
 pub use proposals::propose::propose;
+pub use proposals::suggest::{propose_suggested, unasked_sessions};
 pub use relations::graph::{
     count_stated_relations, dangling, dangling_of, named_in, relations_of, stated_relations,
 };

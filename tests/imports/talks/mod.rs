@@ -8,3 +8,4 @@ mod notes;
 mod passages;
 mod proposals;
 mod sources;
+mod suggestions;

@@ -25,6 +25,8 @@ pub(super) const NUMBER: &str = "number";
 
 /// Name of the file with decisions.
 const DECIDED: &str = "decided.txt";
+/// Word of a line that names a session as it was when a model was asked about it.
+const ASKED: &str = "asked";
 /// Maximum number of tries to write a file that another process writes.
 const MAX_TRIES: usize = 16;
 
@@ -216,6 +218,8 @@ pub(super) struct Decisions {
     texts: HashSet<u128>,
     /// Digests of texts in their talks that are not proposed again.
     passages: HashSet<u128>,
+    /// Digests of sessions that a model was asked about.
+    asked: HashSet<u128>,
 }
 
 impl Decisions {
@@ -233,6 +237,9 @@ impl Decisions {
             let Ok(digest) = u128::from_str_radix(digest, 16) else {
                 continue;
             };
+            if word == ASKED {
+                decisions.asked.insert(digest);
+            }
             let decided = Decided::NAMES.into_iter().find(|(name, _)| *name == word);
             match decided.map(|(_, decided)| decided) {
                 Some(Decided::Dropped) => drop(decisions.passages.insert(digest)),
@@ -247,6 +254,11 @@ impl Decisions {
     pub(super) fn hold(&self, talk: &str, text: u128) -> bool {
         self.texts.contains(&text) || self.passages.contains(&passage_digest(talk, text))
     }
+
+    /// Returns whether a model was asked about a session as it is.
+    pub(super) fn hold_asked(&self, session: u128) -> bool {
+        self.asked.contains(&session)
+    }
 }
 
 /// Notes a decision; when this returns, it is on the disk.
@@ -259,8 +271,18 @@ pub(super) fn note(
         Decided::Dropped => passage_digest(proposal.talk(), proposal.digest),
         Decided::Accepted | Decided::Never => proposal.digest,
     };
+    note_line(engine, decided.as_str(), digest)
+}
+
+/// Notes that a model was asked about a session.
+pub(super) fn note_asked(engine: &Engine, session: u128) -> Result<(), EngineError> {
+    keep_out_of_git(engine);
+    note_line(engine, ASKED, session)
+}
+
+fn note_line(engine: &Engine, word: &str, digest: u128) -> Result<(), EngineError> {
     let day = engine.live.clock.now().format("%Y-%m-%d");
-    let line = format!("{} {digest:032x} {day}\n", decided.as_str());
+    let line = format!("{word} {digest:032x} {day}\n");
     changed(engine, &path_of(DECIDED), |version| {
         let mut bytes = version.map_or_else(Vec::new, |version| version.bytes.clone());
         if !bytes.is_empty() && !bytes.ends_with(b"\n") {

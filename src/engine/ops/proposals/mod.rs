@@ -4,6 +4,7 @@ pub(in crate::engine) mod decide;
 mod kept;
 pub(in crate::engine) mod pending;
 pub(in crate::engine) mod propose;
+pub(in crate::engine) mod suggest;
 pub(in crate::engine) mod withdraw;
 
 pub use kept::Proposal;

@@ -22,31 +22,71 @@ const SOURCE: &str = "talk";
 ///
 /// Fails if a talk cannot be read, or a proposal cannot be written; those before it stay.
 pub fn propose(engine: &Engine, stems: &[Stem]) -> Result<Vec<Proposal>, EngineError> {
-    engine.writer.check_writable()?;
-    let decisions = Decisions::read(engine)?;
-    let known = kept::read_all(engine)?;
-    let mut known: HashSet<u128> = known.iter().map(|proposal| proposal.digest).collect();
-    let mut proposals = Vec::new();
-    for stem in stems {
-        let (talk, _) = recall_one(engine, stem.as_str())?;
-        for candidate in candidates(&talk.content, company_of(&talk)) {
-            let digest = kept::text_digest(&candidate.text);
-            let is_known = decisions.hold(stem.as_str(), digest) || !known.insert(digest);
-            if is_known || !injection::find(&candidate.text).is_empty() {
-                continue;
-            }
-            let stem = kept::stem_for(&talk, digest);
-            let memory = memory_of(&talk, &candidate, digest);
-            if proposals.is_empty() {
-                kept::keep_out_of_git(engine);
-            }
-            if kept::add(engine, &stem, &memory)? {
-                let timestamp = talk.timestamp.clone();
-                proposals.extend(Proposal::of(memory.into_memory(stem, timestamp)));
+    let mut proposing = Proposing::begin(engine)?;
+    proposing.by_rules(stems)?;
+    Ok(proposing.end())
+}
+
+/// Writes proposals, each once.
+pub(super) struct Proposing<'a> {
+    engine: &'a Engine,
+    decisions: Decisions,
+    /// Digests of what is proposed.
+    known: HashSet<u128>,
+    proposals: Vec<Proposal>,
+}
+
+impl<'a> Proposing<'a> {
+    pub fn begin(engine: &'a Engine) -> Result<Proposing<'a>, EngineError> {
+        engine.writer.check_writable()?;
+        let known = kept::read_all(engine)?;
+        Ok(Proposing {
+            engine,
+            decisions: Decisions::read(engine)?,
+            known: known.iter().map(|proposal| proposal.digest).collect(),
+            proposals: Vec::new(),
+        })
+    }
+
+    /// Proposes what the rules find in talks.
+    pub fn by_rules(&mut self, stems: &[Stem]) -> Result<(), EngineError> {
+        for stem in stems {
+            let (talk, _) = recall_one(self.engine, stem.as_str())?;
+            for candidate in candidates(&talk.content, company_of(&talk)) {
+                self.add(&talk, &candidate, kept::text_digest(&candidate.text))?;
             }
         }
+        Ok(())
     }
-    Ok(proposals)
+
+    /// Proposes a candidate of a talk, unless it is known by its digest or wants to be obeyed.
+    pub fn add(
+        &mut self,
+        talk: &Memory,
+        candidate: &Candidate,
+        digest: u128,
+    ) -> Result<(), EngineError> {
+        let is_known =
+            self.decisions.hold(talk.stem.as_str(), digest) || !self.known.insert(digest);
+        if is_known || !injection::find(&candidate.text).is_empty() {
+            return Ok(());
+        }
+        let stem = kept::stem_for(talk, digest);
+        let memory = memory_of(talk, candidate, digest);
+        if self.proposals.is_empty() {
+            kept::keep_out_of_git(self.engine);
+        }
+        if kept::add(self.engine, &stem, &memory)? {
+            let timestamp = talk.timestamp.clone();
+            let proposal = Proposal::of(memory.into_memory(stem, timestamp));
+            self.proposals.extend(proposal);
+        }
+        Ok(())
+    }
+
+    pub fn end(self) -> Vec<Proposal> {
+        self.proposals
+    }
 }
 
 /// Returns who talks in a talk, by the format that it is from.
