@@ -56,7 +56,7 @@ def read(runs, folder):
                 # A list of words has no relevance.
                 if not evidence or not evidence[0]:
                     continue
-                names = list(evidence[0])
+                names = sorted(evidence[0])
                 values = numpy.array([[hit[key] for key in names] for hit in evidence])
                 relevant = set(question["relevant_ids"])
                 answers = numpy.array([hit in relevant for hit in line["ranked"][:HITS]], dtype=float)

@@ -242,6 +242,10 @@ const FOLDERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("ranking/brief", &["lexical", "text"]),
+    (
+        "ranking/meaning",
+        &["best", "collection", "lexical", "parsed_query", "weights"],
+    ),
     ("ranking/parts", &["weights"]),
     ("ranking/people", &["collection", "postings", "text"]),
     ("ranking/text", &[]),

@@ -1,6 +1,6 @@
 //! The command that measures how well questions find their answers.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -258,7 +258,7 @@ fn line(
                     .collect(),
             )
         });
-        let evidence: Vec<Option<HashMap<String, f32>>> = evidence.collect();
+        let evidence: Vec<Option<BTreeMap<String, f32>>> = evidence.collect();
         line["evidence"] = json!(evidence);
     }
     line
