@@ -1,5 +1,5 @@
-//! What a question prefers whatever its words are: memories of the persons it names, short messages of the person in a
-//! chat, texts that have what it asks for.
+//! Preferences of a question, whatever its words are: memories of the persons it names, short messages of the person in
+//! a chat, texts that have the kind of thing it asks for.
 
 use super::parsed_query::Wanted;
 use super::parts::Parts;

@@ -336,7 +336,7 @@ struct Report {
     seen: Vec<Vec<Stem>>,
     /// Numbers of characters of the sessions that a dry run does not keep.
     unkept: Vec<usize>,
-    /// What goes to a language model, where one makes proposals.
+    /// Texts that go to a language model, where one makes proposals.
     sending: Option<Sending>,
     /// New proposals, where they were asked for.
     proposals: Option<Vec<Proposal>>,

@@ -20,7 +20,7 @@ use crate::secrets;
 /// Characters of a token, about.
 const TOKEN: usize = 4;
 
-/// What goes to a model, and what became of it.
+/// Texts that go to a model, and their outcome.
 #[derive(Debug)]
 pub(super) struct Sending {
     calls: usize,

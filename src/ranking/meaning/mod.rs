@@ -1,4 +1,4 @@
-//! How near a query and a memory are in meaning, by the vectors of a model or by those of words in the program.
+//! Nearness of a query and a memory in meaning, by the vectors of a model or by those of words in the program.
 
 mod late_interaction;
 mod nearness;
