@@ -366,18 +366,7 @@ mod tests {
     }
 
     fn replace(file: &Path, bytes: &[u8]) {
-        // Objects are read-only, and not all of Windows' disks remove such a file.
-        #[cfg(windows)]
-        {
-            let mut permissions = std::fs::metadata(file).unwrap().permissions();
-            #[allow(
-                clippy::permissions_set_readonly_false,
-                reason = "on Windows it lets nobody else write"
-            )]
-            permissions.set_readonly(false);
-            std::fs::set_permissions(file, permissions).unwrap();
-        }
-        std::fs::remove_file(file).unwrap();
+        crate::git::repository::packs::remove_read_only(file).unwrap();
         std::fs::write(file, bytes).unwrap();
     }
 
