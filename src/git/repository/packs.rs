@@ -1,7 +1,7 @@
 //! Objects on disk: loose objects, and packs with their indexes.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use git2::{Odb, Oid, PackBuilder};
 
