@@ -363,9 +363,11 @@ fn check(relative: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
     use std::fs;
 
     use super::*;
+    #[cfg(unix)]
     use crate::beneath::{is_link, set_strangers_aside};
 
     #[test]

@@ -331,8 +331,14 @@ mod tests {
             let bytes = Bytes::open(&folder, &name).unwrap();
             assert!(bytes.len() == size && bytes.iter().all(|byte| *byte == 7));
             assert!(!bytes.is_changed());
-            fs::write(scene.path().join(&name), "").unwrap();
             let is_mapped = size > READ_AT_MOST as usize;
+            let cut = fs::write(scene.path().join(&name), "");
+            if cfg!(windows) && is_mapped {
+                assert!(cut.is_err(), "the system lets nobody cut it");
+                assert!(!bytes.is_changed() && bytes.iter().all(|byte| *byte == 7));
+                continue;
+            }
+            cut.unwrap();
             assert_eq!(bytes.is_changed(), is_mapped, "{size}");
             assert!(is_mapped || bytes.iter().all(|byte| *byte == 7));
         }

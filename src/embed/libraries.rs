@@ -109,11 +109,11 @@ fn system_folders() -> Vec<PathBuf> {
     folders.chain([PathBuf::from(multiarch)]).collect()
 }
 
-#[cfg(test)]
+// Of links, which Windows lets few users make.
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
-    #[cfg(unix)]
     #[test]
     fn each_library_is_listed_once_the_named_one_first() {
         let folder = tempfile::tempdir().unwrap();

@@ -203,7 +203,8 @@ fn open_to_read(path: &Path) -> std::io::Result<File> {
     folder.open_derived(name, Access::Read)
 }
 
-#[cfg(test)]
+// Of descriptors that a child has between `fork` and `exec`.
+#[cfg(all(test, unix))]
 mod tests {
     use std::process::Command;
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -211,7 +212,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[cfg(unix)]
     fn a_dropped_lock_is_free_while_children_are_made() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");

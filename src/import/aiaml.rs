@@ -216,7 +216,8 @@ mod tests {
         let refused: Vec<String> = all
             .iter()
             .filter_map(|item| item.as_ref().err())
-            .map(|error| error.source_name()[error.source_name().len() - 11..].to_owned())
+            .map(|error| error.source_name().replace('\\', "/"))
+            .map(|name| name[name.len() - 11..].to_owned())
             .collect();
         assert_eq!(
             refused,

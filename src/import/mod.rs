@@ -209,7 +209,7 @@ pub(crate) mod tests {
             Ok(items) => items.collect(),
             Err(error) => vec![Err(error)],
         };
-        let place = format!("{}/", folder.path().display());
+        let place = format!("{}{}", folder.path().display(), std::path::MAIN_SEPARATOR);
         items
             .into_iter()
             .map(|item| match item {

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::fs::File;
-use std::path::PathBuf;
 
 use crate::support::program::names;
 use crate::support::{TestStore, holding, memory_text, new_memory, noon, regular_files};
@@ -452,6 +451,7 @@ fn a_memory_that_may_not_be_written_leaves_no_file() {
 #[test]
 fn folders_and_files_are_for_the_user_alone() {
     use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
 
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("store");

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::support::{TestStore, fixture, found, holding, keywords, memory_text, query};
-use memdir::engine::{Engine, Finding, Query, Recalled, live, ops};
+use memdir::engine::{Engine, Finding, Query, live, ops};
 use memdir::model::{Filter, Memory, Problem};
 
 fn expectations(name: &str) -> Value {
@@ -315,6 +315,8 @@ mod unix {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::os::unix::net::UnixListener;
+
+    use memdir::engine::Recalled;
 
     use super::*;
 

@@ -489,12 +489,12 @@ fn only_index_folders_that_nobody_uses_are_removed() {
     assert_eq!(found(&index, "heron").unwrap().len(), 40);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_link_that_is_called_like_an_index_is_left_alone() {
     let (state, index) = committed();
     let elsewhere = tempfile::tempdir().unwrap();
     fs::write(elsewhere.path().join("notes.txt"), "mine").unwrap();
-    #[cfg(unix)]
     std::os::unix::fs::symlink(
         elsewhere.path(),
         state.path().join("index-v0-english.old-1"),

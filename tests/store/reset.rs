@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::support::git::Git;
 use crate::support::machines::{Machines, texts};
 use crate::support::program::{Home, names, run};
-use crate::support::{has_terminal, memory_text, regular_files};
+use crate::support::{memory_text, regular_files};
 
 /// What lies below some parts of a folder, byte for byte.
 fn bytes(root: &Path, parts: &[&str]) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -136,7 +136,7 @@ fn only_the_number_or_the_stores_name_is_a_yes() {
             .env("MEMDIR_STORE", home.store());
         crate::support::program::run_with(&mut command, format!("{answer}\n").as_bytes())
     };
-    if !has_terminal() {
+    if !crate::support::has_terminal() {
         return;
     }
     let home = home();

@@ -152,9 +152,11 @@ mod tests {
             "serve --dialect ai-memory --listen [::1]:9077 --no-token"
         );
         assert_eq!(own("mcp"), "mcp --dialect ai-memory --tier semantic");
+        let store = Path::new("/home/mira").join("notes");
+        let store = store.display();
         assert_eq!(
             own("--db notes mcp --tier smart"),
-            "--store /home/mira/notes mcp --dialect ai-memory --tier smart"
+            format!("--store {store} mcp --dialect ai-memory --tier smart")
         );
         assert_eq!(
             own("mine --format slack export --dry-run"),

@@ -2,4 +2,5 @@
 //! operations.
 
 pub(crate) mod crash;
+mod many;
 pub(super) mod schedules;

@@ -181,7 +181,7 @@ fn copier(text: &'static str) -> Actor {
     })
 }
 
-/// Another program that renames its text over the memory without looking: what it destroys is
+/// Another program that puts its text in place of the memory without looking: what it destroys is
 /// its own doing.
 fn editor(texts: &'static [&'static str]) -> Actor {
     Box::new(move |store, ledger| {
@@ -193,9 +193,15 @@ fn editor(texts: &'static [&'static str]) -> Actor {
             let Ok(destroyed) = fs::read_to_string(&target) else {
                 return;
             };
-            let draft = store.root().join("draft");
-            fs::write(&draft, text).unwrap();
-            fs::rename(&draft, &target).unwrap();
+            // Windows exchanges no names: there a text is kept that is written into the file, but not
+            // one that is renamed to it between memdir's two steps.
+            if cfg!(windows) {
+                fs::write(&target, text).unwrap();
+            } else {
+                let draft = store.root().join("draft");
+                fs::write(&draft, text).unwrap();
+                fs::rename(&draft, &target).unwrap();
+            }
             ledger.replaced.push(destroyed);
             ledger.written.insert((*text).to_owned());
             ledger.owed.insert((*text).to_owned());

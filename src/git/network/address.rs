@@ -364,6 +364,7 @@ fn parse_local(
         return Err(AddressError::Relative);
     }
     let path = path.to_str().ok_or(AddressError::Path)?;
+    let path = with_slashes(path);
     // `folder` was not checked with the text.
     if path.chars().any(is_unseen) {
         return Err(AddressError::Path);
@@ -373,8 +374,8 @@ fn parse_local(
         user: None,
         host: String::new(),
         port: None,
-        path: path.to_owned(),
-        text: path.to_owned(),
+        path: path.clone().into_owned(),
+        text: path.into_owned(),
     })
 }
 
@@ -595,10 +596,15 @@ mod tests {
         assert!(address.is_http() && !address.is_local());
     }
 
+    /// The text before an absolute path: Windows has a drive there.
+    const DRIVE: &str = if cfg!(windows) { "C:" } else { "" };
+    /// The text of an address of a file before that.
+    const FILE_SCHEME: &str = if cfg!(windows) { "file:///" } else { "file://" };
+
     #[test]
     fn what_is_on_this_machine_has_to_be_allowed() {
         for text in [
-            "file:///srv/x.git",
+            &format!("{FILE_SCHEME}{DRIVE}/srv/x.git")[..],
             "/srv/x.git",
             "./x.git",
             "x",
@@ -612,11 +618,13 @@ mod tests {
             let folder = std::env::temp_dir();
             assert!(Address::parse_in(&folder, text, true).is_ok(), "{text}");
         }
-        let address = Address::parse_in(Path::new("/home/anna"), "../x.git", true).unwrap();
-        assert_eq!(address.for_git(), "/home/anna/../x.git");
+        let folder = std::path::PathBuf::from(format!("{DRIVE}/home/anna"));
+        let address = Address::parse_in(&folder, "../x.git", true).unwrap();
+        assert_eq!(address.for_git(), format!("{DRIVE}/home/anna/../x.git"));
         assert_eq!(address.host(), None);
-        let address = Address::parse("file:///srv/My%20x.git", true).unwrap();
-        assert_eq!(address.for_git(), "/srv/My x.git");
+        let text = format!("{FILE_SCHEME}{DRIVE}/srv/My%20x.git");
+        let address = Address::parse(&text, true).unwrap();
+        assert_eq!(address.for_git(), format!("{DRIVE}/srv/My x.git"));
         assert!(address.is_local());
     }
 
@@ -625,7 +633,7 @@ mod tests {
         for text in [
             "ssh://a/-x",
             "https://a/-x",
-            "/-x",
+            &format!("{DRIVE}/-x"),
             "a@b:x/-x",
             "ssh://a/~-x",
         ] {

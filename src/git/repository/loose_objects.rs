@@ -366,7 +366,7 @@ mod tests {
     }
 
     fn replace(file: &Path, bytes: &[u8]) {
-        std::fs::remove_file(file).unwrap(); // Objects are read-only.
+        crate::git::repository::packs::remove_read_only(file).unwrap();
         std::fs::write(file, bytes).unwrap();
     }
 

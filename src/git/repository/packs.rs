@@ -1,7 +1,7 @@
 //! Objects on disk: loose objects, and packs with their indexes.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use git2::{Odb, Oid, PackBuilder};
 
@@ -44,9 +44,29 @@ impl Pack {
     /// its index would be garbage.
     pub fn remove(&self) {
         for part in ["pack", "rev", "bitmap", "idx"] {
-            let _ = std::fs::remove_file(self.path.with_extension(part)); // Tried again later.
+            let _ = remove_read_only(&self.path.with_extension(part)); // Tried again later.
         }
     }
+}
+
+/// Removes a file of git's objects, which are read-only: Windows removes such a file only from some disks, a
+/// stick is none of them.
+pub(in crate::git) fn remove_read_only(path: &Path) -> std::io::Result<()> {
+    let removed = std::fs::remove_file(path);
+    #[cfg(windows)]
+    if let Err(error) = &removed
+        && error.kind() == std::io::ErrorKind::PermissionDenied
+    {
+        let mut permissions = std::fs::metadata(path)?.permissions();
+        #[allow(
+            clippy::permissions_set_readonly_false,
+            reason = "on Windows it lets nobody else write"
+        )]
+        permissions.set_readonly(false);
+        std::fs::set_permissions(path, permissions)?;
+        return std::fs::remove_file(path);
+    }
+    removed
 }
 
 /// Writes the objects of `builder` as a pack of this repository; `action` is for errors.

@@ -48,7 +48,7 @@ pub fn pack_loose_objects(repository: &Repository, patience: u32) -> Result<usiz
     packs::write_pack(repository, &mut builder, action)?;
     let mut count = 0;
     for path in inserted {
-        if std::fs::remove_file(path).is_ok() {
+        if packs::remove_read_only(path).is_ok() {
             count += 1;
         }
     }
@@ -117,11 +117,11 @@ pub(in crate::git) fn remove_objects(
     }
     let objects = repository.inner.commondir().join("objects");
     // These would name removed objects; git makes them again.
-    let _ = std::fs::remove_file(packs::pack_folder(repository).join("multi-pack-index"));
-    let _ = std::fs::remove_file(objects.join("info/commit-graph"));
+    let _ = packs::remove_read_only(&packs::pack_folder(repository).join("multi-pack-index"));
+    let _ = packs::remove_read_only(&objects.join("info/commit-graph"));
     let graphs = objects.join("info/commit-graphs");
     for graph in std::fs::read_dir(graphs).into_iter().flatten().flatten() {
-        std::fs::remove_file(graph.path()).to(action)?;
+        packs::remove_read_only(&graph.path()).to(action)?;
     }
     if !held.is_empty() {
         let mut builder = repository.inner.packbuilder().to(action)?;
@@ -140,7 +140,7 @@ pub(in crate::git) fn remove_objects(
     }
     for (id, path, _) in packs::loose_objects(repository) {
         if gone.contains(&id) {
-            std::fs::remove_file(path).to(action)?;
+            packs::remove_read_only(&path).to(action)?;
         }
     }
     Ok(())

@@ -97,6 +97,21 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// Removes a history, whose files are read-only: not all of Windows' disks remove such a file.
+fn remove_history(folder: &Path) {
+    #[cfg(windows)]
+    for path in files(folder) {
+        let mut permissions = fs::metadata(&path).unwrap().permissions();
+        #[allow(
+            clippy::permissions_set_readonly_false,
+            reason = "on Windows it lets nobody else write"
+        )]
+        permissions.set_readonly(false);
+        fs::set_permissions(&path, permissions).unwrap();
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
 fn is_own_journal(path: &Path) -> bool {
     let is_journal = path.extension().is_some_and(|ending| ending == "jsonl");
     is_journal && !path.ends_with("0123456789abcdef.jsonl")
@@ -151,7 +166,7 @@ fn changed_stores(root: &Path) {
     put(&stone, "2026-01-02T00:00:00Z purged\n", 300);
     put(&there.join("journal/0123456789abcdef.jsonl"), "{}\n", 300);
     // Earlier texts are had from one of the histories.
-    fs::remove_dir_all(there.join(".git")).unwrap();
+    remove_history(&there.join(".git"));
 }
 
 #[test]
