@@ -110,7 +110,8 @@ fn system_folders() -> Vec<PathBuf> {
 }
 
 // Of links, which Windows lets few users make.
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -204,7 +204,8 @@ fn open_to_read(path: &Path) -> std::io::Result<File> {
 }
 
 // Of descriptors that a child has between `fork` and `exec`.
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::process::Command;
     use std::sync::atomic::{AtomicBool, Ordering};

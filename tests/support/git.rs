@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::program::{Home, Ran, run, run_with};
+use super::until;
 
 /// The git program in one folder of a home.
 pub struct Git<'a> {
@@ -31,10 +32,18 @@ impl<'a> Git<'a> {
         run(&mut command)
     }
 
-    /// What the command prints; it must succeed.
+    /// What the command prints; it must succeed. A server that commits beside it holds git's index for a moment:
+    /// that is waited for.
     #[track_caller]
     pub fn says(&self, arguments: &[&str]) -> String {
-        let ran = self.run(arguments);
+        let mut ran = self.run(arguments);
+        until("git's index is free", || {
+            let is_held = ran.code != 0 && ran.stderr.contains("index.lock': File exists");
+            if is_held {
+                ran = self.run(arguments);
+            }
+            !is_held
+        });
         assert_eq!(ran.code, 0, "{arguments:?}: {}", ran.stderr);
         ran.text()
     }
