@@ -586,15 +586,14 @@ mod tests {
     #[test]
     fn the_three_tool_programs_variables_count() {
         let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("aiaml");
         let variables = [
-            ("AIAML_MEMORY_DIR", "/somewhere/aiaml"),
+            ("AIAML_MEMORY_DIR", store.to_str().unwrap()),
             ("AIAML_MAX_SEARCH_RESULTS", "7"),
             ("AIAML_LOG_LEVEL", "DEBUG"),
         ];
         let read =
             Config::read(&Flags::default(), &environment(folder.path(), &variables)).unwrap();
-        // Windows adds the drive.
-        let store = folder.path().join("/somewhere/aiaml");
         assert_eq!(read.store.value, store);
         assert_eq!((read.limit.value, read.log.value.as_str()), (7, "debug"));
     }
