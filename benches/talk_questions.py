@@ -16,8 +16,8 @@ in the namespace of its scope. "R@10" is the share of the messages of an answer 
 what the ten hits name. Halves are of the scopes: weights are chosen on `tune`, and reported on `report`. `--check` ends with
 1 if a recall of talks is more than two points below that of messages.
 
-`--mixed` makes one store of every second scope as messages and the others as talks, and asks all questions pooled: what a
-number added to the score of each talk does to the questions about either.
+`--mixed` makes one store of every second scope as messages and the others as talks, and asks all questions pooled: whether
+either hides the other.
 """
 import argparse
 import datetime
@@ -108,21 +108,12 @@ class Store:
                             "MEMDIR_EMBEDDING": "off", "MEMDIR_GIT": "off", "LANG": "C.UTF-8"}
         self.run("init")
         self.held, self.namespaces, self.sizes = {}, {}, {}
-        # Ids of memories that are messages.
-        self.messages = set()
 
     def run(self, *arguments):
         ran = subprocess.run([self.program, "--store", self.path, *arguments], env=self.environment, capture_output=True)
         if ran.returncode:
             sys.exit(f"memdir {' '.join(arguments)}: {ran.stderr.decode()}")
         return ran.stdout
-
-    def places(self, query):
-        """The first hits, as pairs: whether it is a talk, and its score; and what each talk among them names, in order."""
-        hits = self.server.call("think", {"query": query, "limit": 25})["results"]
-        is_talk = [hit["id"] not in self.messages for hit in hits]
-        return ([(talk, hit["relevance_score"]) for talk, hit in zip(is_talk, hits)],
-                [[self.named(hit)[0] for talk, hit in zip(is_talk, hits) if talk is kind] for kind in (False, True)])
 
     def serve(self):
         self.server = Server(self.program, self.path, self.environment)
@@ -162,7 +153,6 @@ def add_messages(store, home, messages):
         store.sizes[pair["id"]] = [len(message["text"])]
         store.held[pair["id"]] = {message["id"]: (1, 10**9)}
         store.namespaces[message["scope"]] = message["scope"]
-        store.messages.add(pair["id"])
 
 
 def store_of_talks(program, home, data):
@@ -233,23 +223,6 @@ def measure(store, queries, is_scoped):
     return 100 * recall / len(queries), size / len(queries) / 1000
 
 
-def measure_mixed(store, talks, queries):
-    """Prints the recall of questions about messages and about talks, by what is added to the score of a talk."""
-    asked = [(query, *store.places(query["query"])) for query in queries]
-    print("| added to talks | about messages R@10 | about talks R@10 | all |")
-    print("|---|---|---|---|")
-    for added in (-2, -1, -0.5, -0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3, 0.5, 1, 2):
-        recalls = {False: [], True: []}
-        for query, places, named in asked:
-            order = sorted(places, key=lambda place: -(place[1] + added * place[0]))[:HITS]
-            count = sum(is_talk for is_talk, _ in order)
-            found = set().union(*named[False][:len(order) - count], *named[True][:count])
-            relevant = set(query["relevant_ids"])
-            recalls[query["scope"] in talks].append(len(relevant & found) / len(relevant))
-        means = [100 * sum(values) / max(1, len(values)) for values in (*recalls.values(), recalls[False] + recalls[True])]
-        print(f"| {added:+} | {means[0]:.1f} | {means[1]:.1f} | {means[2]:.1f} |", flush=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--memdir", default="target/release/memdir")
@@ -263,12 +236,15 @@ def main():
         print("skipped: no data set was given or found" + "".join(f"; no {folder}/corpus.jsonl" for folder in missing))
         return 0
     if options.mixed:
+        print("| set | about messages R@10 | about talks R@10 | all |")
+        print("|---|---|---|---|")
         for folder in options.datasets:
             data = Data(folder, options.half)
             with tempfile.TemporaryDirectory() as home:
                 store, talks = mixed_store(os.path.abspath(options.memdir), home, data)
-                print(f"{data.name}, {len(data.queries)} questions")
-                measure_mixed(store, talks, data.queries)
+                of = [[query for query in data.queries if (query["scope"] in talks) is kind] for kind in (False, True)]
+                recalls = [measure(store, queries, False)[0] for queries in (*of, data.queries)]
+                print(f"| {data.name} | " + " | ".join(f"{recall:.1f}" for recall in recalls) + " |", flush=True)
                 store.server.close()
         return 0
     print("| set | asked | messages R@10 | talks R@10 | difference | reading, messages | reading, talks |")

@@ -55,6 +55,8 @@ fn is_called_as_a_file(name: &str) -> bool {
 
 /// Returns whether a folder of this name among the derived things holds files and nothing else.
 fn holds_files_only(name: &str) -> bool {
-    let is_index = name.starts_with("index-v") || name.starts_with("vectors-v");
+    let is_index = ["index-v", "turns-v", "vectors-v"]
+        .iter()
+        .any(|kind| name.starts_with(kind));
     is_index || name == "locks" || name == "plans"
 }

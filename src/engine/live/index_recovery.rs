@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::engine::error::EngineError;
 use crate::engine::live::freshness::Freshness;
 use crate::engine::live::store::LiveStore;
-use crate::index::{IndexError, Overlay, Snapshot};
+use crate::index::{Index, IndexError, Overlay, Snapshot};
 
 /// Returns the committed index; an unusable one is replaced by an empty one.
 pub(in crate::engine) fn committed(live: &LiveStore) -> Result<Arc<dyn Snapshot>, EngineError> {
@@ -78,6 +78,7 @@ pub(in crate::engine) fn mending<T>(
 fn forget_what_was_read(live: &LiveStore, freshness: &mut Freshness) {
     *freshness = Freshness::default();
     live.index.reopen();
+    live.turns.reopen();
 }
 
 /// Reopens the index, whose files were changed by others; rebuilds it if they are damaged.
@@ -89,6 +90,10 @@ fn reopen_index(live: &LiveStore, error: &IndexError) {
         freshness.avoid_index();
         return;
     };
+    if let Some(Ok(false)) = live.turns.existing().map(Index::is_sound) {
+        tracing::warn!("{error}; the index of turns is made anew");
+        let _ = live.turns.reset(); // The next question tries it again.
+    }
     match live.index.is_sound() {
         // Another process has rebuilt it by now, or restored the files.
         Ok(true) => tracing::debug!("{error}; it is opened again"),

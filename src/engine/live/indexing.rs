@@ -101,9 +101,19 @@ pub(in crate::engine) fn check_index(
     budget: Duration,
 ) -> Result<bool, EngineError> {
     live.check_there()?;
-    index_recovery::mending(live, || {
-        Ok(live.index.check_some(budget, live.clock.now())?)
-    })
+    let now = live.clock.now();
+    let is_done = index_recovery::mending(live, || Ok(live.index.check_some(budget, now)?))?;
+    let turns = live
+        .turns
+        .existing()
+        .map(|turns| turns.check_some(budget, now));
+    match turns.transpose() {
+        Ok(are_done) => Ok(is_done && are_done.unwrap_or(true)),
+        Err(error) => {
+            reset_turns(live, &error);
+            Ok(false)
+        }
+    }
 }
 
 /// Removes indexes of other versions or languages that seem to be unused.
@@ -121,7 +131,7 @@ pub(in crate::engine) fn remove_unused_indexes(live: &LiveStore) -> Result<(), E
 /// are freed one by one.
 fn index_now<N: AsRef<str>>(
     live: &LiveStore,
-    _lock: &WriterLock,
+    lock: &WriterLock,
     removed: &[String],
     unread: Vec<N>,
     progress: &mut dyn FnMut(Progress),
@@ -150,7 +160,85 @@ fn index_now<N: AsRef<str>>(
     }
     drop(unread);
     batch.commit(verified)?;
+    write_turns(
+        live,
+        lock,
+        live.index.snapshot(&Overlay::default())?.as_ref(),
+    );
     Ok(())
+}
+
+/// Commits the turns of the talks in `memories`. A failure costs speed only.
+fn write_turns(live: &LiveStore, _lock: &WriterLock, memories: &dyn Snapshot) {
+    if !live.has_talks() && live.turns.existing().is_none() {
+        return;
+    }
+    let written = live
+        .turns
+        .write(memories, &|names| reading::documents(live, names));
+    let written = match written {
+        Err(IndexError::Unusable { reason }) => {
+            tracing::warn!("the index of turns is unusable ({reason}); it is made anew");
+            live.turns.reset()
+        }
+        other => other,
+    };
+    if let Err(error) = written {
+        tracing::warn!("cannot index the turns of talks: {error}");
+    }
+}
+
+/// Returns the view of the turns of the talks in `memories`; `None` without talks, while too many of them wait to
+/// be indexed, or if it cannot be read.
+pub(in crate::engine) fn turns(
+    live: &LiveStore,
+    memories: &Arc<dyn Snapshot>,
+) -> Option<Arc<dyn Snapshot>> {
+    let view = || {
+        live.turns
+            .view(memories, &|names| reading::documents(live, names))
+    };
+    let is_waiting = match view() {
+        Ok(Some(view)) => return Some(view),
+        Ok(None) => true,
+        Err(error) => {
+            tracing::warn!("{error}; talks are shown whole");
+            false
+        }
+    };
+    if is_waiting && live.has_background() {
+        live.wake();
+        return None;
+    }
+    let lock = live.try_lock_index().ok().flatten()?;
+    write_turns(live, &lock, memories.as_ref());
+    drop(lock);
+    view().ok().flatten()
+}
+
+/// Commits turns of talks that were indexed without them, as by a program of another version. Does nothing while
+/// another process is indexing.
+///
+/// # Errors
+///
+/// Fails if the store or its lock cannot be used.
+pub(in crate::engine) fn settle_turns(
+    live: &LiveStore,
+    memories: &dyn Snapshot,
+) -> Result<(), EngineError> {
+    if let Some(lock) = live.try_lock_index()? {
+        write_turns(live, &lock, memories);
+    }
+    Ok(())
+}
+
+/// Begins the index of turns anew, because its files are damaged.
+pub(in crate::engine) fn reset_turns(live: &LiveStore, error: &dyn std::error::Error) {
+    tracing::warn!("{error}; the index of turns is made anew");
+    if let Ok(Some(_lock)) = live.try_lock_index() {
+        let _ = live.turns.reset(); // It is tried again by the next question.
+    }
+    live.wake();
 }
 
 /// Brings the index up to date; with `full`, rebuilds it from nothing.
@@ -176,6 +264,7 @@ fn reindex_once(
     let lock = live.lock_index()?;
     if full {
         live.index.reset()?;
+        live.turns.reset()?;
     }
     // No other process indexes meanwhile.
     let (listing, committed) = side_by_side(
@@ -221,6 +310,7 @@ pub fn clear_remains(live: &LiveStore) -> Result<(), EngineError> {
         }
         let verified = live.index.snapshot(&Overlay::default())?.verified();
         live.index.batch(0)?.commit_without_remains(verified)?;
+        live.turns.clear_remains()?;
         drop(lock);
         *freshness = Freshness::default();
         Ok(())
@@ -277,6 +367,7 @@ fn settle_once(live: &LiveStore, all: bool) -> Result<(), EngineError> {
     }
     let state = batch.commit(verified)?;
     let committed = live.index.snapshot(&Overlay::default())?;
+    write_turns(live, &lock, committed.as_ref());
     drop(lock);
     let mut freshness = live.freshness();
     settled_as(&mut freshness, base.as_ref(), &overlay, committed, &state);

@@ -46,6 +46,7 @@ pub(in crate::engine) mod reconcile;
 pub(in crate::engine) mod rows;
 pub(in crate::engine) mod shared_titles;
 pub(in crate::engine) mod store;
+pub(in crate::engine) mod turns;
 pub(in crate::engine) mod usage;
 pub(in crate::engine) mod watch_state;
 pub(in crate::engine) mod watching;

@@ -74,8 +74,9 @@ impl PartialEq for Shared {
 /// Maximum size of the cache in bytes: the hits of some hundred searches of a session.
 const MAX_BYTES: usize = 8 << 20;
 
-/// Maximum size of a cached file in bytes: a larger one would displace many others.
-const LARGEST_FILE: u64 = 32 << 10;
+/// Maximum size of a cached file in bytes, which a part of a talk has at most: a larger one would displace many
+/// others.
+const LARGEST_FILE: u64 = 64 << 10;
 
 /// Bytes that a memory takes besides its text: its fields, its shingles, its name and its slot.
 const OVERHEAD: usize = 1_792;

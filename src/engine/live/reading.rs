@@ -40,6 +40,16 @@ pub(in crate::engine) fn read_all(live: &LiveStore, names: &[&str]) -> Vec<Read>
         .collect()
 }
 
+/// Reads the memories in the files `names`; those that are gone or unreadable are left out.
+pub(in crate::engine) fn documents(live: &LiveStore, names: &[&str]) -> Vec<Document> {
+    let read = read_all(live, names).into_iter();
+    let documents = read.filter_map(|read| match read {
+        Read::Document { document, .. } => Some(*document),
+        Read::Gone(_) | Read::Skipped(_) => None,
+    });
+    documents.collect()
+}
+
 /// Returns a view that searches the files themselves, if the index lacks too many of them.
 pub(in crate::engine) fn scan(live: &LiveStore, listing: &Listing) -> Arc<dyn Snapshot> {
     let entries = listing.entries.iter();

@@ -91,20 +91,26 @@ pub(in crate::engine) fn read_memories(live: &LiveStore, names: &[String]) -> Ve
     let now = now_nanos(live);
     names
         .par_iter()
-        .filter_map(|name| shared_memory_of(live, reader.as_ref(), name, now))
+        .filter_map(|name| version_of(live, reader.as_ref(), name, now))
+        .map(|(_, memory)| memory)
         .collect()
 }
 
-/// Reads one memory as [`read_memories`] does; `now` is a time before the read.
-fn shared_memory_of(live: &LiveStore, reader: &dyn Reader, name: &str, now: i64) -> Option<Shared> {
+/// Reads one memory as [`read_memories`] does, with the hash of its file; `now` is a time before the read.
+pub(in crate::engine) fn version_of(
+    live: &LiveStore,
+    reader: &dyn Reader,
+    name: &str,
+    now: i64,
+) -> Option<(u128, Shared)> {
     let known = live.read_cache();
-    if let Some((_, memory)) = known.and_then(|known| known.get(reader, name)) {
-        return Some(memory);
+    if let Some(version) = known.and_then(|known| known.get(reader, name)) {
+        return Some(version);
     }
     let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
     let memory = Shared::from(parse(&version.entry, &version.bytes));
     if let Some(known) = known {
         known.put(&version.entry, version.hash, &memory, now);
     }
-    Some(memory)
+    Some((version.hash, memory))
 }

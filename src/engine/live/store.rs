@@ -17,6 +17,7 @@ use crate::engine::live::listeners::Listeners;
 use crate::engine::live::pending::Pending;
 use crate::engine::live::read_cache::ReadCache;
 use crate::engine::live::shared_titles::SharedTitles;
+use crate::engine::live::turns::TurnIndex;
 use crate::engine::live::watch_state::Watching;
 use crate::engine::locked::locked;
 use crate::engine::options::Options;
@@ -36,6 +37,8 @@ pub struct LiveStore {
     pub(in crate::engine) directory: Store,
     /// The index.
     pub(in crate::engine) index: Box<dyn Index>,
+    /// The index of the turns of talks.
+    pub(in crate::engine) turns: TurnIndex,
     /// Clock of this process.
     pub(in crate::engine) clock: Box<dyn Clock>,
     namespace: Option<String>,
@@ -174,6 +177,8 @@ impl LiveStore {
             (None, None) => own_state,
         };
         let (index, indexes_alone) = open_index(&state, options);
+        let kept = (!indexes_alone).then_some(state.as_path());
+        let turns = TurnIndex::new(kept, &options.languages, &options.people);
         let directory = Store::new(root, &state)
             .with_links(options.links)
             .noting_written(options.git.is_none());
@@ -181,6 +186,7 @@ impl LiveStore {
             store: Box::new(directory.clone()),
             directory,
             index,
+            turns,
             clock,
             namespace: options.namespace.clone(),
             layout: options.layout,

@@ -55,15 +55,20 @@ const MAX_LOOKS: usize = 3;
 /// Fails if the directory cannot be read, or if the index can be neither read nor made.
 pub fn verify(engine: &Engine) -> Result<Proof, EngineError> {
     // Before the index is opened, and so repaired.
-    let mut index_faults = match engine.live.index.damaged_parts() {
-        Ok(parts) => parts
-            .into_iter()
-            .map(|part| format!("{part} is damaged"))
-            .collect(),
-        // An error of the machine proves no fault of the index.
-        Err(error @ IndexError::Failed { .. }) => return Err(error.into()),
-        Err(error) => vec![error.to_string()],
-    };
+    let indexes = [engine.live.index.as_ref()].into_iter();
+    let indexes = indexes.chain(engine.live.turns.existing());
+    let mut index_faults = Vec::new();
+    for index in indexes {
+        match index.damaged_parts() {
+            Ok(parts) => {
+                let parts = parts.into_iter();
+                index_faults.extend(parts.map(|part| format!("{part} is damaged")));
+            }
+            // An error of the machine proves no fault of the index.
+            Err(error @ IndexError::Failed { .. }) => return Err(error.into()),
+            Err(error) => index_faults.push(error.to_string()),
+        }
+    }
     let snapshot = index_recovery::mending(&engine.live, || {
         current_snapshot::swept_snapshot(&engine.live)
     })?;

@@ -271,7 +271,8 @@ impl Loop {
             }
             indexing::settle(&self.engine.live, true)?;
             // A view of the old state keeps deleted files open.
-            current_snapshot::snapshot(&self.engine.live)?;
+            let current = current_snapshot::snapshot(&self.engine.live)?;
+            indexing::settle_turns(&self.engine.live, current.as_ref())?;
             self.next_check = Some(Instant::now() + CHECK_PAUSE);
         }
         changes::tell_changes(

@@ -63,9 +63,15 @@ impl EmbeddedIndex {
     /// Version and languages are part of the folder's name: an index made in another way is
     /// another index, and is never misread.
     pub fn new(state: &Path, languages: &[Language]) -> EmbeddedIndex {
-        let names: Vec<&str> = languages.iter().map(|language| language.name()).collect();
-        let name = format!("index-v{}-{}", schema::VERSION, names.join("-"));
-        EmbeddedIndex::at(Some(state), Some(state.join(name)), languages)
+        let folder = state.join(folder_name("index", languages));
+        EmbeddedIndex::at(Some(state), Some(folder), languages)
+    }
+
+    /// Returns the index of the turns of talks in `state`, likewise; in memory if that is `None`. No vectors of
+    /// models are kept for it.
+    pub fn of_turns(state: Option<&Path>, languages: &[Language]) -> EmbeddedIndex {
+        let folder = state.map(|state| state.join(folder_name("turns", languages)));
+        EmbeddedIndex::at(None, folder, languages)
     }
 
     /// Returns an index in memory, for stores beside which no files can be kept.
@@ -77,6 +83,14 @@ impl EmbeddedIndex {
     pub fn with_people(mut self, people: &OtherNames) -> EmbeddedIndex {
         self.people = Arc::new(people.clone());
         self
+    }
+
+    /// Returns whether it was made: in a folder, or opened in memory.
+    pub fn exists(&self) -> bool {
+        match &self.folder {
+            Some(folder) => folder.join(META).exists(),
+            None => locked(&self.open).is_some(),
+        }
     }
 
     fn at(state: Option<&Path>, folder: Option<PathBuf>, languages: &[Language]) -> EmbeddedIndex {
@@ -318,6 +332,12 @@ impl EmbeddedIndex {
         newest.view = None;
         newest.forgotten += 1;
     }
+}
+
+/// Returns the name of the folder of an index: what it holds, its version, and the languages of its texts.
+fn folder_name(of: &str, languages: &[Language]) -> String {
+    let names: Vec<&str> = languages.iter().map(|language| language.name()).collect();
+    format!("{of}-v{}-{}", schema::VERSION, names.join("-"))
 }
 
 /// Adds the table file to files of an index.

@@ -51,12 +51,17 @@ pub(super) fn remove_unused(own: &Path, version: u32, now: SystemTime) -> io::Re
         return Ok(0);
     };
     let state = Folder::of_state(state)?;
+    // The indexes of memories and of turns of one program are used together.
+    let own = own
+        .file_name()
+        .and_then(|name| version_and_languages(name.to_str()?));
+    let is_own = |name: &str| own.is_some() && version_and_languages(name) == own;
     let mut removed = 0;
     for (name, kind) in state.names()? {
         let Some(read) = read_name(&name) else {
             continue;
         };
-        if own.file_name() == Some(name.as_ref()) || kind != Kind::Folder {
+        if is_own(&name) || kind != Kind::Folder {
             continue;
         }
         let folder = state.below(&name)?;
@@ -99,14 +104,20 @@ fn remove_in(state: &Folder, name: &str) -> io::Result<()> {
     state.remove_all(&aside)
 }
 
-/// Reads `index-v<number>-<languages>`, with `.old-<number>` after it or not.
+/// Returns what follows `index-v` or `turns-v` in the name of a folder.
+fn version_and_languages(name: &str) -> Option<&str> {
+    let (kind, rest) = name.split_once("-v")?;
+    matches!(kind, "index" | "turns").then_some(rest)
+}
+
+/// Reads `index-v<number>-<languages>` or `turns-v…`, with `.old-<number>` after it or not.
 fn read_name(name: &str) -> Option<Name> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let (name, aside) = match name.split_once(".old-") {
         Some((name, process)) => (name, Some(process)),
         None => (name, None),
     };
-    let (version, languages) = name.strip_prefix("index-v")?.split_once('-')?;
+    let (version, languages) = version_and_languages(name)?.split_once('-')?;
     let is_language = |b: u8| b.is_ascii_lowercase() || b == b'-';
     if !is_number(version) || !languages.bytes().all(is_language) {
         return None;

@@ -1,37 +1,32 @@
 //! Finds the turns of talks that answer a question.
 //!
-//! A talk is a memory of up to 40 KB, and what answers is a turn of it. A search ranks talks as a whole among
-//! all memories; then the turns of the first talks are ranked among each other, by the same ranking as
-//! memories, and stand in the places of the talks: as many hits are talks as before, but each is a turn, and
-//! one talk may be there several times. Promises: in a store without talks the result is that of
-//! [`think`](super::think), to the byte; the text that is read for it is bounded.
+//! A talk is a memory of up to 40 KB, and what answers is a turn of it. The turns of all talks are ranked among each
+//! other (`live::turns`), by the same ranking as memories, and the best of them stand among the other memories by
+//! their relevance: each hit is a turn with its lines, and one talk may be there several times. Promises: in a store
+//! without talks the result is that of [`think`](super::think), to the byte; a turn that is shown stands in its file
+//! at the lines that are named.
 
 use std::collections::HashSet;
-use std::sync::Arc;
-
-use chrono::TimeDelta;
 
 use crate::engine::error::EngineError;
-use crate::engine::live::usage;
+use crate::engine::live::turns::parse_row;
+use crate::engine::live::{current_snapshot, index_recovery, indexing, reading, rows, usage};
 use crate::engine::ops::retrieval::search::{Hit, SearchResults};
 use crate::engine::ops::retrieval::think::think;
 use crate::engine::parts::Engine;
-use crate::index::{Document, Indexed, Query, QueryKind, Scan, SearchModels, Snapshot};
-use crate::model::{Filter, Memory, Stamp, Talks, Timestamp};
+use crate::files::Place;
+use crate::index::{IndexError, IndexHit, Query, QueryKind, SearchModels, Snapshot};
+use crate::model::{Filter, Talks, Visibility};
 use crate::ranking::Method;
-use crate::talks::{Turn, turns};
+use crate::talks::turns;
 
-/// Number of first hits whose talks are looked into: of what answers the development chats, 87 % lies in the
-/// first 20 talks, and 90 % in the first 50.
-const LOOKED_INTO: usize = 20;
+/// Number of turns that are looked at first; the talks of some of them may not pass the filter.
+const FIRST_LOOK: usize = 64;
 
-/// Maximum size of the texts that are looked into, in bytes: the time of a question grows with them.
-const MAX_BYTES: usize = 1 << 20;
+/// Factor by which that number grows from one search to the next.
+const GROWTH: usize = 8;
 
-/// Time between two turns whose times are not written: less than what makes another episode.
-const STEP: TimeDelta = TimeDelta::seconds(30);
-
-/// As [`think`], with turns of talks in the places of talks.
+/// As [`think`], with turns of talks in place of whole talks.
 ///
 /// # Errors
 ///
@@ -40,147 +35,136 @@ pub fn think_in_talks(engine: &Engine, query: &Query) -> Result<SearchResults, E
     let is_ranked = matches!(query.kind, QueryKind::Text(_))
         && matches!(query.ranking.method, Method::Fused | Method::Words);
     let may_hold = is_ranked && query.offset == 0 && query.filter.talks != Talks::Nowhere;
-    if !may_hold || !engine.live.has_talks() {
+    let found = match may_hold {
+        true => index_recovery::mending(&engine.live, || found_turns(engine, query))?,
+        false => None,
+    };
+    let Some((turns, count)) = found else {
         return think(engine, query);
-    }
-    let deeper = Query {
-        limit: query.limit.max(LOOKED_INTO),
+    };
+    let others = Query {
+        filter: Filter {
+            talks: Talks::Nowhere,
+            ..query.filter.clone()
+        },
         ..query.clone()
     };
-    let mut results = think(engine, &deeper)?;
-    let further = results.hits.split_off(query.limit.min(results.hits.len()));
-    if results.hits.iter().any(|hit| hit.memory.is_talk()) {
-        let talks: Vec<Hit> = results.hits.iter().chain(&further).cloned().collect();
-        let found = found_turns(engine, query, talks)?;
-        results.hits = in_places_of_talks(results.hits, found);
-    }
+    let mut results = think(engine, &others)?;
+    results.total += count;
+    results.hits = merged(results.hits, turns, query.limit);
     Ok(results)
 }
 
-/// Returns the turns of the first talks that match the query, the best first.
-fn found_turns(
-    engine: &Engine,
-    query: &Query,
-    mut talks: Vec<Hit>,
-) -> Result<Vec<Hit>, EngineError> {
-    talks.retain(|hit| hit.memory.is_talk());
-    talks.truncate(LOOKED_INTO);
-    let mut bytes = 0;
-    talks.retain(|hit| {
-        bytes += hit.memory.content.len();
-        bytes <= MAX_BYTES
-    });
-    let mut documents = Vec::new();
-    // Of each document, the number of its talk and the lines.
-    let mut places = Vec::new();
-    for (number, hit) in talks.iter().enumerate() {
-        let format = hit
-            .memory
-            .source
-            .as_deref()
-            .and_then(|name| name.parse().ok());
-        let head = head_of(&hit.memory);
-        let mut at = head.timestamp.utc();
-        for turn in turns(&hit.memory.content, format) {
-            at = turn.at.unwrap_or(at + STEP);
-            let memory = as_memory(&head, &turn, Timestamp::from_utc(at));
-            documents.push(document(documents.len(), memory));
-            places.push((number, turn.lines));
+/// Returns the best turns that match the query, the best first, with the number of all; `None` while turns cannot
+/// be searched.
+fn found_turns(engine: &Engine, query: &Query) -> Result<Option<(Vec<Hit>, usize)>, EngineError> {
+    if !engine.live.has_talks() {
+        return Ok(None);
+    }
+    let memories = current_snapshot::snapshot(&engine.live)?;
+    let Some(turns) = indexing::turns(&engine.live, &memories) else {
+        return Ok(None);
+    };
+    match best_turns(engine, query, memories.as_ref(), turns.as_ref()) {
+        Ok((best, count)) => {
+            let hits = best.into_iter().filter_map(|turn| hit_of(engine, turn));
+            Ok(Some((hits.collect(), count)))
+        }
+        Err(error) => {
+            indexing::reset_turns(&engine.live, &error);
+            Ok(None)
         }
     }
-    let files = documents
-        .iter()
-        .map(|one| (one.name.clone(), Stamp::default()));
-    let files = files.collect();
-    let documents = Arc::new(documents);
-    let read = move |name: &str| documents.get(name.parse::<usize>().ok()?).cloned();
-    let scan = Scan::new(files, Box::new(read), &engine.live.languages);
-    let scan = scan.with_people(&engine.live.people);
-    // What the filter asks for was asked of the talks.
-    let query = Query {
+}
+
+/// Returns the best rows of turns whose talks pass the filter, with the number of all.
+fn best_turns(
+    engine: &Engine,
+    query: &Query,
+    memories: &dyn Snapshot,
+    turns: &dyn Snapshot,
+) -> Result<(Vec<IndexHit>, usize), IndexError> {
+    // A turn is of the namespace and the scope of its talk; all else is asked of the talk.
+    let places = Filter {
+        namespaces: query.filter.namespaces.clone(),
+        seen_from: query.filter.seen_from.clone(),
+        talks: query.filter.talks,
+        ..Filter::default()
+    };
+    let mut of_turns = Query {
+        limit: match query.filter == places {
+            true => FIRST_LOOK.max(query.limit),
+            false => usize::MAX / 2,
+        },
         filter: Filter {
+            visibility: Visibility::Everything,
             talks: Talks::Everywhere,
-            ..Filter::default()
+            ..places
         },
         ..query.clone()
     };
-    let found = usage::at_once(&engine.live, |moment| {
-        scan.search(&query, moment, SearchModels::default(), &|_| None)
-    })?;
-    let hits = found.hits.into_iter().filter_map(|found| {
-        let (talk, lines) = places.get(found.name.parse::<usize>().ok()?)?;
-        Some(Hit {
-            parts: found.parts,
-            lines: Some(lines.clone()),
-            ..talks[*talk].clone()
-        })
-    });
-    Ok(hits.collect())
-}
-
-/// Returns a talk without its text, its title and what else is not of one turn.
-fn head_of(talk: &Memory) -> Memory {
-    Memory {
-        topics: Vec::new(),
-        title: None,
-        links: Vec::new(),
-        metadata: Vec::new(),
-        content: String::new(),
-        ..talk.clone()
-    }
-}
-
-/// Returns a turn as a memory of its own.
-fn as_memory(head: &Memory, turn: &Turn<'_>, timestamp: Timestamp) -> Memory {
-    let user = match (turn.role, turn.who) {
-        (Some(role), _) => role,
-        (None, "") => &head.user,
-        (None, who) => who,
-    };
-    Memory {
-        timestamp,
-        user: user.to_owned(),
-        content: turn.text.to_owned(),
-        ..head.clone()
-    }
-}
-
-/// Returns the document called by a number, so that the order of names is that of numbers.
-fn document(number: usize, memory: Memory) -> Document {
-    Document {
-        name: format!("{number:08}"),
-        indexed: Indexed {
-            stamp: Stamp::default(),
-            hash: 0,
-            racy: false,
-        },
-        memory,
-        bytes: Vec::new(),
-    }
-}
-
-/// Returns the hits with the turns in the places of talks. A place for which there is no turn keeps its talk,
-/// unless a turn of it stands before.
-fn in_places_of_talks(hits: Vec<Hit>, turns: Vec<Hit>) -> Vec<Hit> {
-    let mut turns = turns.into_iter();
-    let mut shown: HashSet<String> = HashSet::new();
-    let mut placed = Vec::with_capacity(hits.len());
-    for hit in hits {
-        if !hit.memory.is_talk() {
-            placed.push(hit);
-            continue;
+    let texts = |name: &str| rows::read_memory(&engine.live, name);
+    usage::at_once(&engine.live, |moment| {
+        loop {
+            let found = turns.search(&of_turns, moment, SearchModels::default(), &|_| None)?;
+            let names: HashSet<&str> = found.hits.iter().filter_map(talk_of).collect();
+            let names = names.into_iter().map(str::to_owned).collect();
+            let passing = memories.passing(names, &query.filter, moment, &texts)?;
+            let passing: HashSet<String> = passing.into_iter().collect();
+            let looked_at = found.hits.len();
+            let mut best = found.hits;
+            best.retain(|turn| talk_of(turn).is_some_and(|talk| passing.contains(talk)));
+            if best.len() >= query.limit || looked_at == found.total {
+                let count = found.total - (looked_at - best.len());
+                best.truncate(query.limit);
+                return Ok((best, count));
+            }
+            of_turns.limit = of_turns.limit.saturating_mul(GROWTH);
         }
-        let hit = match turns.next() {
-            // The order of the scores stays that of the places.
-            Some(turn) => Hit {
-                score: hit.score,
-                ..turn
-            },
-            None if shown.contains(&hit.name) => continue,
-            None => hit,
+    })
+}
+
+fn talk_of(turn: &IndexHit) -> Option<&str> {
+    parse_row(&turn.name).map(|(talk, _)| talk)
+}
+
+/// Returns the hit of a turn; `None` if its talk was changed meanwhile.
+fn hit_of(engine: &Engine, turn: IndexHit) -> Option<Hit> {
+    let (talk, number) = parse_row(&turn.name)?;
+    let reader = engine.live.store.reader(Place::Files).held();
+    let now = reading::now_nanos(&engine.live);
+    let (hash, memory) = rows::version_of(&engine.live, reader.as_ref(), talk, now)?;
+    let format = memory.source.as_deref().and_then(|name| name.parse().ok());
+    let lines = turns(&memory.content, format).get(number)?.lines.clone();
+    (hash == turn.indexed.hash).then(|| Hit {
+        name: talk.to_owned(),
+        memory,
+        score: turn.score,
+        matched: turn.matched,
+        parts: turn.parts,
+        lines: Some(lines),
+    })
+}
+
+/// Merges two lists, each the best first, into one of at most `limit` hits: the next is the one that is more likely
+/// to answer, or of a list of words the one of the higher score. A score is at most that of the hit before.
+fn merged(memories: Vec<Hit>, turns: Vec<Hit>, limit: usize) -> Vec<Hit> {
+    let worth = |hit: &Hit| hit.relevance().map_or(hit.score, f64::from);
+    let (mut memories, mut turns) = (
+        memories.into_iter().peekable(),
+        turns.into_iter().peekable(),
+    );
+    let mut merged: Vec<Hit> = Vec::with_capacity(limit);
+    while merged.len() < limit {
+        let next = match (memories.peek(), turns.peek()) {
+            (Some(memory), Some(turn)) if worth(turn) > worth(memory) => turns.next(),
+            (None, _) => turns.next(),
+            _ => memories.next(),
         };
-        shown.insert(hit.name.clone());
-        placed.push(hit);
+        let Some(mut hit) = next else { break };
+        let before = merged.last().map_or(f64::INFINITY, |hit| hit.score);
+        hit.score = hit.score.min(before);
+        merged.push(hit);
     }
-    placed
+    merged
 }
