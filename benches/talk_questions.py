@@ -11,8 +11,9 @@ scope}, whose memories are messages of conversations; a scope is a conversation.
              shares a line with it. A talk of less than 4 KB has no passage: all of it counts, as it is read in one piece.
 
 Messages less than an hour apart are one session. Where the users are `user` and `assistant`, sessions are transcripts of
-Claude Code, else channels of a Slack export. Every question is asked through the MCP server, by words alone: pooled, and
-in the namespace of its scope. "R@10" is the share of the messages of an answer that is found, "reading" the mean size of
+Claude Code, else channels of a Slack export. Every question is asked through the MCP server, pooled and in the namespace of its
+scope: by words alone, or with the model that MEMDIR_EMBEDDING, MEMDIR_MODEL_DIR and ORT_DYLIB_PATH set up.
+"R@10" is the share of the messages of an answer that is found, "reading" the mean size of
 what the ten hits name. Halves are of the scopes: weights are chosen on `tune`, and reported on `report`. `--check` ends with
 1 if a recall of talks is more than two points below that of messages.
 
@@ -32,6 +33,8 @@ from mcp_server import Server
 PAUSE = datetime.timedelta(hours=1)
 HITS = 10
 MOST_BELOW = 2.0
+# Variables that set up a model, which is off without the first one.
+MODEL = ("MEMDIR_EMBEDDING", "MEMDIR_MODEL_DIR", "ORT_DYLIB_PATH")
 
 
 def lines_of(path):
@@ -106,6 +109,7 @@ class Store:
         self.program, self.path = program, os.path.join(home, name)
         self.environment = {"PATH": os.environ["PATH"], "HOME": home, "TZ": "UTC", "MEMDIR_NAMESPACE": "global",
                             "MEMDIR_EMBEDDING": "off", "MEMDIR_GIT": "off", "LANG": "C.UTF-8"}
+        self.environment |= {name: os.environ[name] for name in MODEL if name in os.environ}
         self.run("init")
         self.held, self.namespaces, self.sizes = {}, {}, {}
 
@@ -116,6 +120,8 @@ class Store:
         return ran.stdout
 
     def serve(self):
+        # Makes the vectors, if there is a model.
+        self.run("reindex")
         self.server = Server(self.program, self.path, self.environment)
 
     def answer(self, query, scope):

@@ -15,7 +15,7 @@ use crate::support::{TestStore, clock, fixture, memory_text, new_memory, noon, q
 use memdir::clock::SystemClock;
 use memdir::embed::{EmbedError, Embedder, Local, LocalSettings, Vector};
 use memdir::engine::{
-    Background, Engine, Likeness, Method, Models, Options, Query, Ranking, live, meaning, ops,
+    Background, Engine, Hit, Likeness, Method, Models, Options, Query, Ranking, live, meaning, ops,
 };
 use memdir::model::Filter;
 
@@ -454,6 +454,32 @@ fn a_long_memory_is_found_by_one_of_its_lines() {
         .hits;
     let long = hits.iter().find(|hit| hit.name == RIVER).unwrap();
     assert!(long.parts.unwrap().own > 0.1, "{:?}", long.parts);
+}
+
+#[test]
+fn the_turns_of_a_talk_are_embedded_and_not_the_talk() {
+    let store = store_of_two();
+    let head = "---\nid: cccccccc\ntimestamp: 2026-01-03T00:00:00+00:00\nsource: codex\nmetadata: {\"talk\": true}\n---\n\n";
+    let text = format!(
+        "{head}**User**\n\nthe river was cold again\n\n**Codex**\n\nbread book of mine\n\n**User**\n\nthe lake was warm\n"
+    );
+    store.put("talks/2026/20260103_000000_cccccccc.md", text);
+    let (engine, passages) = engine(&store);
+    // The two memories, and each turn by itself and with the one before.
+    embed(&engine);
+    assert_eq!(passages.load(Ordering::SeqCst), 2 + 3 + 2);
+    let state = meaning::meaning_status(&engine.meaning).unwrap().unwrap();
+    assert_eq!((state.coverage.complete, state.coverage.memories), (5, 5));
+    let hits = ops::think_in_talks(&engine, &query("breadous bookous"))
+        .unwrap()
+        .hits;
+    let turns: Vec<&Hit> = hits.iter().filter(|hit| hit.lines.is_some()).collect();
+    assert_eq!(turns.len(), 3, "{hits:?}");
+    let is_near = |turn: &&Hit| turn.parts.unwrap().message > 0.1;
+    assert!(turns.iter().all(is_near), "{turns:?}");
+    // What is still asked for is kept.
+    embed(&engine);
+    assert_eq!(passages.load(Ordering::SeqCst), 2 + 3 + 2);
 }
 
 #[test]

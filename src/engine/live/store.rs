@@ -177,15 +177,14 @@ impl LiveStore {
             (None, None) => own_state,
         };
         let (index, indexes_alone) = open_index(&state, options);
-        let kept = (!indexes_alone).then_some(state.as_path());
-        let turns = TurnIndex::new(kept, &options.languages, &options.people);
+        let turns = TurnIndex::beside(&index, &options.languages);
         let directory = Store::new(root, &state)
             .with_links(options.links)
             .noting_written(options.git.is_none());
         Ok(LiveStore {
             store: Box::new(directory.clone()),
             directory,
-            index,
+            index: Box::new(index),
             turns,
             clock,
             namespace: options.namespace.clone(),
@@ -467,10 +466,10 @@ impl LiveStore {
 }
 
 /// Opens the index below `state`; in memory, for this process alone, if that cannot be written.
-fn open_index(state: &Path, options: &Options) -> (Box<dyn Index>, bool) {
+fn open_index(state: &Path, options: &Options) -> (EmbeddedIndex, bool) {
     let Err(error) = prepare(state, &options.root) else {
         let index = EmbeddedIndex::new(state, &options.languages);
-        return (Box::new(index.with_people(&options.people)), false);
+        return (index.with_people(&options.people), false);
     };
     let why = match crate::files::is_link(&error) {
         true => "it is a symbolic link, which is not followed".to_owned(),
@@ -479,5 +478,5 @@ fn open_index(state: &Path, options: &Options) -> (Box<dyn Index>, bool) {
     let state = state.display();
     tracing::warn!("cannot write {state} ({why}); the index is kept in memory");
     let index = EmbeddedIndex::in_memory(&options.languages);
-    (Box::new(index.with_people(&options.people)), true)
+    (index.with_people(&options.people), true)
 }

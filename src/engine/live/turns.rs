@@ -7,7 +7,6 @@
 //! `ops::retrieval::passages` which turns answer, and to `live::indexing` when it is written.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
 
 use chrono::TimeDelta;
@@ -17,7 +16,7 @@ use crate::index::embedded::EmbeddedIndex;
 use crate::index::{
     AsOf, Document, Index as _, IndexError, Overlay, Query, SearchModels, Snapshot,
 };
-use crate::model::{Filter, Memory, OtherNames, TALK, Talks, Timestamp, Visibility};
+use crate::model::{Filter, Memory, TALK, Talks, Timestamp, Visibility};
 use crate::talks::{Turn, turns};
 use crate::words::Language;
 
@@ -66,10 +65,10 @@ struct Known {
 type Held = BTreeMap<String, (u128, usize)>;
 
 impl TurnIndex {
-    /// Returns the index beside that of the memories below `state`, unopened; in memory if that is `None`.
-    pub fn new(state: Option<&Path>, languages: &[Language], people: &OtherNames) -> TurnIndex {
+    /// Returns the index beside `memories`, unopened.
+    pub fn beside(memories: &EmbeddedIndex, languages: &[Language]) -> TurnIndex {
         TurnIndex {
-            index: EmbeddedIndex::of_turns(state, languages).with_people(people),
+            index: memories.of_turns(languages),
             known: Mutex::default(),
         }
     }
@@ -289,28 +288,9 @@ fn differing(held: &Held, wanted: &BTreeMap<String, u128>) -> Vec<String> {
     changed.chain(gone).cloned().collect()
 }
 
-/// Returns the rows of a talk: one for each turn, and one without words for a talk without turns.
+/// Returns the rows of a talk.
 fn rows_of(talk: &Document) -> Vec<Document> {
-    let memory = &talk.memory;
-    let head = Memory {
-        topics: Vec::new(),
-        title: None,
-        links: Vec::new(),
-        metadata: Vec::new(),
-        content: String::new(),
-        ..memory.clone()
-    };
-    let format = memory.source.as_deref().and_then(|name| name.parse().ok());
-    let mut at = head.timestamp.utc();
-    let mut memories: Vec<Memory> = Vec::new();
-    for turn in turns(&memory.content, format) {
-        at = turn.at.unwrap_or(at + STEP);
-        memories.push(as_memory(&head, &turn, Timestamp::from_utc(at)));
-    }
-    if memories.is_empty() {
-        memories.push(head);
-    }
-    let numbered = memories.into_iter().enumerate();
+    let numbered = memories_of(&talk.memory).into_iter().enumerate();
     numbered
         .map(|(number, memory)| Document {
             name: row_name(&talk.name, number),
@@ -319,6 +299,30 @@ fn rows_of(talk: &Document) -> Vec<Document> {
             bytes: Vec::new(),
         })
         .collect()
+}
+
+/// Returns the turns of a talk as memories of their own, by the numbers of their rows; of a talk without turns one
+/// without words.
+pub(in crate::engine) fn memories_of(talk: &Memory) -> Vec<Memory> {
+    let head = Memory {
+        topics: Vec::new(),
+        title: None,
+        links: Vec::new(),
+        metadata: Vec::new(),
+        content: String::new(),
+        ..talk.clone()
+    };
+    let format = talk.source.as_deref().and_then(|name| name.parse().ok());
+    let mut at = head.timestamp.utc();
+    let mut memories: Vec<Memory> = Vec::new();
+    for turn in turns(&talk.content, format) {
+        at = turn.at.unwrap_or(at + STEP);
+        memories.push(as_memory(&head, &turn, Timestamp::from_utc(at)));
+    }
+    if memories.is_empty() {
+        memories.push(head);
+    }
+    memories
 }
 
 /// Returns a turn as a memory of its own.

@@ -18,11 +18,12 @@ use std::time::Duration;
 use crate::embed::{self, EmbedError, Priority};
 use crate::engine::error::EngineError;
 use crate::engine::live::indexing::Progress;
-use crate::engine::live::{current_snapshot, leader};
+use crate::engine::live::leader;
 use crate::engine::meaning::models::{Meaning, Wake};
 use crate::engine::meaning::passages::{LOOK_AHEAD, embed_passages, sent};
 use crate::engine::meaning::progress_log::ProgressLog;
-use crate::engine::meaning::{models, outage};
+use crate::engine::meaning::views::Views;
+use crate::engine::meaning::{models, outage, views};
 use crate::index::{Embedded, Snapshot};
 
 /// Maximum number of passages that a command embeds before it answers.
@@ -152,11 +153,11 @@ impl Worker {
         let mut given_up = HashSet::new();
         let mut log = ProgressLog::begin();
         while goes_on() {
-            let snapshot = current_snapshot::snapshot(&self.meaning.live)?;
-            let mut missing = snapshot.unembedded(embedder.id(), usize::MAX)?;
+            let views = Views::now(&self.meaning)?;
+            let mut missing = views.unembedded(embedder.id(), usize::MAX)?;
             missing.retain(|one| !given_up.contains(&one.key));
             if missing.is_empty() {
-                return models::tidy_vectors(&self.meaning);
+                return views::tidy_vectors(&self.meaning);
             }
             let before = given_up.len();
             let total = before + missing.len();
@@ -238,8 +239,7 @@ pub fn embed_all(
     let Some(embedder) = models::embedder(meaning) else {
         return Ok(0);
     };
-    let snapshot = current_snapshot::snapshot(&meaning.live)?;
-    let missing = snapshot.unembedded(embedder.id(), usize::MAX)?;
+    let missing = Views::now(meaning)?.unembedded(embedder.id(), usize::MAX)?;
     let total = missing.len();
     let mut log = ProgressLog::begin();
     let mut note = |done| {
@@ -250,7 +250,7 @@ pub fn embed_all(
     note(0);
     let embedder = embedder.as_ref();
     let made = embed_passages(meaning, embedder, Priority::Low, &missing, &mut note)?;
-    models::tidy_vectors(meaning)?;
+    views::tidy_vectors(meaning)?;
     Ok(made)
 }
 
@@ -268,15 +268,15 @@ pub fn embed_few(meaning: &Meaning) -> Result<usize, EngineError> {
         return Ok(0);
     }
     let embedder = embedder.as_ref();
-    let snapshot = current_snapshot::snapshot(&meaning.live)?;
-    let missing = snapshot.unembedded(embedder.id(), MAX_AT_ONCE + 1)?;
+    let views = Views::now(meaning)?;
+    let missing = views.unembedded(embedder.id(), MAX_AT_ONCE + 1)?;
     let is_possible = missing.is_empty() || !outage::is_out(meaning, embedder);
     if missing.len() <= MAX_AT_ONCE && is_possible {
         let usual = Priority::Usual;
         embed_passages(meaning, embedder, usual, &missing, &mut |_| true)?;
-        models::tidy_vectors(meaning)?;
+        views::tidy_vectors(meaning)?;
         return Ok(0);
     }
-    let coverage = snapshot.coverage(embedder.id())?;
+    let coverage = views.coverage(embedder.id())?;
     Ok(coverage.memories - coverage.complete)
 }

@@ -7,6 +7,7 @@ pub(in crate::engine) mod passages;
 mod progress_log;
 mod questions;
 pub(in crate::engine) mod status;
+mod views;
 
 pub use embedding::{embed_all, embed_few};
 pub use outage::outage;

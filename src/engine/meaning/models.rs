@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::embed::Embedder;
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
 use crate::engine::live::store::LiveStore;
 use crate::engine::locked::locked;
 use crate::engine::meaning::questions::Questions;
@@ -130,32 +129,11 @@ pub(in crate::engine) fn rest_models(meaning: &Meaning, idle: Duration) {
     }
 }
 
-/// Removes unused vectors, if they are many, and those of other models once
-/// the configured one has made all of its own.
-pub(in crate::engine) fn tidy_vectors(meaning: &Meaning) -> Result<(), EngineError> {
-    let Some(embedder) = self::embedder(meaning) else {
-        return Ok(());
-    };
-    let snapshot = current_snapshot::snapshot(&meaning.live)?;
-    let coverage = snapshot.coverage(embedder.id())?;
-    let is_alone = meaning
-        .live
-        .index
-        .models()
-        .iter()
-        .all(|name| name == embedder.id());
-    let is_waste = coverage.kept > 2 * coverage.wanted;
-    if coverage.complete < coverage.memories || is_alone && !is_waste {
-        return Ok(());
-    }
-    let wanted = snapshot.vector_keys()?;
-    let _lock = meaning.live.lock_index()?;
-    meaning.live.index.tidy_vectors(&[embedder.id()], &wanted)?;
+/// Closes the models whose vectors answered before the configured one had made its own.
+pub(in crate::engine::meaning) fn forget_earlier(meaning: &Meaning) {
     if let Some(opened) = &meaning.models {
-        let mut earlier = locked(&opened.earlier);
-        earlier.clear();
+        locked(&opened.earlier).clear();
     }
-    Ok(())
 }
 
 /// Event that wakes the thread that embeds.

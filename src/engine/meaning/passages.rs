@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::embed::{EmbedError, Embedder, Embedding, Priority};
 use crate::engine::error::EngineError;
+use crate::engine::live::turns::{memories_of, parse_row};
 use crate::engine::meaning::models::Meaning;
 use crate::engine::meaning::outage;
 use crate::engine::texts::parse;
@@ -233,6 +234,11 @@ fn read_ahead(
     missing: &[Unembedded],
 ) -> (Vec<Passage>, usize) {
     let reader = meaning.live.store.reader(Place::Files);
+    let read_file = |name: &str| {
+        let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
+        Some(parse(&version.entry, &version.bytes))
+    };
+    let mut talks: HashMap<&str, Vec<Memory>> = HashMap::new();
     let mut memories: HashMap<&str, Option<(Memory, VectorKey)>> = HashMap::new();
     let mut known = HashSet::new();
     let mut passages = Vec::new();
@@ -240,8 +246,14 @@ fn read_ahead(
     for one in missing.iter().take(LOOK_AHEAD) {
         for name in one.previous.iter().chain([&one.name]) {
             memories.entry(name).or_insert_with(|| {
-                let version = reader.read(name, MAX_INDEXED_BYTES as u64).ok()?;
-                let memory = parse(&version.entry, &version.bytes);
+                let memory = match parse_row(name) {
+                    None => read_file(name)?,
+                    Some((talk, number)) => {
+                        let turns =
+                            || read_file(talk).map_or_else(Vec::new, |talk| memories_of(&talk));
+                        talks.entry(talk).or_insert_with(turns).get(number)?.clone()
+                    }
+                };
                 let key = passage::own_key(&passage::own(&memory));
                 Some((memory, key))
             });

@@ -1,8 +1,8 @@
 //! State of the search by meaning.
 
 use crate::engine::error::EngineError;
-use crate::engine::live::current_snapshot;
 use crate::engine::meaning::models::{Meaning, Outage, embedder};
+use crate::engine::meaning::views::Views;
 use crate::engine::meaning::{models, outage};
 use crate::index::Coverage;
 
@@ -11,7 +11,7 @@ use crate::index::Coverage;
 pub struct MeaningStatus {
     /// Id of the configured model.
     pub model: String,
-    /// Number of memories that have vectors of it.
+    /// Numbers of memories and of turns of talks that have vectors of it.
     pub coverage: Coverage,
     /// Id of another model whose vectors are used meanwhile.
     pub answered_by: Option<String>,
@@ -28,11 +28,11 @@ pub fn meaning_status(meaning: &Meaning) -> Result<Option<MeaningStatus>, Engine
     let Some(embedder) = self::embedder(meaning) else {
         return Ok(None);
     };
-    let snapshot = current_snapshot::snapshot(&meaning.live)?;
-    let earlier = models::earlier(meaning, embedder.id(), snapshot.as_ref())?;
+    let views = Views::now(meaning)?;
+    let earlier = models::earlier(meaning, embedder.id(), views.memories.as_ref())?;
     Ok(Some(MeaningStatus {
         model: embedder.id().to_owned(),
-        coverage: snapshot.coverage(embedder.id())?,
+        coverage: views.coverage(embedder.id())?,
         answered_by: earlier.map(|earlier| earlier.id().to_owned()),
         outage: outage::outage(meaning),
     }))

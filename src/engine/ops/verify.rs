@@ -69,6 +69,8 @@ pub fn verify(engine: &Engine) -> Result<Proof, EngineError> {
             Err(error) => index_faults.push(error.to_string()),
         }
     }
+    // Vectors are of both.
+    index_faults.dedup();
     let snapshot = index_recovery::mending(&engine.live, || {
         current_snapshot::swept_snapshot(&engine.live)
     })?;

@@ -413,7 +413,7 @@ impl Snapshot for EmbeddedSnapshot {
 
     fn coverage(&self, model: &str) -> Result<Coverage, IndexError> {
         guarded(|| {
-            let memories = self.table.len();
+            let memories = self.keys()?.memories();
             Ok(match self.places(model)? {
                 None => Coverage {
                     memories,

@@ -67,11 +67,17 @@ impl EmbeddedIndex {
         EmbeddedIndex::at(Some(state), Some(folder), languages)
     }
 
-    /// Returns the index of the turns of talks in `state`, likewise; in memory if that is `None`. No vectors of
-    /// models are kept for it.
-    pub fn of_turns(state: Option<&Path>, languages: &[Language]) -> EmbeddedIndex {
-        let folder = state.map(|state| state.join(folder_name("turns", languages)));
-        EmbeddedIndex::at(None, folder, languages)
+    /// Returns the index of the turns of talks beside this one of the memories, likewise: in the same folder of
+    /// derived files, with the same vectors of models.
+    pub fn of_turns(&self, languages: &[Language]) -> EmbeddedIndex {
+        let folder = self
+            .state()
+            .map(|state| state.join(folder_name("turns", languages)));
+        EmbeddedIndex {
+            people: Arc::clone(&self.people),
+            vectors: Arc::clone(&self.vectors),
+            ..EmbeddedIndex::at(None, folder, languages)
+        }
     }
 
     /// Returns an index in memory, for stores beside which no files can be kept.

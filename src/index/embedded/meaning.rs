@@ -14,7 +14,8 @@ use crate::vectors::{AskedToken, VectorKey, VectorLocation, View};
 
 /// Vector keys of each row.
 pub(super) struct Keys {
-    own: Vec<VectorKey>,
+    /// Key of the memory itself; `None` of a talk, whose turns are embedded.
+    own: Vec<Option<VectorKey>>,
     /// Key of the window with the previous memory; `None` if there is none in its context.
     window: Vec<Option<VectorKey>>,
 }
@@ -27,12 +28,13 @@ pub(super) struct Places {
 }
 
 impl Keys {
-    /// Reads the keys of all rows from `segments`, each with the rows of its documents.
+    /// Reads the keys of all rows from `segments`, each with the rows of its documents. The rows `talks` have none.
     pub fn read<'a>(
         table: &Table,
         segments: impl Iterator<Item = (&'a Part, RowOf<'a>)>,
+        talks: &[u32],
     ) -> Result<Keys, IndexError> {
-        let mut own: Vec<VectorKey> = vec![0; table.len()];
+        let mut own: Vec<Option<VectorKey>> = vec![None; table.len()];
         for (part, row_of) in segments {
             let fast = part.reader.fast_fields();
             let column = |name| fast.u64(name).map_err(|error| unusable(&error));
@@ -41,31 +43,37 @@ impl Keys {
                 let number = |column: &tantivy::columnar::Column<u64>| {
                     VectorKey::from(column.first(doc).unwrap_or(0))
                 };
-                own[row as usize] = number(&high) << 64 | number(&low);
+                own[row as usize] = Some(number(&high) << 64 | number(&low));
             }
         }
+        talks.iter().for_each(|&talk| own[talk as usize] = None);
         let collection = &table.collection;
         let window = (0..own.len() as u32)
             .map(|row| {
                 let previous = collection.previous(row)?;
                 Some(passage::window_key(
-                    own[previous as usize],
-                    own[row as usize],
+                    own[previous as usize]?,
+                    own[row as usize]?,
                 ))
             })
             .collect();
         Ok(Keys { own, window })
     }
 
+    /// Returns the number of rows that are embedded.
+    pub fn memories(&self) -> usize {
+        self.own.iter().flatten().count()
+    }
+
     /// Returns the number of keys: own passages and windows.
     pub fn len(&self) -> usize {
-        self.own.len() + self.window.iter().flatten().count()
+        self.own.iter().chain(&self.window).flatten().count()
     }
 
     /// Returns the distinct keys of all rows.
     pub fn all(&self) -> HashSet<VectorKey> {
-        let windows = self.window.iter().flatten();
-        self.own.iter().chain(windows).copied().collect()
+        let keys = self.own.iter().chain(&self.window);
+        keys.flatten().copied().collect()
     }
 
     /// Returns the passages without vectors in `places`, in the order of the rows.
@@ -77,8 +85,9 @@ impl Keys {
         (0..self.own.len() as u32).flat_map(move |row| {
             let at = row as usize;
             let name = |row: u32| table.name(row).to_owned();
-            let own = places.own[at].is_none().then(|| Unembedded {
-                key: self.own[at],
+            let own = self.own[at].filter(|_| places.own[at].is_none());
+            let own = own.map(|key| Unembedded {
+                key,
                 name: name(row),
                 previous: None,
             });
@@ -96,14 +105,10 @@ impl Keys {
 impl Places {
     /// Finds the vectors of `keys` in `view`.
     pub fn of(keys: &Keys, view: Arc<View>) -> Places {
-        let find = |key: &VectorKey| view.find(*key);
+        let find = |key: &Option<VectorKey>| view.find((*key)?);
         Places {
             own: keys.own.iter().map(find).collect(),
-            window: keys
-                .window
-                .iter()
-                .map(|key| key.as_ref().and_then(find))
-                .collect(),
+            window: keys.window.iter().map(find).collect(),
             view,
         }
     }

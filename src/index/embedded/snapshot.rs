@@ -18,7 +18,7 @@ use super::rows::table::{Documents, RowOf, Table};
 use super::schema::{Analyzers, DocumentBuilder, Fields};
 use super::tokenize;
 use crate::index::{Embedded, IndexError, Overlay, facts};
-use crate::model::{OtherNames, Talks};
+use crate::model::{OtherNames, TALK, Talks};
 use crate::ranking::Names;
 use crate::ranking::fused::Cosines;
 use crate::ranking::keyword::{Count, Keyword, KeywordSet};
@@ -387,9 +387,9 @@ impl EmbeddedSnapshot {
     /// Returns the vector keys of the rows.
     pub(super) fn keys(&self) -> Result<&Arc<Keys>, IndexError> {
         if self.keys.get().is_none() {
-            let _ = self
-                .keys
-                .set(Arc::new(Keys::read(&self.table, self.documents())?));
+            let talks = self.rows_with_fact(&facts::fact(&format!("metadata.{TALK}"), "true"))?;
+            let keys = Keys::read(&self.table, self.documents(), &talks)?;
+            let _ = self.keys.set(Arc::new(keys));
         }
         Ok(self.keys.get().expect("it was just set"))
     }

@@ -6,17 +6,19 @@
 //! without talks the result is that of [`think`](super::think), to the byte; a turn that is shown stands in its file
 //! at the lines that are named.
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::turns::parse_row;
+use crate::engine::live::turns::{memories_of, parse_row};
 use crate::engine::live::{current_snapshot, index_recovery, indexing, reading, rows, usage};
+use crate::engine::meaning::embedding;
 use crate::engine::ops::retrieval::search::{Hit, SearchResults};
 use crate::engine::ops::retrieval::think::think;
 use crate::engine::parts::Engine;
 use crate::files::Place;
 use crate::index::{IndexError, IndexHit, Query, QueryKind, SearchModels, Snapshot};
-use crate::model::{Filter, Talks, Visibility};
+use crate::model::{Filter, Memory, Talks, Visibility};
 use crate::ranking::Method;
 use crate::talks::turns;
 
@@ -103,10 +105,27 @@ fn best_turns(
         },
         ..query.clone()
     };
-    let texts = |name: &str| rows::read_memory(&engine.live, name);
+    let live = &engine.live;
+    let reader = live.store.reader(Place::Files).held();
+    let now = reading::now_nanos(live);
+    let talk = |name: &str| rows::version_of(live, reader.as_ref(), name, now);
+    let texts = |name: &str| talk(name).map(|(_, memory)| memory.into_memory());
+    let read: RefCell<HashMap<String, Vec<Memory>>> = RefCell::default();
+    let turn_texts = |name: &str| {
+        let (name, number) = parse_row(name)?;
+        let turns = || talk(name).map_or_else(Vec::new, |(_, memory)| memories_of(&memory));
+        let mut read = read.borrow_mut();
+        let turns = read.entry(name.to_owned()).or_insert_with(turns);
+        turns.get(number).cloned()
+    };
+    let embed = |text: &str| embedding::embed_query(&engine.meaning, turns, text);
+    let models = SearchModels {
+        embed: Some(&embed),
+        rerank: None,
+    };
     usage::at_once(&engine.live, |moment| {
         loop {
-            let found = turns.search(&of_turns, moment, SearchModels::default(), &|_| None)?;
+            let found = turns.search(&of_turns, moment, models, &turn_texts)?;
             let names: HashSet<&str> = found.hits.iter().filter_map(talk_of).collect();
             let names = names.into_iter().map(str::to_owned).collect();
             let passing = memories.passing(names, &query.filter, moment, &texts)?;
