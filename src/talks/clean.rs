@@ -113,7 +113,8 @@ fn with_short_blocks(text: &str) -> String {
                 left_out += 1;
                 continue;
             }
-        } else if mark.len() >= 3 {
+        } else if mark.len() >= 3 && !start[mark.len()..].contains('`') {
+            // A mark within a line would end it there.
             fence = Some(mark);
         }
         if ["<<<<<<< ", "=======", ">>>>>>> "]
@@ -173,6 +174,12 @@ mod tests {
         let cut = cleaned(&block(1_000));
         assert!(cut.len() < MAX_CODE_BLOCK_BYTES + 200);
         assert!(cut.contains("[… 256 lines left out]\n```\nafter"), "{cut}");
+    }
+
+    #[test]
+    fn code_within_a_line_begins_no_block() {
+        let text = format!("```ls```\n{}", "It lists what is there.\n".repeat(500));
+        assert_eq!(cleaned(&text), text.trim());
     }
 
     #[test]
