@@ -105,9 +105,18 @@ pub(super) fn open_file(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Returns names in a folder, each with whether it is a folder; no links, and nothing hidden.
+/// Returns names in a folder as [`list`] does; none if it cannot be read.
 pub(super) fn files_in(folder: &Path) -> Vec<(String, bool)> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    list(folder).unwrap_or_default()
+}
+
+/// Returns names in a folder, each with whether it is a folder; no links, and nothing hidden.
+///
+/// # Errors
+///
+/// Fails if the folder cannot be read.
+pub(super) fn list(folder: &Path) -> io::Result<Vec<(String, bool)>> {
+    let entries = fs::read_dir(folder)?.flatten();
     let named = entries.filter_map(|entry| {
         let kind = entry.file_type().ok()?;
         let name = entry.file_name().into_string().ok()?;
@@ -116,7 +125,7 @@ pub(super) fn files_in(folder: &Path) -> Vec<(String, bool)> {
     });
     let mut named: Vec<(String, bool)> = named.collect();
     named.sort_unstable();
-    named
+    Ok(named)
 }
 
 fn damaged(what: &str) -> io::Error {

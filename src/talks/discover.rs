@@ -1,10 +1,10 @@
 //! Finds the transcripts that programs keep on this machine.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::Format;
-use super::found::Source;
-use super::source::sources_at;
+use super::source::{Sources, TalkError, sources_at};
 
 /// Folders in which programs keep transcripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,19 +52,31 @@ impl Places {
 }
 
 /// Returns the transcripts in the places, in the order of their paths; of one format if that is given.
-pub fn discover(places: &Places, format: Option<Format>) -> Vec<Source> {
+pub fn discover(places: &Places, format: Option<Format>) -> Sources {
     let wanted = places.folders.iter();
     let wanted = wanted.filter(|(known, _)| format.is_none_or(|format| format == *known));
-    let mut found: Vec<Source> = wanted
-        .flat_map(|(format, folder)| {
-            // Of other files in it each is looked into.
-            let stated = Some(*format).filter(|format| *format != Format::Gemini);
-            let mut sources = sources_at(folder, stated).unwrap_or_default();
-            sources.retain(|source| source.format == *format);
-            sources
-        })
-        .collect();
+    let mut all = Sources::default();
+    for (format, folder) in wanted {
+        // Of other files in it each is looked into.
+        let stated = Some(*format).filter(|format| *format != Format::Gemini);
+        match sources_at(folder, stated) {
+            Ok(mut sources) => {
+                sources.found.retain(|source| source.format == *format);
+                all.found.append(&mut sources.found);
+                all.unreadable.append(&mut sources.unreadable);
+            }
+            Err(TalkError::Io { path, source }) if source.kind() != ErrorKind::NotFound => {
+                all.unreadable.push((path, source));
+            }
+            // A program that is not used here.
+            Err(_) => {}
+        }
+    }
+    let found = &mut all.found;
     found.sort_by(|one, other| one.path.cmp(&other.path));
     found.dedup_by(|one, other| one.path == other.path);
-    found
+    // The notes of Claude Code lie beside its transcripts.
+    all.unreadable.sort_by(|one, other| one.0.cmp(&other.0));
+    all.unreadable.dedup_by(|one, other| one.0 == other.0);
+    all
 }

@@ -25,5 +25,5 @@ pub use found::{Found, Source};
 pub use part::{Grown, MAX_PART_BYTES, Part, cut, fingerprint, handle};
 pub use records::MAX_STRING_BYTES;
 pub use session::{Message, Session};
-pub use source::{TalkError, read, sources_at};
+pub use source::{Sources, TalkError, read, sources_at};
 pub use turns::{Turn, turns};

@@ -1,6 +1,5 @@
 //! Sources of sessions: which files hold them, in which format, and reading one.
 
-use std::fs::File;
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -8,7 +7,7 @@ use std::{fs, io};
 
 use chrono::{DateTime, Utc};
 
-use super::archive::{Archive, files_in, open_file};
+use super::archive::{Archive, files_in, list, open_file};
 use super::formats::{
     chatgpt, claude_code, claude_export, claude_memory, codex, cursor, gemini, opencode,
     opencode_database, plain, slack,
@@ -32,64 +31,109 @@ const HEAD: u64 = 256 << 10;
 /// Maximum depth of folders that are looked through.
 const MAX_DEPTH: usize = 8;
 
-/// Returns the sources at `path`, a file or a folder with any number of them, in the order of their paths.
+/// Sources at a path.
+#[derive(Debug, Default)]
+pub struct Sources {
+    /// The sources, in the order of their paths.
+    pub found: Vec<Source>,
+    /// Files and folders on the way that cannot be read, and may be sources.
+    pub unreadable: Vec<(PathBuf, io::Error)>,
+}
+
+impl Sources {
+    /// Adds a source if its format could be told.
+    fn add(&mut self, path: &Path, told: io::Result<Option<Format>>) {
+        match told {
+            Ok(told) => self.found.extend(told.map(|format| source(format, path))),
+            Err(error) => self.note(path, error),
+        }
+    }
+
+    /// Returns what a folder holds.
+    fn list(&mut self, folder: &Path) -> Vec<(String, bool)> {
+        list(folder).unwrap_or_else(|error| {
+            self.note(folder, error);
+            Vec::new()
+        })
+    }
+
+    fn note(&mut self, path: &Path, error: io::Error) {
+        // It may be gone again.
+        if error.kind() != io::ErrorKind::NotFound {
+            self.unreadable.push((path.to_owned(), error));
+        }
+    }
+}
+
+/// Returns the sources at `path`, a file or a folder with any number of them.
 /// With a format, every file whose name fits is taken for it; without one, each is looked into.
 ///
 /// # Errors
 ///
 /// Fails if the path cannot be read, or if there is no source.
-pub fn sources_at(path: &Path, format: Option<Format>) -> Result<Vec<Source>, TalkError> {
+pub fn sources_at(path: &Path, format: Option<Format>) -> Result<Sources, TalkError> {
     let io_error = |source| TalkError::Io {
         path: path.to_owned(),
         source,
     };
     let metadata = fs::metadata(path).map_err(io_error)?;
-    let mut sources = Vec::new();
+    let mut sources = Sources::default();
     if metadata.is_dir() {
         add_folder(path, format, 0, &mut sources);
     } else {
-        // A file that was named is read, whatever it is called.
+        // A file that was named is read, whatever it is called. A pipe would wait for its other end.
         let told = match format {
             Some(format) => Some(format),
-            None => File::open(path)
+            None => open_file(path)
                 .and_then(|_| format_of(path))
                 .map_err(io_error)?,
         };
-        sources.extend(told.map(|format| source(format, path)));
+        sources.add(path, Ok(told));
     }
-    match sources.is_empty() {
-        true => Err(TalkError::Unknown {
+    if !sources.found.is_empty() {
+        return Ok(sources);
+    }
+    match sources.unreadable.into_iter().next() {
+        Some((path, source)) => Err(TalkError::Io { path, source }),
+        None => Err(TalkError::Unknown {
             path: path.to_owned(),
         }),
-        false => Ok(sources),
     }
 }
 
-fn add_folder(folder: &Path, format: Option<Format>, depth: usize, sources: &mut Vec<Source>) {
-    let files = files_in(folder);
+fn add_folder(folder: &Path, format: Option<Format>, depth: usize, sources: &mut Sources) {
+    let files = sources.list(folder);
     let has = |name: &str| files.iter().any(|(file, _)| file == name);
-    let is_slack =
-        has("users.json") && (has("channels.json") || has("dms.json") || has("groups.json"));
-    if (is_slack && format.is_none())
-        || format == Some(Format::Slack) && depth == 0 && !has_zip(&files)
-    {
-        sources.push(source(Format::Slack, folder));
+    let is_slack = format.is_none()
+        && has("users.json")
+        && (has("channels.json") || has("dms.json") || has("groups.json"));
+    if is_slack {
+        sources.add(folder, Ok(Some(Format::Slack)));
+    } else if format == Some(Format::Slack) && depth == 0 && !has_zip(&files) {
+        sources.add(folder, Ok(format));
         return;
     }
     for (name, is_folder) in files {
         let path = folder.join(&name);
         if is_folder {
-            if depth < MAX_DEPTH {
+            // A folder in an export of Slack is a channel, unless something else was put beside it.
+            let is_channel = is_slack && is_channel(&sources.list(&path));
+            if depth < MAX_DEPTH && !is_channel {
                 add_folder(&path, format, depth + 1, sources);
             }
             continue;
         }
         let told = match format {
-            Some(format) => Some(format).filter(|format| may_be(*format, &path)),
-            None => format_of(&path).ok().flatten(),
+            Some(format) => Ok(Some(format).filter(|format| may_be(*format, &path))),
+            None => format_of(&path),
         };
-        sources.extend(told.map(|format| source(format, &path)));
+        sources.add(&path, told);
     }
+}
+
+/// Returns whether what a folder holds is a channel of Slack: a file a day, or nothing.
+fn is_channel(files: &[(String, bool)]) -> bool {
+    files.is_empty() || files.iter().any(|(name, _)| slack::is_day(name))
 }
 
 fn has_zip(files: &[(String, bool)]) -> bool {

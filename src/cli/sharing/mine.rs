@@ -1,6 +1,7 @@
 //! `memdir mine`: conversations of transcripts and exports become memories.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ use crate::engine::{Engine, MODEL_RULE, Mined, Mining, Proposal, Toward, ops, re
 use crate::llm::Llm;
 use crate::model::Stem;
 use crate::talks;
-use crate::talks::{Format, Found, Places, Session, Source};
+use crate::talks::{Format, Found, Places, Session, Source, Sources, TalkError};
 
 /// Maximum number of projects and damaged records that are shown; `--json` has all.
 const MOST_SHOWN: usize = 12;
@@ -30,13 +31,16 @@ const MOST_SHOWN: usize = 12;
 /// Runs `memdir mine`.
 pub fn mine(context: &mut Context, command: &Mine) -> Result<Outcome, Failure> {
     let wanted = Wanted::of(context, command)?;
-    let mut sources = match command.paths.is_empty() {
+    let sources = match command.paths.is_empty() {
         true => talks::discover(&places(context)?, wanted.format),
         false => named(command, wanted.format)?,
     };
+    let mut report = Report::without(&sources.unreadable);
+    let mut sources = sources.found;
+    let there = sources.len();
     sources.retain(|source| wanted.takes_source(source));
     if sources.is_empty() {
-        return nothing(context, command);
+        return nothing(context, command, (&report, there));
     }
     let model = match command.proposals && !command.rules {
         true => llm::for_proposals(context)?,
@@ -61,7 +65,6 @@ pub fn mine(context: &mut Context, command: &Mine) -> Result<Outcome, Failure> {
     };
     // One commit for each program that the conversations come from.
     sources.sort_by_key(|source| source.format);
-    let mut report = Report::default();
     let bar = byte_bar("reading", sources.iter().map(|source| source.bytes).sum());
     for sources in sources.chunk_by(|one, other| one.format == other.format) {
         let before = report.stems.len();
@@ -218,31 +221,41 @@ fn places(context: &Context) -> Result<Places, Failure> {
 }
 
 /// Returns the sources at the paths of a command.
-fn named(command: &Mine, format: Option<Format>) -> Result<Vec<Source>, Failure> {
-    let mut sources = Vec::new();
+fn named(command: &Mine, format: Option<Format>) -> Result<Sources, Failure> {
+    let mut sources = Sources::default();
     for path in &command.paths {
         let found = talks::sources_at(path, format).map_err(|error| {
             let failure = Failure::new(error.to_string());
-            match format {
-                None if path.exists() => {
+            match (format, error) {
+                (None, TalkError::Unknown { .. }) => {
                     failure.hint("Say what it is with --format, such as --format claude.")
                 }
                 _ => failure,
             }
         })?;
-        sources.extend(found);
+        sources.found.extend(found.found);
+        sources.unreadable.extend(found.unreadable);
     }
     Ok(sources)
 }
 
-fn nothing(context: &mut Context, command: &Mine) -> Result<Outcome, Failure> {
+/// Says that no source is read, of `there` that could be.
+fn nothing(
+    context: &mut Context,
+    command: &Mine,
+    (report, there): (&Report, usize),
+) -> Result<Outcome, Failure> {
     if context.output.json {
-        context
-            .output
-            .json(&Report::default().json(None, command.dry_run))?;
+        context.output.json(&report.json(None, command.dry_run))?;
         return Ok(Outcome::Nothing);
     }
-    context.output.note("there is no conversation to read");
+    report.show_damaged(&mut context.output);
+    let left_out = match there {
+        0 => String::new(),
+        there => format!(": {} left out", plural(there, "file")),
+    };
+    let why = format!("there is no conversation to read{left_out}");
+    context.output.note(why);
     if command.paths.is_empty() {
         for folder in places(context)?.folders() {
             context
@@ -383,6 +396,17 @@ fn read_all(
 }
 
 impl Report {
+    /// Returns the report of a run that cannot read some files.
+    fn without(unreadable: &[(PathBuf, io::Error)]) -> Report {
+        let unreadable = unreadable.iter();
+        let damaged =
+            unreadable.map(|(path, error)| (path.display().to_string(), error.to_string()));
+        Report {
+            damaged: damaged.collect(),
+            ..Report::default()
+        }
+    }
+
     fn add(&mut self, session: &Session, mined: Mined) {
         self.formats.entry(session.format).or_default().add(session);
         if matches!(&mined, Mined::New { stems, .. } | Mined::Continued { stems, .. } if stems.is_empty())
@@ -449,11 +473,7 @@ impl Report {
         })
     }
 
-    fn show(&self, output: &mut Output, engine: &Engine, is_dry_run: bool) -> Result<(), Failure> {
-        if output.json {
-            output.json(&self.json(Some(engine), is_dry_run))?;
-            return Ok(());
-        }
+    fn show_damaged(&self, output: &mut Output) {
         for (place, reason) in self.damaged.iter().take(MOST_SHOWN) {
             output.note(format!("not read: {}: {}", visible(place), visible(reason)));
         }
@@ -461,6 +481,14 @@ impl Report {
             let more = self.damaged.len() - MOST_SHOWN;
             output.note(format!("not read: {more} more; --json names all"));
         }
+    }
+
+    fn show(&self, output: &mut Output, engine: &Engine, is_dry_run: bool) -> Result<(), Failure> {
+        if output.json {
+            output.json(&self.json(Some(engine), is_dry_run))?;
+            return Ok(());
+        }
+        self.show_damaged(output);
         for (format, of) in &self.formats {
             let projects = of
                 .projects

@@ -111,7 +111,7 @@ impl ImportRun<'_> {
         let sources = sources.map_err(|error| PageError::Bad(self.shown(&error.to_string())))?;
         let mut mining = Mining::begin(self.engine, self.user, self.is_dry_run)?;
         let mut failure = None;
-        for source in &sources {
+        for source in &sources.found {
             let _ = talks::read(source, &mut |found| {
                 let mut outcome = locked(self.outcome);
                 match found {

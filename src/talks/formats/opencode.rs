@@ -1,6 +1,7 @@
 //! The folder of opencode: `storage/session/PROJECT/ses_….json`, and a file for each message and each
 //! part of one.
 
+use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::block::{self, Input};
 use crate::talks::Format;
-use crate::talks::archive::{files_in, open_file};
+use crate::talks::archive::{list, open_file};
 use crate::talks::found::{Each, Found, report};
 use crate::talks::loose::{Flag, Moment, Text};
 use crate::talks::records::Records;
@@ -82,26 +83,24 @@ pub(in crate::talks) fn read(path: &Path, name: &str, each: &mut Each<'_>) -> Co
         return ControlFlow::Continue(());
     };
     let folder = storage.join("message").join(&session.id);
-    let mut messages: Vec<(Option<DateTime<Utc>>, String, Message)> = Vec::new();
-    for (file, _) in files_in(&folder) {
+    let mut messages: Vec<(String, Message)> = Vec::new();
+    for (file, _) in listed(&folder, &format!("message/{}", session.id), each)? {
         match object::<Message>(&folder.join(&file)) {
             Ok((message, bytes)) => {
                 each(Found::Bytes(bytes))?;
-                let at = message.time.as_ref().and_then(|time| time.created.0);
-                messages.push((at, file, message));
+                messages.push((file, message));
             }
             Err(reason) => report(each, &format!("message/{}/{file}", session.id), "", &reason)?,
         }
     }
-    messages.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
-    for (at, file, message) in messages {
+    for (at, file, message) in in_order_of_time(messages) {
         let id = message.id.get().unwrap_or(file.trim_end_matches(".json"));
         let folder = storage.join("part").join(id);
         let who = match message.role.is("user") {
             true => USER,
             false => session.format.assistant(),
         };
-        for (file, _) in files_in(&folder) {
+        for (file, _) in listed(&folder, &format!("part/{id}"), each)? {
             match object::<Part>(&folder.join(&file)) {
                 Ok((part, bytes)) => {
                     each(Found::Bytes(bytes))?;
@@ -115,6 +114,34 @@ pub(in crate::talks) fn read(path: &Path, name: &str, each: &mut Each<'_>) -> Co
         true => ControlFlow::Continue(()),
         false => each(Found::Session(Box::new(session))),
     }
+}
+
+/// Returns names in a folder, which is named if it cannot be read; none if there is no such folder.
+fn listed(folder: &Path, name: &str, each: &mut Each<'_>) -> ControlFlow<(), Vec<(String, bool)>> {
+    match list(folder) {
+        Ok(files) => ControlFlow::Continue(files),
+        Err(error) if error.kind() == ErrorKind::NotFound => ControlFlow::Continue(Vec::new()),
+        Err(error) => {
+            report(each, name, "", &error.to_string())?;
+            ControlFlow::Continue(Vec::new())
+        }
+    }
+}
+
+/// Puts messages in the order of their times, each with that; they come in the order of their ids. One without a
+/// time follows the one before it.
+pub(super) fn in_order_of_time(
+    messages: Vec<(String, Message)>,
+) -> Vec<(Option<DateTime<Utc>>, String, Message)> {
+    let mut last = None;
+    let messages = messages.into_iter().map(|(id, message)| {
+        let at = message.time.as_ref().and_then(|time| time.created.0);
+        last = at.or(last);
+        (last, (at, id, message))
+    });
+    let mut messages: Vec<_> = messages.collect();
+    messages.sort_by_key(|(place, _)| *place);
+    messages.into_iter().map(|(_, message)| message).collect()
 }
 
 /// Adds a part of a message.
@@ -145,5 +172,29 @@ fn object<T: DeserializeOwned>(path: &Path) -> Result<(T, u64), String> {
         Some(Ok(object)) => Ok((object, records.bytes())),
         Some(Err(bad)) => Err(bad.reason),
         None => Err("it is empty".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_without_a_time_follows_the_one_before_it() {
+        let message = |(id, created): (&str, &str)| {
+            let json = format!("{{\"time\": {{\"created\": {created}}}}}");
+            (id.to_owned(), serde_json::from_str(&json).unwrap())
+        };
+        let messages = [
+            ("a", "3e9"),
+            ("b", "null"),
+            ("c", "1e9"),
+            ("d", "0"),
+            ("e", "2e9"),
+        ];
+        let ordered = in_order_of_time(messages.map(message).into());
+        let ids: Vec<&str> = ordered.iter().map(|(_, id, _)| id.as_str()).collect();
+        assert_eq!(ids, ["c", "d", "e", "a", "b"]);
+        assert!(ordered[1].0.is_none() && ordered[2].0.is_some());
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, Row};
 
-use super::opencode::{Head, Message, Part, Time, take};
+use super::opencode::{Head, Part, Time, in_order_of_time, take};
 use super::row::{self, JsonColumn};
 use crate::sqlite;
 use crate::talks::Format;
@@ -129,9 +129,7 @@ fn add_messages(
             Err(reason) => report(each, name, &format!("message {id}"), &reason)?,
         }
     }
-    let at = |message: &Message| message.time.as_ref().and_then(|time| time.created.0);
-    said.sort_by(|(one, first), (other, second)| (at(first), one).cmp(&(at(second), other)));
-    for (id, message) in said {
+    for (at, id, message) in in_order_of_time(said) {
         let who = match message.role.is("user") {
             true => USER,
             false => session.format.assistant(),
@@ -144,7 +142,7 @@ fn add_messages(
             match part {
                 Ok((part, bytes)) => {
                     each(Found::Bytes(bytes))?;
-                    take(session, who, at(&message), part);
+                    take(session, who, at, part);
                 }
                 Err(reason) => report(each, name, &format!("part {part_id}"), &reason)?,
             }

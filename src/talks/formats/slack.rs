@@ -87,10 +87,7 @@ pub(in crate::talks) fn read(
     for file in archive.names() {
         let mut parts = file.rsplit('/');
         let (day, channel) = (parts.next().unwrap_or_default(), parts.next());
-        let is_day = day.len() == 15
-            && day.ends_with(".json")
-            && day.starts_with(|one: char| one.is_ascii_digit());
-        if let Some(channel) = channel.filter(|_| is_day) {
+        if let Some(channel) = channel.filter(|_| is_day(day)) {
             days.entry(channel.to_owned()).or_default().push(file);
         }
     }
@@ -104,6 +101,13 @@ pub(in crate::talks) fn read(
         }
     }
     ControlFlow::Continue(())
+}
+
+/// Returns whether a file of a channel holds a day, by its name: `2026-03-04.json`.
+pub(in crate::talks) fn is_day(name: &str) -> bool {
+    name.len() == 15
+        && name.ends_with(".json")
+        && name.starts_with(|one: char| one.is_ascii_digit())
 }
 
 /// Names in an export.

@@ -5,6 +5,7 @@ mod databases;
 mod formats;
 mod kept;
 mod notes;
+mod odd;
 mod passages;
 mod proposals;
 mod sources;
