@@ -4,8 +4,8 @@
     tests/imports/large_export.py PROGRAM [--conversations 5000] [--long 100] [FORMAT…]
 
 Every export is built from the published shape of its format, with null times, times as floats, milliseconds and texts,
-branches that were abandoned, hidden messages, attachments, edits, users who were deleted, helpers' sessions, empty
-conversations, and one conversation with a string of `--long` MB (in databases of 10 MB at most: a value is in memory
+branches that were abandoned, hidden messages, attachments, edits, users who were deleted, helpers' sessions, code that
+looks like a speaker, empty conversations, and one conversation with a string of `--long` MB (in databases of 10 MB at most: a value is in memory
 whole, several times). What is to be kept holds the word "seen", what is not the
 word "hidden". Checked are the numbers of sessions and messages, that nothing is damaged, that no talk holds "hidden",
 that a second run changes nothing, and that no run takes more than 200 MB of memory. Linux only: the peak is the kernel's.
@@ -221,16 +221,24 @@ def gemini(make):
 
 def opencode_session(make, number):
     """The session, its messages and their parts, each with its ids."""
-    at = (START + number * 100) * 1000
-    head = {"id": f"ses_{number:05}", "projectID": "p", "directory": "/home/ada/tapir", "title": f"Talk {number}",
-            "time": {"created": at}}
+    at = START + number * 100
+    head = {"id": f"ses_{number:05}", "projectID": "p", "directory": "/home/ada/tapir", "title": [f"Talk {number}", None][number % 2],
+            "time": {"created": at * 1000}}
     messages, parts = [], []
     for place, text in enumerate(make.texts(number)):
         key = f"msg_{number:05}_{place}"
-        messages.append((key, {"id": key, "role": ["user", "assistant"][place % 2], "time": {"created": at + place * 1000}}))
+        role = ["user", "assistant"][place % 2]
+        messages.append((key, {"id": key, "role": role, "time": {"created": a_time(number, at + place)} if place != 2 else None}))
         parts.append((f"prt_{number:05}_{place}a", key, {"type": "text", "text": text}))
         parts.append((f"prt_{number:05}_{place}b", key, {"type": "text", "text": "hidden", "synthetic": True}))
         parts.append((f"prt_{number:05}_{place}c", key, {"type": "reasoning", "text": "hidden"}))
+    # An answer that was taken back, what a tool said, and a file, of which there is a line.
+    messages.append((f"msg_{number:05}_z", {"id": f"msg_{number:05}_z", "role": "assistant", "time": None}))
+    parts.append((f"prt_{number:05}_0d", f"msg_{number:05}_0", {"type": "file", "filename": "seen.png", "url": "data:hidden"}))
+    parts.append((f"prt_{number:05}_1d", f"msg_{number:05}_1", {"type": "tool", "tool": "bash", "state": {
+        "status": "completed", "input": {"command": "seen"}, "output": "hidden", "time": None}}))
+    parts.append((f"prt_{number:05}_1e", f"msg_{number:05}_1", {"type": ["patch", "snapshot", None, 7][number % 4], "hash": "hidden"}))
+    make.messages += 2
     return head, messages, parts
 
 
@@ -289,9 +297,14 @@ def cursor(make):
 
 def plain(make):
     for number in range(make.count):
-        lines = [f"[{iso(number)[:16].replace('T', ' ')}] " * (number % 2) + f"{['User', 'Assistant'][place % 2]}: {text}\n"
-                 for place, text in enumerate(make.texts(number))]
-        make.write(f"talk-{number}.txt", "Of a meeting.\n\n" + "".join(lines))
+        people, assistant, end = [("User: ", "Assistant: ", "\n"), ("**Human:** ", "**Claude:** ", "\r\n"),
+                                  ("## You\n\n", "## ChatGPT\n\n", "\n"), ("> Me: ", "> Bot: ", "\n")][number % 4]
+        time = f"[{iso(number)[:16].replace('T', ' ')}] " * (number % 8 == 0)
+        lines = [time + [people, assistant][place % 2] + text + end for place, text in enumerate(make.texts(number))]
+        # A speaker in no other place: keys of a file, in a code block, and one that is never closed.
+        lines[1] += f"{end}```yaml{end}user: root{end}answer: 42{end}```{end}" if number % 3 else f"~~~{end}model: x{end}"
+        heading = "Of a meeting.\n\n" if number % 5 else "\ufeff"
+        make.write(f"{number % 50}/talk-{number}.{['txt', 'md'][number % 2]}", heading + "".join(lines))
 
 
 # MB of the longest string of formats that are not read as a stream.
