@@ -185,6 +185,26 @@ static FILTER: LazyLock<Vec<u64>> = LazyLock::new(|| {
     filter
 });
 
+/// Number of the first bits of a hash by which its place in the table is known, but for a few places.
+const PLACE_BITS: u32 = 13;
+
+/// For each value of the first bits of a hash, the number of hashes in the table that begin with a smaller one;
+/// then the number of all. A search in all of the table would wait for memory at most of its steps.
+static PLACES: LazyLock<Vec<u32>> = LazyLock::new(|| {
+    let mut places = vec![0; (1 << PLACE_BITS) + 1];
+    for bytes in Table::new().hashes {
+        places[first_bits(u32::from_le_bytes(*bytes)) + 1] += 1;
+    }
+    for value in 1..places.len() {
+        places[value] += places[value - 1];
+    }
+    places
+});
+
+fn first_bits(hash: u32) -> usize {
+    (hash >> (32 - PLACE_BITS)) as usize
+}
+
 /// Returns the number of the word or piece with this hash.
 ///
 /// The hashes of the table differ. Another text has the hash of one of them in one of 115,000 cases, and
@@ -194,10 +214,11 @@ fn find(hash: u32) -> Option<usize> {
     if FILTER[(bit >> 6) as usize] >> (bit & 63) & 1 == 0 {
         return None;
     }
-    let hashes = Table::new().hashes;
-    hashes
-        .binary_search_by_key(&hash, |bytes| u32::from_le_bytes(*bytes))
-        .ok()
+    let value = first_bits(hash);
+    let (from, to) = (PLACES[value] as usize, PLACES[value + 1] as usize);
+    let mut hashes = Table::new().hashes[from..to].iter();
+    let place = hashes.position(|bytes| u32::from_le_bytes(*bytes) == hash)?;
+    Some(from + place)
 }
 
 /// Returns the longest piece of a word that begins at a byte, and its end. All but the first piece of a
@@ -307,6 +328,18 @@ mod tests {
                 "{cosine:?}"
             );
         }
+    }
+
+    #[test]
+    fn every_hash_of_the_table_has_its_number() {
+        let hashes = Table::new().hashes;
+        for (number, bytes) in hashes.iter().enumerate() {
+            assert_eq!(find(u32::from_le_bytes(*bytes)), Some(number));
+        }
+        let all: std::collections::HashSet<_> = hashes.iter().copied().collect();
+        let others = (0..u32::MAX).step_by(9_973);
+        let mut others = others.filter(|hash| !all.contains(&hash.to_le_bytes()));
+        assert!(others.all(|hash| find(hash).is_none()));
     }
 
     #[test]
