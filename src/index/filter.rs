@@ -7,7 +7,9 @@ use super::AsOf;
 use super::facts::{ABOVE, each_namespace, fact, stem_in};
 use super::text::WantedWords;
 use crate::lifecycle::Stated;
-use crate::model::{Filter, Scope, TALK, Talks, TopicMatch, Visibility, normalized_namespace};
+use crate::model::{
+    Filter, Scope, TALK, Talks, Tier, TopicMatch, Visibility, normalized_namespace,
+};
 use crate::ranking::keyword::Keyword;
 use crate::words::Analyzer;
 
@@ -91,13 +93,26 @@ impl<'a> Conditions<'a> {
         is_one
     }
 
-    /// Returns whether [`Conditions::admits`] is true of every permanent memory.
-    pub fn admits_the_permanent(&self) -> bool {
+    /// Returns the value of [`Conditions::admits`] that all permanent memories have; `None` if each has to be
+    /// looked at.
+    pub fn of_the_permanent(&self) -> Option<bool> {
         let filter = self.filter;
+        if filter.visibility == Visibility::Expired {
+            return Some(false);
+        }
         let asks_for_time =
             filter.since.is_some() || filter.until.is_some() || filter.after.is_some();
-        let is_visible = filter.visibility != Visibility::Expired;
-        self.stems.is_none() && !asks_for_time && is_visible && !self.asks_for_more()
+        let asks_for_each = self.stems.is_some()
+            || asks_for_time
+            || filter.min_importance.is_some()
+            || filter.min_confidence.is_some();
+        if asks_for_each {
+            return None;
+        }
+        // Uses give them no other tier than the stated one: long, or none.
+        let has_long = filter.tiers.is_empty() || filter.tiers.contains(&Tier::Long);
+        let has_untiered = filter.tiers.is_empty() || filter.untiered;
+        (has_long == has_untiered).then_some(has_long)
     }
 
     /// Returns whether the filter has conditions on importance, confidence or tier.

@@ -24,14 +24,22 @@ pub(super) fn passing(
         let name = table.name(row);
         conditions.names(name) && conditions.admits(name, &table.stated(row))
     };
-    if conditions.admits_the_permanent() {
-        // Most memories are permanent: only the others are checked.
-        let may_end = table.impermanent();
-        may_end
-            .filter(|row| !admits(*row))
-            .for_each(|row| rows.take_out(row));
-    } else {
-        rows.keep(admits);
+    // Most memories are permanent: where all of these pass or none does, only the others are checked.
+    match conditions.of_the_permanent() {
+        Some(true) => {
+            let may_end = table.impermanent();
+            may_end
+                .filter(|row| !admits(*row))
+                .for_each(|row| rows.take_out(row));
+        }
+        Some(false) => {
+            rows = RowSet::none(table.len());
+            let may_end = table.impermanent();
+            may_end
+                .filter(|row| admits(*row))
+                .for_each(|row| rows.put_in(row));
+        }
+        None => rows.keep(admits),
     }
     if conditions.asks_for_namespaces() {
         let mut lies_in_one = RowSet::none(table.len());
