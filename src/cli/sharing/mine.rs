@@ -28,6 +28,9 @@ use crate::talks::{Format, Found, Places, Session, Source, Sources, TalkError};
 /// Maximum number of projects and damaged records that are shown; `--json` has all.
 const MOST_SHOWN: usize = 12;
 
+/// Number of memories that were written from which on they are indexed at once: fewer are searched as they are.
+const MANY: usize = 32;
+
 /// Runs `memdir mine`.
 pub fn mine(context: &mut Context, command: &Mine) -> Result<Outcome, Failure> {
     let wanted = Wanted::of(context, command)?;
@@ -74,6 +77,9 @@ pub fn mine(context: &mut Context, command: &Mine) -> Result<Outcome, Failure> {
         }
     }
     bar.finish_and_clear();
+    if !command.dry_run && report.stems.len() >= MANY {
+        afterwards::index_many(&engine);
+    }
     if command.proposals {
         propose(context, &engine, (command, model.as_ref()), &mut report)?;
         if !report.accepted.is_empty() {

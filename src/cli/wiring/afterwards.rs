@@ -1,6 +1,7 @@
 //! Upkeep by commands: vectors before a question, index and commit after the answer.
 
 use crate::cli::terminal::fail::Failure;
+use crate::cli::terminal::progress::progress_bar;
 use crate::cli::wiring::context::Context;
 use crate::engine::{Engine, live, meaning};
 
@@ -19,6 +20,20 @@ pub fn embed_few(engine: &Engine) {
 /// Indexes what waits, after the answer. A failure costs the next search some time, nothing else.
 pub fn settle(engine: &Engine) {
     if let Err(error) = live::settle(&engine.live, false) {
+        tracing::warn!("the index was not brought up to date: {error}");
+    }
+}
+
+/// Indexes what a command has written, if that is much and no server does it: the next question would wait for
+/// it. A failure costs that.
+pub fn index_many(engine: &Engine) {
+    let bar = progress_bar("indexing");
+    let indexed = live::reindex_unless_led(&engine.live, &mut |progress| {
+        bar.set_length(progress.total as u64);
+        bar.set_position(progress.done as u64);
+    });
+    bar.finish_and_clear();
+    if let Err(error) = indexed {
         tracing::warn!("the index was not brought up to date: {error}");
     }
 }

@@ -255,6 +255,21 @@ pub fn reindex(
     index_recovery::mending(live, || reindex_once(live, full, *progress.borrow_mut()))
 }
 
+/// As [`reindex`] without `full`, unless a server does it; `None` then.
+///
+/// # Errors
+///
+/// As for [`reindex`].
+pub fn reindex_unless_led(
+    live: &LiveStore,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Option<Reindexed>, EngineError> {
+    match leader::is_led(live) {
+        true => Ok(None),
+        false => reindex(live, false, progress).map(Some),
+    }
+}
+
 fn reindex_once(
     live: &LiveStore,
     full: bool,

@@ -52,7 +52,7 @@ pub(in crate::engine) mod watch_state;
 pub(in crate::engine) mod watching;
 
 pub use changes::listen;
-pub use indexing::{clear_remains, reindex, settle};
+pub use indexing::{clear_remains, reindex, reindex_unless_led, settle};
 pub use names::{resolve, shown_name};
 pub use rows::stems;
 pub use usage::{records_of, records_since, state_of};

@@ -17,8 +17,8 @@ use crate::engine::ops::retrieval::search::{Hit, SearchResults};
 use crate::engine::ops::retrieval::think::think;
 use crate::engine::parts::Engine;
 use crate::files::Place;
-use crate::index::{IndexError, IndexHit, Query, QueryKind, SearchModels, Snapshot};
-use crate::model::{Filter, Memory, Talks, Visibility};
+use crate::index::{AsOf, IndexError, IndexHit, Query, QueryKind, SearchModels, Snapshot, Texts};
+use crate::model::{Filter, Memory, TALK, Talks, Visibility};
 use crate::ranking::Method;
 use crate::talks::turns;
 
@@ -123,7 +123,10 @@ fn best_turns(
         embed: Some(&embed),
         rerank: None,
     };
-    usage::at_once(&engine.live, |moment| {
+    usage::at_once(live, |moment| {
+        if !has_talks_that_pass(query, memories, moment, &texts)? {
+            return Ok((Vec::new(), 0));
+        }
         loop {
             let found = turns.search(&of_turns, moment, models, &turn_texts)?;
             let names: HashSet<&str> = found.hits.iter().filter_map(talk_of).collect();
@@ -141,6 +144,23 @@ fn best_turns(
             of_turns.limit = of_turns.limit.saturating_mul(GROWTH);
         }
     })
+}
+
+/// Returns whether a talk passes the filter: to look for turns costs more than to know.
+fn has_talks_that_pass(
+    query: &Query,
+    memories: &dyn Snapshot,
+    moment: AsOf<'_>,
+    texts: &Texts<'_>,
+) -> Result<bool, IndexError> {
+    let mut filter = query.filter.clone();
+    filter
+        .equals
+        .push((format!("metadata.{TALK}"), "true".to_owned()));
+    filter.talks = Talks::Everywhere;
+    let any = Query::everything(filter, 0);
+    let found = memories.search(&any, moment, SearchModels::default(), texts)?;
+    Ok(found.total > 0)
 }
 
 fn talk_of(turn: &IndexHit) -> Option<&str> {
