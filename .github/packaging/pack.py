@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes packages around a program that is built: python3 .github/packaging/pack.py PROGRAM FOLDER
 
-    pack.py target/release/memdir dist                 every package that suits the program's target
-    pack.py target/release/memdir dist wheel npm       only these
+    pack.py target/dist/memdir dist                    every package that suits the program's target
+    pack.py target/dist/memdir dist wheel npm          only these
     pack.py PROGRAM dist --speaker OTHER               OTHER prints manual page and completions, where
                                                        PROGRAM does not run on this machine
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Shows that a program works on a system that it is run for here: elsewhere.py PROGRAM [--by RUNNER] [--only NAME]
 
-    elsewhere.py target/x86_64-unknown-linux-musl/release/memdir
-    elsewhere.py target/aarch64-unknown-linux-gnu/release/memdir --by qemu-aarch64-static
-    elsewhere.py target/x86_64-pc-windows-gnu/release/memdir.exe --by wine64
+    elsewhere.py target/x86_64-unknown-linux-musl/dist/memdir
+    elsewhere.py target/aarch64-unknown-linux-gnu/dist/memdir --by qemu-aarch64-static
+    elsewhere.py target/x86_64-pc-windows-gnu/dist/memdir.exe --by wine64
 
 Commands, MCP over standard input, files with other line ends and names, deep folders, what a killed
 command leaves, sync by a path, and a race of servers, commands, an editor and git on one store, after

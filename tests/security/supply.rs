@@ -21,6 +21,12 @@ fn releases_check_their_arithmetic_and_can_catch_a_panic() {
         release.get("panic").is_none(),
         "a panic must cost its call only"
     );
+    // What people get has all of that, too.
+    let given_out = manifest["profile"]["dist"].as_table().unwrap();
+    assert_eq!(given_out["inherits"].as_str(), Some("release"));
+    for key in ["overflow-checks", "strip", "panic", "package"] {
+        assert!(!given_out.contains_key(key), "{key}");
+    }
     assert_eq!(
         manifest["lints"]["rust"]["unsafe_code"].as_str(),
         Some("deny")

@@ -29,6 +29,8 @@
             inherit (manifest) version;
             src = root;
             cargoLock.lockFile = root + "/Cargo.lock";
+            # The profile of Cargo.toml that is for programs that are given out.
+            buildType = "dist";
             # The tests want a network of their own, git and a shell in usual places; CI runs them.
             doCheck = false;
             # As Nix wants programs: at an address that varies.
