@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Installs every package for real, asks it a question, and removes it: python3 tests/packages/run.py MEMDIR [NAME…]
 
-Packs MEMDIR, a release build for this machine's Linux, into every kind of package. Those for Debian,
+Packs MEMDIR, built by `.ci/dist` for this machine's Linux, into every kind of package. Those for Debian,
 Fedora and Arch, and the archive, are installed in bare roots that `debootstrap` makes; the others in
 fresh homes, from indexes on the loopback. The tools that check them come from PyPI and npm, as
 pinned here. What is missing on this machine is skipped, and that is said. Wants root.
@@ -363,7 +363,7 @@ def main():
             "archive": (bare, packages.archive),
             "deb": ([*bare, "lintian"], packages.deb),
             "rpm": ([*bare, "rpm", "rpmbuild", "rpmlint"], packages.rpm),
-            "arch": ([*bare, "makepkg", "pacman"], packages.arch),
+            "arch": ([*bare, "makepkg", "pacman", "bsdtar"], packages.arch),
             "wheel": ([], packages.wheel),
             "uvx": ([], packages.uvx),
             "pipx": ([], packages.pipx),
