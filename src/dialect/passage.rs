@@ -7,6 +7,9 @@ use super::preview::{Preview, PreviewWords, preview};
 /// Minimum size in bytes of a content whose hits name a passage.
 const LONG: usize = 4 << 10;
 
+/// Number of bytes, for each character of a preview, from the beginning of a passage that are looked at at least.
+const AROUND: usize = 8;
+
 /// Maximum size in bytes of a passage of several lines: what one look takes in.
 const MAX_PASSAGE: usize = 600;
 
@@ -19,6 +22,8 @@ pub struct Passage {
     pub last: usize,
     /// Byte offset of the first line.
     start: usize,
+    /// Byte offset behind the last line.
+    end: usize,
 }
 
 impl Passage {
@@ -45,6 +50,7 @@ pub fn preview_of_hit(
                 first: whole.first + part.first - 1,
                 last: whole.first + part.last - 1,
                 start: whole.start + part.start,
+                end: whole.start + part.end,
             },
             None => whole,
         }),
@@ -53,7 +59,9 @@ pub fn preview_of_hit(
     let Some(passage) = found else {
         return (preview(content, words, length), None);
     };
-    let mut shown = preview(&content[passage.start..], words, length);
+    // A word that stands further down is none of the passage, and to look for it costs the whole content.
+    let end = content.floor_char_boundary(passage.end.max(passage.start + AROUND * length));
+    let mut shown = preview(&content[passage.start..end], words, length);
     if passage.start > 0 {
         shown.truncated = true;
         if !shown.text.starts_with('…') {
@@ -72,13 +80,14 @@ fn within<'a>(content: &'a str, lines: &Range<usize>) -> Option<(&'a str, Passag
     };
     let length = lines.len().checked_sub(1)?;
     let text = &content[start..];
-    let end = starts.nth(length).map_or(text.len(), |end| end - start);
+    let size = starts.nth(length).map_or(text.len(), |end| end - start);
     let passage = Passage {
         first: lines.start,
         last: lines.end - 1,
         start,
+        end: start + size,
     };
-    Some((&text[..end], passage))
+    Some((&text[..size], passage))
 }
 
 /// Returns the lines of a long content in which the words of a search stand together, the rarest first;
@@ -123,6 +132,7 @@ fn passage(content: &str, words: &PreviewWords) -> Option<Passage> {
             first: at + 1,
             last: last + 1,
             start: *start,
+            end: lines[last].0 + lines[last].1,
         };
         // Of passages with the same words the shortest says where they are.
         let is_better = |(known, other): &(f64, Passage)| {

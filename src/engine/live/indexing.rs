@@ -18,6 +18,7 @@ use crate::engine::live::store::{LiveStore, WriterLock};
 use crate::engine::live::{index_recovery, leader, reading};
 use crate::files::Place;
 use crate::index::{Document, IndexError, Overlay, Snapshot};
+use crate::model::is_talk_name;
 
 /// Progress of indexing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,9 @@ pub struct Reindexed {
     /// Number of memories in the index.
     pub indexed: usize,
 }
+
+/// Number of other files whose size a talk has, of those that are read together.
+const TALK_WEIGHT: usize = 16;
 
 /// Minimum number of waiting files that a command indexes after it has answered.
 const INDEX_AFTERWARDS: usize = 32;
@@ -142,9 +146,18 @@ fn index_now<N: AsRef<str>>(
     removed.iter().for_each(|name| batch.delete(name));
     let total = unread.len();
     let mut done = 0;
-    let mut unread = unread.into_iter();
-    while unread.len() > 0 {
-        let chunk: Vec<N> = unread.by_ref().take(CHUNK).collect();
+    let mut unread = unread.into_iter().peekable();
+    while unread.peek().is_some() {
+        let mut weight = 0;
+        let mut fits = |name: &N| {
+            weight += if is_talk_name(name.as_ref()) {
+                TALK_WEIGHT
+            } else {
+                1
+            };
+            weight <= CHUNK
+        };
+        let chunk: Vec<N> = std::iter::from_fn(|| unread.next_if(&mut fits)).collect();
         let names: Vec<&str> = chunk.iter().map(AsRef::as_ref).collect();
         let mut documents = Vec::with_capacity(chunk.len());
         for read in reading::read_all(live, &names) {
