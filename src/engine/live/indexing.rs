@@ -15,6 +15,7 @@ use crate::engine::live::freshness::Freshness;
 use crate::engine::live::reading::{CHUNK, Read, side_by_side};
 use crate::engine::live::reconcile::Changes;
 use crate::engine::live::store::{LiveStore, WriterLock};
+use crate::engine::live::turns::TALKS_IN_BATCH;
 use crate::engine::live::{index_recovery, leader, reading};
 use crate::files::Place;
 use crate::index::{Document, IndexError, Overlay, Snapshot};
@@ -142,18 +143,28 @@ fn index_now<N: AsRef<str>>(
 ) -> Result<(), EngineError> {
     // Every file in doubt is read after this moment, so none is in doubt any more.
     let verified = reading::now_nanos(live);
-    let mut batch = live.index.batch(removed.len() + unread.len())?;
+    // A batch of talks is ended soon: one thread with little memory writes it.
+    let talks = unread.iter().filter(|name| is_talk_name(name.as_ref()));
+    let expected = removed.len() + unread.len() - talks.count();
+    let mut batch = live.index.batch(expected)?;
     removed.iter().for_each(|name| batch.delete(name));
     let total = unread.len();
     let mut done = 0;
     let mut unread = unread.into_iter().peekable();
+    let mut waiting = 0;
     while unread.peek().is_some() {
+        if waiting > TALKS_IN_BATCH {
+            // A batch that is not the last says nothing of files in doubt that were not read yet.
+            let known = live.index.snapshot(&Overlay::default())?.verified();
+            batch.commit(known)?;
+            batch = live.index.batch(expected)?;
+            waiting = 0;
+        }
         let mut weight = 0;
         let mut fits = |name: &N| {
-            weight += if is_talk_name(name.as_ref()) {
-                TALK_WEIGHT
-            } else {
-                1
+            weight += match is_talk_name(name.as_ref()) {
+                true => TALK_WEIGHT,
+                false => 1,
             };
             weight <= CHUNK
         };
@@ -167,6 +178,10 @@ fn index_now<N: AsRef<str>>(
                 Read::Skipped(skipped) => batch.delete(&skipped.name),
             }
         }
+        let talks = documents
+            .iter()
+            .filter(|document| is_talk_name(&document.name));
+        waiting += talks.map(|talk| talk.bytes.len()).sum::<usize>();
         batch.upsert_all(documents)?;
         done += chunk.len();
         progress(Progress { done, total });
@@ -336,8 +351,11 @@ pub fn clear_remains(live: &LiveStore) -> Result<(), EngineError> {
             let (removed, unread) = changes.into_names();
             index_now(live, &lock, &removed, unread, &mut |_| {})?;
         }
-        let verified = live.index.snapshot(&Overlay::default())?.verified();
-        live.index.batch(0)?.commit_without_remains(verified)?;
+        let current = live.index.snapshot(&Overlay::default())?;
+        live.index
+            .batch(0)?
+            .commit_without_remains(current.verified())?;
+        write_turns(live, &lock, current.as_ref());
         live.turns.clear_remains()?;
         drop(lock);
         *freshness = Freshness::default();

@@ -23,14 +23,18 @@ use crate::words::Language;
 /// Reads the talks in these files; those that are gone are left out.
 pub(in crate::engine) type ReadTalks<'a> = dyn Fn(&[&str]) -> Vec<Document> + 'a;
 
+/// Size in bytes of the talks that are written in one batch: Tantivy holds in memory what waits for its threads, some
+/// times as large.
+pub(in crate::engine::live) const TALKS_IN_BATCH: usize = 8 << 20;
+
 /// Maximum number of talks that are searched through an overlay.
 const MOST_WAITING: usize = 256;
 
 /// Number of talks that are read together: their texts are held in memory.
 const CHUNK: usize = 64;
 
-/// Usual number of turns of a talk.
-const ROWS_A_TALK: usize = 20;
+/// Number of changes for which a batch is begun: few, for one thread with little memory.
+const ROWS_IN_BATCH: usize = 100;
 
 /// Maximum number of views that another process's commit overtakes before the turns are given up for once.
 const MAX_LOOKS: usize = 3;
@@ -133,7 +137,7 @@ impl TurnIndex {
         if differing.is_empty() {
             return Ok(());
         }
-        let mut batch = self.index.batch(differing.len() * ROWS_A_TALK)?;
+        let mut batch = self.index.batch(ROWS_IN_BATCH)?;
         for name in &differing {
             let (_, rows) = held.get(name).copied().unwrap_or_default();
             (0..rows).for_each(|number| batch.delete(&row_name(name, number)));
@@ -144,8 +148,16 @@ impl TurnIndex {
             .filter(is_there)
             .map(String::as_str)
             .collect();
+        let mut waiting = 0;
         for chunk in unread.chunks(CHUNK) {
-            batch.upsert_all(read(chunk).iter().flat_map(rows_of).collect())?;
+            if waiting > TALKS_IN_BATCH {
+                batch.commit(0)?;
+                batch = self.index.batch(ROWS_IN_BATCH)?;
+                waiting = 0;
+            }
+            let talks = read(chunk);
+            waiting += talks.iter().map(|talk| talk.bytes.len()).sum::<usize>();
+            batch.upsert_all(talks.iter().flat_map(rows_of).collect())?;
         }
         batch.commit(0)?;
         // The next question takes the new state, and the files of the old one are closed.
