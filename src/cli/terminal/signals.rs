@@ -21,6 +21,8 @@ impl EndingSignals {
         let handle = signals.handle();
         std::thread::spawn(move || {
             for signal in signals.forever() {
+                // A picture that is being drawn ends before, or is not ended: nothing follows what gives it back.
+                let _held = std::io::stdout().lock();
                 give_back();
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }
