@@ -356,7 +356,9 @@ pub fn clear_remains(live: &LiveStore) -> Result<(), EngineError> {
             .batch(0)?
             .commit_without_remains(current.verified())?;
         write_turns(live, &lock, current.as_ref());
-        live.turns.clear_remains()?;
+        // An index of turns that cannot be cleared is removed, with the words in it.
+        let cleared = live.turns.clear_remains();
+        cleared.or_else(|_| live.turns.reset())?;
         drop(lock);
         *freshness = Freshness::default();
         Ok(())

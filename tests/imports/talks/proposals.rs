@@ -52,7 +52,7 @@ fn what_people_say_is_proposed_and_is_no_memory() {
         .run(&["think", "--json", "when may the invoice job be deployed?"])
         .json();
     let hits = found.as_array().unwrap();
-    let is_turn = |hit: &Value| hit["at"].is_string();
+    let is_turn = |hit: &Value| hit["at"].is_string() && hit["id"] == hits[0]["id"];
     assert!(!hits.is_empty() && hits.iter().all(is_turn), "{found}");
     let files = names(&home.store().join("proposals"));
     assert_eq!(files.iter().filter(|name| name.ends_with(".md")).count(), 3);
