@@ -192,9 +192,11 @@ impl Output {
         *self.reader_is_gone.borrow()
     }
 
-    /// Says something to the person beside the answer.
+    /// Says something to the person beside the answer. Lines go out with their end in one piece: what a person types
+    /// or another program writes meanwhile stands before or after them.
     pub fn note(&self, text: impl AsRef<str>) {
-        let _ = writeln!(anstream::stderr(), "{}", guarded(text.as_ref()));
+        let lines = format!("{}\n", guarded(text.as_ref()));
+        let _ = anstream::stderr().write_all(lines.as_bytes());
     }
 
     /// Asks a question on the terminal; returns whether the answer, a line, is yes.
