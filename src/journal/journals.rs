@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fs, io};
 
 use chrono::{DateTime, Utc};
@@ -24,7 +24,12 @@ pub struct JournalFolder {
     /// Folder of derived files of this copy: its id, the lock.
     pub(super) state: PathBuf,
     read: Mutex<Read>,
+    /// Lines of uses that are not written yet.
+    noted: Mutex<Vec<Line>>,
 }
+
+/// Maximum number of noted lines that wait for a journal that cannot be written; the newest are lost then.
+const MAX_NOTED: usize = 1000;
 
 /// Maximum size of the current journal, in bytes; then a new one is begun. Each commit holds the current
 /// one whole, and a program that starts reads all lines that are not summed up.
@@ -39,6 +44,7 @@ impl JournalFolder {
             folder: root.join(files::JOURNALS),
             state: state.to_owned(),
             read: Mutex::default(),
+            noted: Mutex::default(),
         }
     }
 
@@ -47,8 +53,25 @@ impl JournalFolder {
         JournalFolder { folder, ..self }
     }
 
+    /// Adds the noted lines and `lines`, in one write.
     fn append(&self, lines: &[Line]) -> Result<(), JournalError> {
-        let text: String = lines.iter().map(Line::render).collect();
+        let noted = std::mem::take(&mut *self.noted());
+        let appended = self.append_all(noted.iter().chain(lines));
+        if appended.is_err() {
+            let mut waiting = self.noted();
+            let later = std::mem::replace(&mut *waiting, noted);
+            waiting.extend(later);
+            waiting.truncate(MAX_NOTED);
+        }
+        appended
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Vec<Line>> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn append_all<'a>(&self, lines: impl Iterator<Item = &'a Line>) -> Result<(), JournalError> {
+        let text: String = lines.map(Line::render).collect();
         let _lock = self.lock()?;
         let path = self.own()?;
         files::append_lines(&path, text.as_bytes()).map_err(|error| failed("write", &path, error))
@@ -101,6 +124,24 @@ impl Journal for JournalFolder {
         self.append(&[Line::Used(at, stems.collect())])
     }
 
+    fn note_used(&self, at: DateTime<Utc>, stems: &[Stem]) -> bool {
+        if stems.is_empty() {
+            return false;
+        }
+        let stems = stems.iter().map(|stem| stem.as_str().to_owned());
+        let mut noted = self.noted();
+        noted.push(Line::Used(at, stems.collect()));
+        noted.len() == 1
+    }
+
+    fn write_noted(&self) -> Result<(), JournalError> {
+        let has_noted = !self.noted().is_empty();
+        match has_noted {
+            true => self.append(&[]),
+            false => Ok(()),
+        }
+    }
+
     fn used_each(&self, uses: &[(DateTime<Utc>, Stem)]) -> Result<(), JournalError> {
         let line =
             |(at, stem): &(DateTime<Utc>, Stem)| Line::Used(*at, vec![stem.as_str().to_owned()]);
@@ -114,6 +155,7 @@ impl Journal for JournalFolder {
     }
 
     fn uses(&self) -> (Arc<Uses>, Option<JournalError>) {
+        let unwritten = self.write_noted().err();
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let before = Arc::clone(&read.uses);
         for _ in 0..MAX_TRIES {
@@ -135,7 +177,7 @@ impl Journal for JournalFolder {
                 false => read.what_was_added(files),
             };
             match done {
-                Ok(()) => return (Arc::clone(&read.uses), None),
+                Ok(()) => return (Arc::clone(&read.uses), unwritten),
                 Err(Unread::Failed(error)) => return (Arc::clone(&read.uses), Some(error)),
                 Err(Unread::Replaced) => *read = Read::default(),
             }
@@ -191,6 +233,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::model::Usage;
 
     struct Scene {
         folder: tempfile::TempDir,
@@ -254,6 +297,40 @@ mod tests {
             assert_eq!(uses.of(stem(3).as_str()), None);
         }
         assert_eq!(names(folder.path()).len(), 1);
+    }
+
+    #[test]
+    fn noted_uses_are_counted_here_at_once_and_elsewhere_when_they_are_written() {
+        let Scene { folder, journal } = scene();
+        let now = at("2026-03-01T10:00:00Z");
+        let count =
+            |journal: &JournalFolder| counted(journal).of(stem(1).as_str()).map(Usage::count);
+        assert!(!journal.note_used(now, &[]));
+        assert!(journal.note_used(now, &[stem(1)]));
+        assert!(!journal.note_used(now, &[stem(1)]));
+        assert_eq!(count(&opened(folder.path())), None);
+        assert_eq!(count(&journal), Some(2));
+        assert_eq!(count(&opened(folder.path())), Some(2));
+        // They come before a line that is added later, and no line is written twice.
+        assert!(journal.note_used(now, &[stem(1)]));
+        journal.used(now, &[stem(2)]).unwrap();
+        journal.write_noted().unwrap();
+        assert_eq!(count(&opened(folder.path())), Some(3));
+    }
+
+    #[test]
+    fn noted_uses_wait_for_a_journal_that_cannot_be_written() {
+        let Scene { folder, journal } = scene();
+        let now = at("2026-03-01T10:00:00Z");
+        fs::write(folder.path().join("journal"), "no folder").unwrap();
+        journal.note_used(now, &[stem(1)]);
+        assert!(journal.write_noted().is_err());
+        assert!(journal.used(now, &[stem(2)]).is_err());
+        fs::remove_file(folder.path().join("journal")).unwrap();
+        journal.write_noted().unwrap();
+        let uses = counted(&opened(folder.path()));
+        assert_eq!(uses.of(stem(1).as_str()).map(Usage::count), Some(1));
+        assert_eq!(uses.of(stem(2).as_str()), None);
     }
 
     #[test]

@@ -19,6 +19,17 @@ pub trait Journal: Send + Sync {
     /// Fails if the journal cannot be written.
     fn used(&self, at: DateTime<Utc>, stems: &[Stem]) -> Result<(), JournalError>;
 
+    /// Counts one use of each of the memories, and keeps the line in memory until lines are added or read, or
+    /// [`Journal::write_noted`] is called. Returns whether it is the first that waits.
+    fn note_used(&self, at: DateTime<Utc>, stems: &[Stem]) -> bool;
+
+    /// Adds the lines that [`Journal::note_used`] kept.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the journal cannot be written; the lines wait on.
+    fn write_noted(&self) -> Result<(), JournalError>;
+
     /// Counts one use of each of the memories, each at its own moment.
     ///
     /// # Errors

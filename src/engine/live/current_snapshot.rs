@@ -77,12 +77,15 @@ pub(in crate::engine) fn snapshot_after(
     live: &LiveStore,
     suspects: &[String],
 ) -> Result<Arc<dyn Snapshot>, EngineError> {
-    live.check_there()?;
     let started = Instant::now();
     loop {
+        let watch = live.watch();
+        if watch.is_none() {
+            // A watch is lost with the folder.
+            live.check_there()?;
+        }
         let mut freshness = live.freshness();
         let own = live.take_own_changes();
-        let watch = live.watch();
         let followed = match &watch {
             Some(watch) if freshness.behind == 0 => {
                 follow(live, &mut freshness, watch.as_ref(), &own, suspects)
@@ -155,6 +158,7 @@ fn follow(
     suspects: &[String],
 ) -> Result<(), EngineError> {
     let mut names: BTreeSet<String> = suspects.iter().cloned().collect();
+    let from = reading::now_nanos(live);
     match freshness.swept {
         None => {
             names.extend(watch.take().names);
@@ -173,14 +177,22 @@ fn follow(
             let mut changed = watch.take();
             let is_quiet =
                 |changed: &Changed| changed.events == 0 && !changed.everything && own.is_empty();
-            if is_quiet(&changed) && live.store.folders_changed(Place::Files, &freshness.folders) {
-                watch.wait(EVENT_PATIENCE);
-                changed = watch.take();
-                if is_quiet(&changed) {
-                    if look(live, freshness, own)? > 0 {
-                        live.distrust_watch("it missed a change");
+            if is_quiet(&changed) {
+                if !live.store.folders_changed(Place::Files, &freshness.folders) {
+                    let is_named = !names.is_empty() || !changed.names.is_empty();
+                    if !is_named && freshness.is_settled() && freshness.committed.is_some() {
+                        freshness.verified = freshness.verified.max(from);
+                        return Ok(());
                     }
-                    return Ok(());
+                } else {
+                    watch.wait(EVENT_PATIENCE);
+                    changed = watch.take();
+                    if is_quiet(&changed) {
+                        if look(live, freshness, own)? > 0 {
+                            live.distrust_watch("it missed a change");
+                        }
+                        return Ok(());
+                    }
                 }
             }
             // Of an event in pieces, such as a temporary file and its renaming, the first

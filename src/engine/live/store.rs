@@ -29,6 +29,15 @@ use crate::lifecycle::Life;
 use crate::model::{Handle, Layout, NEW_NOTES, OtherNames, Stem, TALKS, is_talk_name, talk_name};
 use crate::words::Language;
 
+/// Work for the background loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::engine) enum Work {
+    /// Files changed, or may have.
+    Files,
+    /// Uses were noted, and are not in the journal yet.
+    Uses,
+}
+
 /// Directory of a store with its index. Shared between threads.
 pub struct LiveStore {
     /// Storage of the memories.
@@ -59,7 +68,7 @@ pub struct LiveStore {
     /// Files that this process changed and has not read since.
     pub(in crate::engine) own_changes: Mutex<BTreeSet<String>>,
     /// Callback when there is work for the background.
-    wake: Arc<OnceLock<Box<dyn Fn() + Send + Sync>>>,
+    wake: Arc<OnceLock<Box<dyn Fn(Work) + Send + Sync>>>,
     /// Files that may differ from the newest commit; `history` takes them.
     pub(in crate::engine::live) pending: Mutex<Pending>,
     /// Journals of uses and changes.
@@ -343,14 +352,19 @@ impl LiveStore {
     }
 
     /// Sets the callback for work in the background.
-    pub(in crate::engine) fn set_wake(&self, wake: Box<dyn Fn() + Send + Sync>) {
+    pub(in crate::engine) fn set_wake(&self, wake: Box<dyn Fn(Work) + Send + Sync>) {
         let _ = self.wake.set(wake); // A second loop would find nothing to do.
     }
 
-    /// Wakes the background loop, if there is one.
+    /// Wakes the background loop, if there is one, to look at files.
     pub(in crate::engine) fn wake(&self) {
+        self.wake_to(Work::Files);
+    }
+
+    /// Wakes the background loop, if there is one.
+    pub(in crate::engine) fn wake_to(&self, work: Work) {
         if let Some(wake) = self.wake.get() {
-            wake();
+            wake(work);
         }
     }
 
@@ -370,7 +384,7 @@ impl LiveStore {
         let wake = Arc::clone(&self.wake);
         Box::new(move || {
             if let Some(wake) = wake.get() {
-                wake();
+                wake(Work::Files);
             }
         })
     }

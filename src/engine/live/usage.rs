@@ -101,6 +101,19 @@ pub fn records_since(
     Ok(live.journal.records(&is_since)?)
 }
 
+/// Writes the uses that wait for the journal; returns false if they wait on.
+pub(in crate::engine) fn write_noted_uses(live: &LiveStore) -> bool {
+    // A store that was moved away is not recreated.
+    if live.check_there().is_err() {
+        return false;
+    }
+    let written = live.journal.write_noted();
+    if let Err(error) = &written {
+        warn_of_journal(live, UNRECORDED, error);
+    }
+    written.is_ok()
+}
+
 /// Sums up the uses in the closed journals of this copy.
 pub(in crate::engine) fn sum_up_journals(live: &LiveStore) {
     if live.is_read_only() || live.check_there().is_err() {

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use crate::engine::error::EngineError;
 use crate::engine::history::committer::Committer;
 use crate::engine::live::leader::{BEAT, Lead};
+use crate::engine::live::store::{LiveStore, Work};
 use crate::engine::live::{changes, current_snapshot, indexing, leader, usage};
 use crate::engine::meaning::embedding::Embedding;
 use crate::engine::ops::expiry;
@@ -22,6 +23,8 @@ use crate::engine::upkeep::schedule;
 enum Event {
     /// Files changed, or an operation found work.
     FilesChanged,
+    /// An operation noted uses.
+    Used,
     /// This process leads from now on, as long as it holds this lock.
     Lead(Lead),
     Stop,
@@ -37,6 +40,9 @@ const MAX_WAITING: Duration = Duration::from_secs(1);
 /// Maximum pause before a failed commit of the index is tried again: a full disk needs few attempts,
 /// but the index catches up soon once there is room again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
+
+/// Time after which noted uses are written, together with those that were noted meanwhile.
+const USES_WAIT: Duration = Duration::from_millis(500);
 
 /// Time for one check of a part of the index: damage is found within minutes, at no noticeable
 /// cost.
@@ -57,6 +63,7 @@ const FORGET_AFTER: Duration = Duration::from_secs(60);
 
 /// Handle of the loop, which runs until it is dropped.
 pub struct Background {
+    live: Arc<LiveStore>,
     events: mpsc::Sender<Event>,
     thread: Option<JoinHandle<()>>,
 }
@@ -71,8 +78,12 @@ impl Background {
     pub fn start(engine: &Arc<Engine>) -> std::io::Result<Background> {
         let (events, inbox) = mpsc::channel();
         let waker = events.clone();
-        engine.live.set_wake(Box::new(move || {
-            let _ = waker.send(Event::FilesChanged); // Nobody listens when the process ends.
+        engine.live.set_wake(Box::new(move |work| {
+            let event = match work {
+                Work::Files => Event::FilesChanged,
+                Work::Uses => Event::Used,
+            };
+            let _ = waker.send(event); // Nobody listens when the process ends.
         }));
         if let Some(reranker) = engine.reranker.clone() {
             std::thread::Builder::new()
@@ -80,11 +91,13 @@ impl Background {
                 // Until then answers are not re-ranked.
                 .spawn(move || reranker.prepare())?;
         }
+        let live = Arc::clone(&engine.live);
         let (engine, loop_events) = (Arc::clone(engine), events.clone());
         let thread = std::thread::Builder::new()
             .name("background".to_owned())
             .spawn(move || Loop::new(engine, loop_events).run(&inbox))?;
         Ok(Background {
+            live,
             events,
             thread: Some(thread),
         })
@@ -94,6 +107,7 @@ impl Background {
 impl Drop for Background {
     fn drop(&mut self) {
         let _ = self.events.send(Event::Stop);
+        usage::write_noted_uses(&self.live);
         // Pending changes are handled by the next process; no caller waits for the thread.
         drop(self.thread.take());
     }
@@ -111,6 +125,8 @@ struct Loop {
     /// Times of the first and the last change that are not settled yet.
     changed: Option<(Instant, Instant)>,
     next_beat: Instant,
+    /// Time at which noted uses are written, while some wait.
+    write_uses_at: Option<Instant>,
     /// Time of the next check of a part of the index, while there is one.
     next_check: Option<Instant>,
     /// Time at which this leader archives expired memories again.
@@ -140,6 +156,7 @@ impl Loop {
             lead: None,
             changed: None,
             next_beat: Instant::now(),
+            write_uses_at: None,
             next_check: None,
             next_expiry: Instant::now(),
             failures: 0,
@@ -159,6 +176,7 @@ impl Loop {
             };
             match event {
                 Ok(Event::FilesChanged) => self.note_change(),
+                Ok(Event::Used) => self.write_uses_at = Some(Instant::now() + USES_WAIT),
                 Ok(Event::Lead(lead)) => {
                     self.lead = Some(lead);
                     leader::beat(&self.engine.live, false);
@@ -178,6 +196,10 @@ impl Loop {
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return,
             }
             let now = Instant::now();
+            if self.write_uses_at.is_some_and(|at| at <= now) {
+                let is_done = usage::write_noted_uses(&self.engine.live);
+                self.write_uses_at = (!is_done).then(|| now + LONGEST_PAUSE);
+            }
             if self.settle_at().is_some_and(|at| at <= now) {
                 self.bring_up_to_date();
             }
@@ -233,7 +255,7 @@ impl Loop {
         let beat = leads.then_some(self.next_beat);
         let check = self.next_check.filter(|_| leads && self.changed.is_none());
         let expiry = leads.then_some(self.next_expiry);
-        let wakes = [self.settle_at(), beat, check, expiry];
+        let wakes = [self.settle_at(), self.write_uses_at, beat, check, expiry];
         wakes.into_iter().flatten().min()
     }
 

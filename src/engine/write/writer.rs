@@ -10,7 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::engine::call_scope;
 use crate::engine::error::EngineError;
 use crate::engine::live::names::Recalled;
-use crate::engine::live::store::LiveStore;
+use crate::engine::live::store::{LiveStore, Work};
 use crate::engine::live::usage;
 use crate::engine::live::usage::UNRECORDED;
 use crate::engine::locked::locked;
@@ -138,7 +138,8 @@ impl Writer {
         call_scope::client().unwrap_or_else(|| locked(&self.client).clone())
     }
 
-    /// Counts one use of each memory that was recalled. Does nothing on a read-only store.
+    /// Counts one use of each memory that was recalled: in a process with a background loop for its own answers at
+    /// once, and in the journal within a second. Does nothing on a read-only store.
     pub fn count_uses(&self, recalled: &[Recalled]) {
         let stems: Vec<Stem> = recalled
             .iter()
@@ -147,11 +148,21 @@ impl Writer {
                 Recalled::Failed { .. } => None,
             })
             .collect();
-        // A store that was moved away is not recreated.
-        if self.live.is_read_only() || self.live.check_there().is_err() {
+        if self.live.is_read_only() {
             return;
         }
-        if let Err(error) = self.live.journal.used(self.live.clock.now(), &stems) {
+        let now = self.live.clock.now();
+        if self.live.has_background() {
+            if self.live.journal.note_used(now, &stems) {
+                self.live.wake_to(Work::Uses);
+            }
+            return;
+        }
+        // A store that was moved away is not recreated.
+        if self.live.check_there().is_err() {
+            return;
+        }
+        if let Err(error) = self.live.journal.used(now, &stems) {
             usage::warn_of_journal(&self.live, UNRECORDED, &error);
         }
     }
