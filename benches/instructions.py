@@ -14,6 +14,7 @@ only prints how far N counts of each operation differ. Needs valgrind.
 """
 import argparse
 import hashlib
+import http.client
 import json
 import mmap
 import os
@@ -21,9 +22,11 @@ import pathlib
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import urllib.parse
 
 from mcp_server import Server
 from notes import make_notes, questions
@@ -61,6 +64,76 @@ def session(counting):
     return counting.server(talk)
 
 
+def remembering(counting):
+    """Writes of the usual size: nothing asks for them, so that this is what a write costs by itself."""
+    texts = written(ASKED)
+
+    def talk(server):
+        for number in range(ASKED):
+            server.call("remember", {"content": texts[number], "user": "alice", "topics": ["measured"]})
+
+    return counting.server(talk)
+
+
+def adding_and_finding(counting):
+    """Each memory is asked for as soon as it is written."""
+    texts = written(ASKED)
+
+    def talk(server):
+        for number in range(ASKED):
+            server.call("remember", {"content": f"zq{number}needle. {texts[number]}", "user": "alice", "topics": ["measured"]})
+            found = server.call("think", {"query": f"zq{number}needle"})["results"]
+            if not found or not found[0]["title"].startswith(f"zq{number}needle"):
+                sys.exit(f"a memory was written and is not found: {found}")
+
+    return counting.server(talk)
+
+
+def over_http(counting):
+    asked = questions(ASKED)
+
+    def talk(port):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
+        for question in asked:
+            connection.request("GET", "/api/v1/recall?" + urllib.parse.urlencode({"context": question, "limit": 10}))
+            answer = connection.getresponse()
+            text = answer.read()
+            if answer.status != 200:
+                sys.exit(f"no answer over HTTP: {answer.status} {text}")
+        connection.close()
+
+    return counting.http(talk)
+
+
+def touched(counting):
+    """Every file got another time, and keeps its bytes: a copy of a folder, or a clone."""
+    for name in counting.notes:
+        os.utime(os.path.join(counting.files, name), (CHANGED + 60, CHANGED + 60))
+    count = counting.command(["reindex"])
+    for name in counting.notes:
+        os.utime(os.path.join(counting.files, name), (CHANGED, CHANGED))
+    return count
+
+
+def committing(counting):
+    """A commit of one new memory, in a store whose other memories are committed."""
+    with_git = {"MEMDIR_GIT": "true"}
+    text = "The nightly backup of the archive takes eleven minutes."
+    subprocess.run([counting.program, "sync"], env={**counting.environment, **with_git}, check=True, capture_output=True)
+    subprocess.run([counting.program, "remember", text], env=counting.environment, check=True, capture_output=True)
+    return counting.command(["sync"], with_git)
+
+
+def written(count):
+    """Texts of 1.9 KB, as the notes of the store have."""
+    with tempfile.TemporaryDirectory() as folder:
+        make_notes(folder, NOTES + count)
+        names = sorted(os.listdir(folder))[NOTES:]
+        return [pathlib.Path(folder, name).read_text().split("---\n", 2)[2].strip() for name in names]
+
+
+SENTENCE = "which of the two deploys broke the login of the customers in berlin, and how did we roll back the migration?"
+
 # By name; the baseline has the same names.
 OPERATIONS = {
     "--version": commands("--version"),
@@ -72,6 +145,12 @@ OPERATIONS = {
     "remember": commands("remember", "--topics", "build", "The build takes 31 minutes on two cores."),
     "grep, a rare literal": commands("grep", "zqneedle7 here"),
     "mcp, 20 think and 20 recall": session,
+    "think, a sentence": commands("think", SENTENCE),
+    "mcp, 20 remember": remembering,
+    "mcp, 20 times remember and think": adding_and_finding,
+    "http, 20 recall": over_http,
+    "reindex, 1,000 touched": touched,
+    "sync, a commit of one": committing,
 }
 
 
@@ -105,8 +184,9 @@ class Counting:
         for command in (["reindex", "--full"], ["reindex"]):
             subprocess.run([self.program, *command], env=self.environment, check=True, capture_output=True)
 
-    def command(self, arguments):
-        ended = subprocess.run([*self.under, self.program, *arguments], env=self.environment, capture_output=True, text=True)
+    def command(self, arguments, more=()):
+        environment = {**self.environment, **dict(more)}
+        ended = subprocess.run([*self.under, self.program, *arguments], env=environment, capture_output=True, text=True)
         if ended.returncode:
             sys.exit(f"`memdir {' '.join(arguments)}` ended with code {ended.returncode}: {ended.stderr}")
         return self.counted()
@@ -115,6 +195,14 @@ class Counting:
         server = Server(self.program, self.store, self.environment, self.under)
         talk(server)
         server.close(60)
+        return self.counted()
+
+    def http(self, talk):
+        server = subprocess.Popen([*self.under, self.program, "serve", "--no-token", "--listen", "127.0.0.1:0"],
+                                  env=self.environment, stderr=subprocess.PIPE, text=True)
+        talk(int(re.search(r"http://127\.0\.0\.1:(\d+)", server.stderr.readline())[1]))
+        server.send_signal(signal.SIGTERM)
+        server.communicate(timeout=60)
         return self.counted()
 
     def counted(self):
