@@ -36,7 +36,11 @@ fn a_commit_with_git_keeps_what_a_server_committed_a_moment_ago() {
     let mut session = Session::on(&home);
     for number in 0..3 {
         let id = remember(&mut session, &format!("Number {number}."));
-        until("it is committed", || git.subjects()[0].contains(&id));
+        // As git itself does, it holds the lock of the index until both are written, the branch first.
+        let lock = home.store().join(".git/index.lock");
+        until("it is committed", || {
+            git.subjects()[0].contains(&id) && !lock.exists()
+        });
         // What git itself says is committed as its user means it.
         assert_eq!(git.says(&["diff", "--cached", "--name-status"]), "");
         home.write("store/README.md", format!("{number}"));
