@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use tantivy::schema::{Field, IndexRecordOption};
 
-use super::failure::{guarded, unusable};
+use super::failure::guarded;
 use super::keywords::Counted;
 use super::snapshot::EmbeddedSnapshot;
 use super::{filter, keywords, sharing};
@@ -162,16 +162,11 @@ impl EmbeddedSnapshot {
     /// documents included.
     fn values(&self, field: Field, prefix: &str) -> Result<HashMap<String, usize>, IndexError> {
         let mut counts: HashMap<String, usize> = HashMap::new();
-        for reader in self.readers() {
-            let inverted = reader
-                .inverted_index(field)
-                .map_err(|error| unusable(&error))?;
-            let range = inverted.terms().range().ge(prefix.as_bytes());
-            let mut stream = range.into_stream().map_err(|error| unusable(&error))?;
-            while stream.advance() && stream.key().starts_with(prefix.as_bytes()) {
-                let value = String::from_utf8_lossy(&stream.key()[prefix.len()..]).into_owned();
-                *counts.entry(value).or_default() += stream.value().doc_freq as usize;
-            }
+        for (part, _) in self.documents() {
+            part.each_term(field, prefix, |term, count| {
+                let value = String::from_utf8_lossy(&term[prefix.len()..]).into_owned();
+                *counts.entry(value).or_default() += count as usize;
+            })?;
         }
         Ok(counts)
     }

@@ -264,7 +264,7 @@ impl EmbeddedIndex {
         committed: &Committed,
         now: DateTime<Utc>,
     ) -> bool {
-        let rows = committed.parts.iter().map(|part| part.reader.max_doc());
+        let rows = committed.parts.iter().map(|part| part.max_doc());
         let wait = Duration::from_secs(u64::from(rows.sum::<u32>()) / 10_000);
         let modified = || Some(Folder::of_state(folder).ok()?.facts(META).ok()?.modified);
         let moment = |nanos: i64| UNIX_EPOCH + Duration::from_nanos(nanos.max(0).unsigned_abs());

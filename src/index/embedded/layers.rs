@@ -1,8 +1,8 @@
-//! The documents of an overlay as segments in memory.
+//! The documents of an overlay as parts in memory: a few by themselves, and segments.
 //!
-//! A search after a write has one more document than the search before it: only that one is indexed,
-//! together with those of segments that are hardly larger. So each document is indexed a few times,
-//! and there are few segments. A document that has left the overlay stays in its segment, without a
+//! A search after a write has one more document than the search before it: that one is a part by itself. When many
+//! are, a segment is made of them, together with those of segments that are hardly larger. So each document is indexed
+//! a few times, and there are few parts. A document that has left the overlay stays in its segment, without a
 //! row, until that segment is made again.
 
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ use tantivy::directory::RamDirectory;
 use tantivy::{Index as TantivyIndex, SegmentReader, TantivyDocument};
 
 use super::failure::{locked, unusable};
-use super::opened::Part;
+use super::part::Part;
 use super::schema;
 use super::schema::DocumentBuilder;
 use crate::index::{Document, IndexError, Overlay};
@@ -20,17 +20,21 @@ use crate::index::{Document, IndexError, Overlay};
 /// A segment is kept while it has at least this many times the documents that come after it.
 const RATIO: usize = 4;
 
+/// Number of documents that may be parts by themselves. Each is asked for each term, and a segment of so many costs as
+/// much as these questions in some hundred searches.
+const BY_THEMSELVES: usize = 32;
+
 /// Memory for the postings of a segment: a few documents' worth, grown as needed.
 const BYTES: usize = 1 << 20;
 
-/// A segment in memory, and its documents by number.
+/// A part in memory, and its documents by number.
 pub(super) struct Layer {
-    /// The segment.
+    /// The segment, or the document.
     pub part: Arc<Part>,
     documents: Vec<Arc<Document>>,
 }
 
-/// Segments of the last overlay.
+/// Parts of the last overlay: segments, large ones first, and then documents by themselves.
 #[derive(Default)]
 pub(super) struct Layers(Mutex<Vec<Arc<Layer>>>);
 
@@ -49,7 +53,7 @@ fn is_current(document: &Arc<Document>, overlay: &Overlay) -> bool {
 }
 
 impl Layers {
-    /// Returns segments that hold every document of `overlay` once, and maybe former ones.
+    /// Returns parts that hold every document of `overlay` once, and maybe former ones.
     pub fn of(
         &self,
         builder: &DocumentBuilder,
@@ -64,7 +68,12 @@ impl Layers {
         let documents = overlay.files.values().flatten();
         let new = documents.filter(|document| !known.contains(&Arc::as_ptr(document)));
         let mut new: Vec<Arc<Document>> = new.cloned().collect();
-        if !new.is_empty() {
+        let by_themselves = layers
+            .iter()
+            .filter(|layer| layer.part.document().is_some());
+        if by_themselves.count() + new.len() <= BY_THEMSELVES {
+            layers.extend(new.into_iter().map(|document| by_itself(builder, document)));
+        } else if !new.is_empty() {
             let is_small = |layer: &mut Arc<Layer>, than: usize| layer.documents.len() < than;
             while let Some(small) = layers.pop_if(|layer| is_small(layer, RATIO * new.len())) {
                 let documents = small.documents.iter();
@@ -75,10 +84,17 @@ impl Layers {
         Ok(layers.clone())
     }
 
-    /// Drops all segments.
+    /// Drops all parts.
     pub fn clear(&self) {
         locked(&self.0).clear();
     }
+}
+
+fn by_itself(builder: &DocumentBuilder, document: Arc<Document>) -> Arc<Layer> {
+    Arc::new(Layer {
+        part: Arc::new(Part::one(builder, &document)),
+        documents: vec![document],
+    })
 }
 
 fn layer(builder: &DocumentBuilder, documents: Vec<Arc<Document>>) -> Result<Layer, IndexError> {
@@ -99,4 +115,130 @@ fn layer(builder: &DocumentBuilder, documents: Vec<Arc<Document>>) -> Result<Lay
         )),
         documents,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use chrono::{DateTime, Utc};
+    use proptest::prelude::*;
+    use tantivy::schema::IndexRecordOption;
+
+    use super::*;
+    use crate::index::Indexed;
+    use crate::index::embedded::rows::documents::newcomers_of;
+    use crate::model::{MetaValue, NewMemory, Stamp, Stem, Tier, Timestamp};
+    use crate::words::Language;
+
+    fn document(content: &str, title: Option<&str>, topics: &[String], number: u32) -> Document {
+        let name = format!("20260114_091500_c{number:07x}.md");
+        let new = NewMemory {
+            content: content.to_owned(),
+            title: title.map(str::to_owned),
+            topics: topics.to_vec(),
+            user: "mira".to_owned(),
+            namespace: (number % 2 == 0).then(|| "atlas".to_owned()),
+            tier: (number % 3 == 0).then_some(Tier::Short),
+            importance: (number % 5 == 0).then_some(7),
+            confidence: (number % 7 == 0).then_some(0.5),
+            metadata: vec![("weight".to_owned(), MetaValue::Text(format!("{number}")))],
+            ..NewMemory::default()
+        };
+        let at = DateTime::<Utc>::from_timestamp(i64::from(number) * 1_000, 0).unwrap();
+        let memory = new.into_memory(Stem::from_file_name(&name[..24]), Timestamp::from_utc(at));
+        Document {
+            indexed: Indexed {
+                stamp: Stamp {
+                    size: content.len() as u64,
+                    modified: i64::from(number),
+                    inode: 7,
+                },
+                hash: u128::MAX - u128::from(number),
+                racy: number % 11 == 0,
+            },
+            bytes: content.as_bytes().to_vec(),
+            memory,
+            name,
+        }
+    }
+
+    /// Everything that a view asks of a part that has one document.
+    fn told(part: &Part, builder: &DocumentBuilder) -> String {
+        let mut told = String::new();
+        let fields = builder.fields;
+        let all = [
+            fields.name,
+            fields.words,
+            fields.title,
+            fields.runs,
+            fields.topic_runs,
+            fields.talk_runs,
+            fields.trigrams,
+            fields.facts,
+            fields.dates,
+        ];
+        for field in all {
+            let mut terms = Vec::new();
+            part.each_term(field, "", |term, count| {
+                terms.push((String::from_utf8(term.to_vec()).unwrap(), count));
+            })
+            .unwrap();
+            for (term, count) in &terms {
+                assert_eq!(part.doc_freq(field, term).unwrap(), *count);
+                let record = IndexRecordOption::WithFreqs;
+                let mut add = |doc, times| told += &format!("{term} {count} {doc} {times}\n");
+                part.each_posting(field, term, record, &mut add).unwrap();
+                part.counts_in(field, term, [0].into_iter(), |place, times| {
+                    add(place as u32, times);
+                })
+                .unwrap();
+            }
+            assert_eq!(part.doc_freq(field, "no such term").unwrap(), 0);
+        }
+        let mut values = HashSet::new();
+        part.add_values(fields.facts, "topic\0", |_| true, &mut values)
+            .unwrap();
+        let mut values: Vec<String> = values.into_iter().collect();
+        values.sort_unstable();
+        let mut rows = Vec::new();
+        newcomers_of(part, 3, |_| true, &mut rows).unwrap();
+        part.each_vector_key([0].into_iter(), |doc, key| {
+            told += &format!("{doc} {key:x}")
+        })
+        .unwrap();
+        format!("{told}\n{values:?}\n{rows:?} {}", part.max_doc())
+    }
+
+    proptest! {
+        #[test]
+        fn a_document_by_itself_answers_as_a_segment_of_it(
+            content in "(\\PC{0,40}|[a-zäß]{1,9}|[ \n.-]){0,30}",
+            title in proptest::option::of("[a-zA-Z äé]{0,20}"),
+            topics in proptest::collection::vec("[a-z ]{1,9}", 0..3),
+            number in 0_u32..1_000,
+        ) {
+            let builder = DocumentBuilder::new(&[Language::default()]);
+            let document = Arc::new(document(&content, title.as_deref(), &topics, number));
+            let alone = by_itself(&builder, Arc::clone(&document));
+            let segment = layer(&builder, vec![document]).unwrap();
+            prop_assert_eq!(told(&alone.part, &builder), told(&segment.part, &builder));
+        }
+    }
+
+    #[test]
+    fn many_documents_by_themselves_become_a_segment() {
+        let builder = DocumentBuilder::new(&[Language::default()]);
+        let (layers, mut overlay) = (Layers::default(), Overlay::default());
+        let mut most = 0;
+        for number in 0..300 {
+            let document = Arc::new(document("words of it", None, &[], number));
+            overlay.files.insert(document.name.clone(), Some(document));
+            let now = layers.of(&builder, &overlay).unwrap();
+            let documents: usize = now.iter().map(|layer| layer.documents.len()).sum();
+            assert_eq!(documents, overlay.files.len());
+            most = most.max(now.len());
+        }
+        assert!(most <= BY_THEMSELVES + 4, "{most}");
+    }
 }

@@ -1,10 +1,5 @@
 //! Distinct terms of a field in one buffer, for substring search.
 
-use tantivy::SegmentReader;
-use tantivy::schema::Field;
-
-use super::failure::unusable;
-use crate::index::IndexError;
 use crate::ranking::keyword::KeywordSet;
 
 /// Separator: a byte that occurs in no UTF-8 text, and so in no term and no keyword. Zero bytes occur
@@ -21,18 +16,10 @@ pub(super) struct Lexicon {
 }
 
 impl Lexicon {
-    /// Reads the terms of `field` from its dictionary.
-    pub fn read(reader: &SegmentReader, field: Field) -> Result<Lexicon, IndexError> {
-        let terms = reader
-            .inverted_index(field)
-            .map_err(|error| unusable(&error))?;
-        let mut text = Vec::new();
-        let mut stream = terms.terms().stream().map_err(|error| unusable(&error))?;
-        while stream.advance() {
-            text.extend_from_slice(stream.key());
-            text.push(END);
-        }
-        Ok(Lexicon { text })
+    /// Adds a term.
+    pub fn push(&mut self, term: &[u8]) {
+        self.text.extend_from_slice(term);
+        self.text.push(END);
     }
 
     /// Calls `each` with every term that holds `part`, each once.

@@ -4,10 +4,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::failure::unusable;
-use super::opened::Part;
+use super::part::Part;
 use super::rows::table::{RowOf, Table};
-use super::schema::KEY_NAMES;
 use crate::index::{Embedded, IndexError, Unembedded, passage};
 use crate::ranking::fused::{Cosines, QueryTokens};
 use crate::vectors::{AskedToken, VectorKey, VectorLocation, View};
@@ -36,15 +34,12 @@ impl Keys {
     ) -> Result<Keys, IndexError> {
         let mut own: Vec<Option<VectorKey>> = vec![None; table.len()];
         for (part, row_of) in segments {
-            let fast = part.reader.fast_fields();
-            let column = |name| fast.u64(name).map_err(|error| unusable(&error));
-            let [high, low] = [column(KEY_NAMES[0])?, column(KEY_NAMES[1])?];
-            for (doc, row) in row_of.all() {
-                let number = |column: &tantivy::columnar::Column<u64>| {
-                    VectorKey::from(column.first(doc).unwrap_or(0))
-                };
-                own[row as usize] = Some(number(&high) << 64 | number(&low));
-            }
+            let docs = row_of.all().map(|(doc, _)| doc);
+            part.each_vector_key(docs, |doc, key| {
+                if let Some(row) = row_of.get(doc) {
+                    own[row as usize] = Some(key);
+                }
+            })?;
         }
         talks.iter().for_each(|&talk| own[talk as usize] = None);
         let collection = &table.collection;

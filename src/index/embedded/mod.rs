@@ -60,6 +60,7 @@ mod lexicon;
 mod meaning;
 mod models;
 mod opened;
+mod part;
 mod rows;
 mod schema;
 mod sharing;

@@ -1,17 +1,16 @@
 //! The opened index, and the committed states in it.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use tantivy::directory::Directory as _;
 use tantivy::index::SegmentComponent;
-use tantivy::schema::{Field, Schema};
+use tantivy::schema::Schema;
 use tantivy::{Index as TantivyIndex, IndexMeta, SegmentMeta, SegmentReader};
 
 use super::directory::{ReadSince, Unlocked};
 use super::failure::unusable;
-use super::lexicon::Lexicon;
+use super::part::Part;
 use super::schema;
 use crate::index::IndexError;
 
@@ -30,30 +29,6 @@ pub(super) struct Committed {
     pub state: String,
     /// Moment until which racy files are known to be as indexed, in nanoseconds since 1970.
     pub verified: i64,
-}
-
-/// One segment, opened; shared by all snapshots that hold it.
-pub(super) struct Part {
-    /// Tantivy's reader of the segment.
-    pub reader: SegmentReader,
-    /// Its files, by their names in the directory.
-    pub files: Vec<PathBuf>,
-    lexicons: Arc<Lexicons>,
-    is_looked_at: AtomicBool,
-}
-
-/// Lexicons of a segment, for keyword counts, in the order of [`RunsOf`]; deletions do not change them.
-type Lexicons = [OnceLock<Lexicon>; 3];
-
-/// Owner of the runs in a field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RunsOf {
-    /// Content, user and agent of memories that are no talks.
-    Memories,
-    /// Topics.
-    Topics,
-    /// Content, user and agent of talks.
-    Talks,
 }
 
 impl Opened {
@@ -115,21 +90,18 @@ impl Opened {
 
     fn part(&self, meta: &SegmentMeta) -> Result<Arc<Part>, IndexError> {
         let known = self.newest.iter().flat_map(|newest| &newest.parts);
-        let known = known
-            .into_iter()
-            .find(|part| part.reader.segment_id() == meta.id());
-        if let Some(part) =
-            known.filter(|part| part.reader.delete_opstamp() == meta.delete_opstamp())
-        {
+        let is_known = |part: &&Arc<Part>| {
+            let reader = part.reader();
+            reader.is_some_and(|reader| reader.segment_id() == meta.id())
+        };
+        let known = known.into_iter().find(is_known);
+        if let Some(part) = known.filter(|part| part.deleted() == meta.delete_opstamp()) {
             return Ok(Arc::clone(part));
         }
         let segment = self.index.segment(meta.clone());
-        Ok(Arc::new(Part {
-            reader: SegmentReader::open(&segment).map_err(|error| unusable(&error))?,
-            files: files(meta),
-            lexicons: known.map_or_else(Arc::default, |part| Arc::clone(&part.lexicons)),
-            is_looked_at: AtomicBool::new(false),
-        }))
+        let reader = SegmentReader::open(&segment).map_err(|error| unusable(&error))?;
+        let known = known.map(|part| &**part);
+        Ok(Arc::new(Part::segment(reader, files(meta), known)))
     }
 }
 
@@ -138,47 +110,6 @@ impl Committed {
     pub fn files(&self) -> Vec<PathBuf> {
         let parts = self.parts.iter();
         parts.flat_map(|part| part.files.iter().cloned()).collect()
-    }
-}
-
-impl Part {
-    /// Returns a segment without files, as verified.
-    pub fn in_memory(reader: SegmentReader) -> Part {
-        Part {
-            reader,
-            files: Vec::new(),
-            lexicons: Arc::default(),
-            is_looked_at: AtomicBool::new(true),
-        }
-    }
-
-    /// Returns Tantivy's id of the segment.
-    pub fn id(&self) -> String {
-        self.reader.segment_id().uuid_string()
-    }
-
-    /// Returns the number of the operation that last deleted in it.
-    pub fn deleted(&self) -> Option<u64> {
-        self.reader.delete_opstamp()
-    }
-
-    /// Returns whether it was checked that its files are verified.
-    pub fn is_looked_at(&self) -> bool {
-        self.is_looked_at.load(Ordering::Relaxed)
-    }
-
-    /// Marks the segment as checked.
-    pub fn set_looked_at(&self) {
-        self.is_looked_at.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns the distinct terms of `field`, which holds these runs.
-    pub fn lexicon(&self, field: Field, of: RunsOf) -> Result<&Lexicon, IndexError> {
-        let slot = &self.lexicons[of as usize];
-        if slot.get().is_none() {
-            let _ = slot.set(Lexicon::read(&self.reader, field)?);
-        }
-        Ok(slot.get().expect("it was just set"))
     }
 }
 

@@ -6,11 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tantivy::postings::Postings as _;
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet, TERMINATED, Term};
 
-use super::failure::unusable;
 use super::snapshot::EmbeddedSnapshot;
 use crate::index::IndexError;
 use crate::ranking::{RowSet, Weights, bm25, idf};
@@ -30,7 +27,7 @@ struct Candidate {
 
 /// A word with its document frequency.
 struct Word {
-    term: Term,
+    term: String,
     count: usize,
 }
 
@@ -80,14 +77,9 @@ fn distinct(snapshot: &EmbeddedSnapshot, text: &str) -> Result<Vec<Word>, IndexE
     });
     let mut words = Vec::new();
     for term in terms {
-        let term = Term::from_field_text(snapshot.fields.words, &term);
         let mut count = 0;
         for (part, _) in snapshot.documents() {
-            let inverted = part.reader.inverted_index(snapshot.fields.words);
-            let frequency = inverted
-                .and_then(|inverted| Ok(inverted.doc_freq(&term)?))
-                .map_err(|error| unusable(&error))?;
-            count += frequency as usize;
+            count += part.doc_freq(snapshot.fields.words, &term)? as usize;
         }
         if count > 0 {
             words.push(Word { term, count });
@@ -105,18 +97,8 @@ fn add_all(
 ) -> Result<(), IndexError> {
     let worth = worth_of(snapshot, word);
     for (segment, (part, row_of)) in snapshot.documents().enumerate() {
-        let inverted = part
-            .reader
-            .inverted_index(snapshot.fields.words)
-            .map_err(|error| unusable(&error))?;
-        let Some(mut postings) = inverted
-            .read_postings(&word.term, IndexRecordOption::WithFreqs)
-            .map_err(|error| unusable(&error))?
-        else {
-            continue;
-        };
-        while postings.doc() != TERMINATED {
-            let doc = postings.doc();
+        let (field, record) = (snapshot.fields.words, IndexRecordOption::WithFreqs);
+        part.each_posting(field, &word.term, record, |doc, times| {
             if let Some(row) = row_of.get(doc).filter(|row| passing.contains(*row)) {
                 let candidate = found.entry(row).or_insert(Candidate {
                     row,
@@ -124,10 +106,9 @@ fn add_all(
                     segment,
                     doc,
                 });
-                candidate.score += worth(row, postings.term_freq());
+                candidate.score += worth(row, times);
             }
-            postings.advance();
-        }
+        })?;
     }
     Ok(())
 }
@@ -141,24 +122,13 @@ fn add_to(
     let worth = worth_of(snapshot, word);
     let parts: Vec<_> = snapshot.documents().map(|(part, _)| part).collect();
     for candidates in found.chunk_by_mut(|one, next| one.segment == next.segment) {
-        let inverted = parts[candidates[0].segment]
-            .reader
-            .inverted_index(snapshot.fields.words)
-            .map_err(|error| unusable(&error))?;
-        let Some(mut postings) = inverted
-            .read_postings(&word.term, IndexRecordOption::WithFreqs)
-            .map_err(|error| unusable(&error))?
-        else {
-            continue;
-        };
-        for candidate in candidates {
-            if postings.doc() < candidate.doc {
-                postings.seek(candidate.doc);
-            }
-            if postings.doc() == candidate.doc {
-                candidate.score += worth(candidate.row, postings.term_freq());
-            }
-        }
+        let part = parts[candidates[0].segment];
+        let docs: Vec<u32> = candidates.iter().map(|candidate| candidate.doc).collect();
+        let docs = docs.into_iter();
+        part.counts_in(snapshot.fields.words, &word.term, docs, |place, times| {
+            let candidate = &mut candidates[place];
+            candidate.score += worth(candidate.row, times);
+        })?;
     }
     Ok(())
 }

@@ -3,16 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use tantivy::postings::Postings as _;
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocSet, SegmentReader, TERMINATED, Term};
 
-use super::failure::{failed, locked, unusable};
+use super::failure::{failed, locked};
 use super::layers::Layer;
 use super::lexicon::TermPlace;
 use super::meaning::{Keys, Places};
 use super::models::Models;
-use super::opened::{Committed, Part, RunsOf};
+use super::opened::Committed;
+use super::part::{Part, RunsOf};
 use super::rows::mapped_table::MappedTable;
 use super::rows::table::{Documents, RowOf, Table};
 use super::schema::{Analyzers, DocumentBuilder, Fields};
@@ -146,11 +145,6 @@ impl EmbeddedSnapshot {
         &self.committed
     }
 
-    /// Returns Tantivy's readers of the segments.
-    pub fn readers(&self) -> impl Iterator<Item = &SegmentReader> {
-        self.segments.iter().map(|segment| &segment.part.reader)
-    }
-
     /// Calls `each` with every live row that holds the term `text` in `field`, and how often.
     pub(super) fn each_posting(
         &self,
@@ -159,24 +153,12 @@ impl EmbeddedSnapshot {
         record: IndexRecordOption,
         mut each: impl FnMut(u32, u32),
     ) -> Result<(), IndexError> {
-        let term = Term::from_field_text(field, text);
         for (part, row_of) in self.documents() {
-            let inverted = part
-                .reader
-                .inverted_index(field)
-                .map_err(|error| unusable(&error))?;
-            let Some(mut postings) = inverted
-                .read_postings(&term, record)
-                .map_err(|error| unusable(&error))?
-            else {
-                continue;
-            };
-            while postings.doc() != TERMINATED {
-                if let Some(row) = row_of.get(postings.doc()) {
-                    each(row, postings.term_freq());
+            part.each_posting(field, text, record, |doc, times| {
+                if let Some(row) = row_of.get(doc) {
+                    each(row, times);
                 }
-                postings.advance();
-            }
+            })?;
         }
         Ok(())
     }
@@ -225,35 +207,27 @@ impl EmbeddedSnapshot {
                     continue;
                 }
                 let lexicon = part.lexicon(field, of)?;
-                let inverted = part
-                    .reader
-                    .inverted_index(field)
-                    .map_err(|error| unusable(&error))?;
                 let mut result = Ok(());
                 let mut count_in = |run: &str| {
                     let count = keyword.count(run);
-                    let term = Term::from_field_text(field, run);
-                    match inverted.read_postings(&term, IndexRecordOption::WithFreqs) {
-                        Ok(Some(mut postings)) => {
-                            while postings.doc() != TERMINATED {
-                                let times = postings.term_freq();
-                                if let Some(row) = row_of.get(postings.doc()) {
-                                    let all = Count {
-                                        anywhere: count.anywhere * times,
-                                        as_word: count.as_word * times,
-                                    };
-                                    let none = Count::default();
-                                    if of == RunsOf::Topics {
-                                        each(row, all, none);
-                                    } else {
-                                        each(row, none, all);
-                                    }
-                                }
-                                postings.advance();
-                            }
+                    let record = IndexRecordOption::WithFreqs;
+                    let read = part.each_posting(field, run, record, |doc, times| {
+                        let Some(row) = row_of.get(doc) else {
+                            return;
+                        };
+                        let all = Count {
+                            anywhere: count.anywhere * times,
+                            as_word: count.as_word * times,
+                        };
+                        let none = Count::default();
+                        if of == RunsOf::Topics {
+                            each(row, all, none);
+                        } else {
+                            each(row, none, all);
                         }
-                        Ok(None) => {}
-                        Err(error) => result = Err(unusable(&error)),
+                    });
+                    if read.is_err() {
+                        result = read;
                     }
                 };
                 match known {
@@ -314,29 +288,8 @@ impl EmbeddedSnapshot {
         let prefix = format!("{key}\0");
         let mut values = HashSet::new();
         for (part, row_of) in self.documents() {
-            let inverted = part
-                .reader
-                .inverted_index(self.fields.facts)
-                .map_err(|error| unusable(&error))?;
-            let range = inverted.terms().range().ge(prefix.as_bytes());
-            let mut stream = range.into_stream().map_err(|error| unusable(&error))?;
-            while stream.advance() && stream.key().starts_with(prefix.as_bytes()) {
-                let value = String::from_utf8_lossy(&stream.key()[prefix.len()..]);
-                if values.contains(&*value) {
-                    continue;
-                }
-                let record = IndexRecordOption::Basic;
-                let mut postings = inverted
-                    .read_postings_from_terminfo(stream.value(), record)
-                    .map_err(|error| failed("read", error))?;
-                while postings.doc() != TERMINATED {
-                    if row_of.get(postings.doc()).is_some() {
-                        values.insert(value.into_owned());
-                        break;
-                    }
-                    postings.advance();
-                }
-            }
+            let is_live = |doc| row_of.get(doc).is_some();
+            part.add_values(self.fields.facts, &prefix, is_live, &mut values)?;
         }
         Ok(values)
     }

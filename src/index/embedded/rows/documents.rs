@@ -4,7 +4,7 @@ use tantivy::SegmentReader;
 use tantivy::columnar::{BytesColumn, Column as Fast, StrColumn};
 
 use crate::index::embedded::failure::unusable;
-use crate::index::embedded::opened::Part;
+use crate::index::embedded::part::{OneDocument, Part};
 use crate::index::embedded::schema::{SKETCH_NAMES, VECTOR_NAME, flag};
 use crate::index::{IndexError, Indexed};
 use crate::model::Stamp;
@@ -92,6 +92,7 @@ fn vectors_of(column: &BytesColumn) -> tantivy::Result<Vec<[u8; TextVector::BYTE
 }
 
 /// Column values of one document.
+#[derive(Debug)]
 pub(in crate::index::embedded) struct Values {
     /// Microseconds since 1970; the greatest number for never.
     pub expires: i64,
@@ -113,6 +114,7 @@ pub(in crate::index::embedded) struct Values {
 }
 
 /// A document that was not there when the rows of a table were written down.
+#[derive(Debug)]
 pub(in crate::index::embedded) struct DeltaRow {
     /// Number of its segment.
     pub segment: usize,
@@ -173,14 +175,22 @@ pub(in crate::index::embedded) fn newcomers_of(
     is_wanted: impl Fn(u32) -> bool,
     newcomers: &mut Vec<DeltaRow>,
 ) -> Result<(), IndexError> {
-    let columns = Columns::of(&part.reader).map_err(|error| unusable(&error))?;
+    let reader = match (part.document(), part.reader()) {
+        (Some(document), _) if is_wanted(0) => {
+            newcomers.push(row_of(document, segment));
+            return Ok(());
+        }
+        (_, Some(reader)) => reader,
+        (_, None) => return Ok(()),
+    };
+    let columns = Columns::of(reader).map_err(|error| unusable(&error))?;
     let Some(columns) = columns else {
         return Ok(());
     };
     let names = texts(&columns.name)?;
     let namespaces = texts(&columns.namespace)?;
     let users = texts(&columns.user)?;
-    for doc in 0..part.reader.max_doc() {
+    for doc in 0..part.max_doc() {
         let name = names.of(&columns.name, doc);
         let Some(name) = name.filter(|_| is_wanted(doc)) else {
             continue;
@@ -196,6 +206,44 @@ pub(in crate::index::embedded) fn newcomers_of(
         });
     }
     Ok(())
+}
+
+/// Returns the row of a document that is a part by itself, in the segment of this number.
+fn row_of(document: &OneDocument, segment: usize) -> DeltaRow {
+    let fields = &document.fields;
+    let number = |field| document.u64(field).unwrap_or(0);
+    let vector = document.bytes(fields.vector);
+    let values = Values {
+        expires: document.i64(fields.expires).unwrap_or(i64::MAX),
+        updated: document.i64(fields.updated).unwrap_or(i64::MIN),
+        importance: number(fields.importance) as u8,
+        confidence: document.f64(fields.confidence).unwrap_or(-1.0) as f32,
+        flags: number(fields.flags) as u8,
+        version: [
+            number(fields.size),
+            document.i64(fields.modified).unwrap_or(0).cast_unsigned(),
+            number(fields.inode),
+            number(fields.hash_high),
+            number(fields.hash_low),
+        ],
+        length: number(fields.length) as u32,
+        traits: TextFeatures::unpack(
+            number(fields.traits) as u32,
+            Sketch::unpack(fields.sketch.map(number)),
+        ),
+        vector: vector
+            .and_then(|vector| vector.try_into().ok())
+            .map_or(TextVector::ZERO, TextVector),
+    };
+    DeltaRow {
+        segment,
+        doc: 0,
+        namespace: document.text(fields.namespace).to_owned(),
+        user: document.text(fields.user).to_owned(),
+        timestamp: document.i64(fields.timestamp).unwrap_or(0),
+        name: document.text(fields.name).to_owned(),
+        values,
+    }
 }
 
 /// Returns whether the file is larger than the part of it that is indexed.

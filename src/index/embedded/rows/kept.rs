@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::columns::{Column, ColumnWriter, Columns, Texts};
-use crate::index::embedded::opened::Part;
+use crate::index::embedded::part::Part;
 use crate::index::embedded::rows::mapped_table::{MappedTable, Written};
 use crate::index::embedded::rows::table::{RowOf, Table};
 use crate::ranking::Rows;
@@ -143,7 +143,7 @@ pub(in crate::index::embedded) fn state_in(folder: &Path) -> Option<String> {
 /// Returns whether the rows of `parts` are to be written with the commit that made them: more than
 /// one in [`PART`] is in no segment of the file.
 pub(in crate::index::embedded) fn is_due(folder: &Path, parts: &[Arc<Part>]) -> bool {
-    let documents = |part: &Arc<Part>| part.reader.max_doc() as usize;
+    let documents = |part: &Arc<Part>| part.max_doc() as usize;
     let all: usize = parts.iter().map(documents).sum();
     let known = state_in(folder).unwrap_or_default();
     let is_new = |part: &&Arc<Part>| !known.contains(&part.id());

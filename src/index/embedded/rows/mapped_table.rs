@@ -12,7 +12,8 @@ use tantivy::columnar::StrColumn;
 use crate::columns::{Column, Texts};
 use crate::index::IndexError;
 use crate::index::embedded::failure::unusable;
-use crate::index::embedded::opened::{Committed, Part};
+use crate::index::embedded::opened::Committed;
+use crate::index::embedded::part::Part;
 use crate::index::embedded::rows::documents::{Columns, Version, is_cut, ord, texts};
 use crate::index::embedded::schema;
 use crate::lifecycle::Stated;
@@ -85,29 +86,28 @@ impl MappedTable {
         let parts = &committed.parts;
         let columns: Vec<Option<Columns>> = parts
             .iter()
-            .map(|part| Columns::of(&part.reader))
+            .map(|part| part.reader().map_or(Ok(None), Columns::of))
             .collect::<Result<_, _>>()
             .map_err(|error| unusable(&error))?;
         let mut namespaces = Words::default();
         let mut users = Words::default();
-        let count = parts.iter().map(|part| part.reader.num_docs() as usize);
+        let count = parts.iter().map(|part| part.num_docs() as usize);
         let count: usize = count.sum();
         // Growing it would take twice the memory.
         let mut arena = String::with_capacity(count * NAME_BYTES);
         let mut unplaced = Vec::with_capacity(count);
         for (segment, (part, columns)) in parts.iter().zip(&columns).enumerate() {
-            let reader = &part.reader;
             let Some(columns) = columns else { continue };
             let names = texts(&columns.name)?;
             let namespace_of = namespaces.merge(&columns.namespace)?;
             let user_of = users.merge(&columns.user)?;
-            for doc in 0..reader.max_doc() {
+            for doc in 0..part.max_doc() {
                 let Some(&name) = ord(&columns.name, doc).and_then(|ord| names.ranges.get(ord))
                 else {
                     continue;
                 };
                 let name = &names.text[name.0 as usize..name.1 as usize];
-                if reader.is_deleted(doc) {
+                if part.is_deleted(doc) {
                     continue;
                 }
                 let start = arena.len() as u32;
@@ -154,7 +154,7 @@ impl MappedTable {
     ) -> MappedTable {
         let mut rows: Vec<Vec<u32>> = parts
             .iter()
-            .map(|part| vec![NO_ROW; part.reader.max_doc() as usize])
+            .map(|part| vec![NO_ROW; part.max_doc() as usize])
             .collect();
         let count = unplaced.len();
         let mut members = Members::with_capacity(count);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::columns::{Column, Plain, text_in};
 use crate::index::embedded::layers::Layer;
-use crate::index::embedded::opened::Part;
+use crate::index::embedded::part::Part;
 use crate::index::embedded::rows::documents::{DeltaRow, Values, is_cut, newcomers_of, version};
 use crate::index::embedded::rows::mapped_table::{MappedTable, NO_ROW, stated};
 use crate::index::{IndexError, Indexed, Overlay};
@@ -97,7 +97,7 @@ impl Table {
             }
             if written.deleted != part.deleted() {
                 let rows = (0_u32..).zip(written.rows.iter());
-                let gone = rows.filter(|(doc, _)| part.reader.is_deleted(*doc));
+                let gone = rows.filter(|(doc, _)| part.is_deleted(*doc));
                 removed.extend(gone.map(|(_, row)| *row).filter(|row| *row != NO_ROW));
             }
             documents.push(Documents::Written(Arc::clone(&written.rows)));
@@ -107,16 +107,13 @@ impl Table {
         for written in flat.segments.iter().filter(|written| is_gone(&written.id)) {
             removed.extend(written.rows.iter().copied().filter(|row| *row != NO_ROW));
         }
-        let count: usize = new
-            .iter()
-            .map(|(_, part)| part.reader.num_docs() as usize)
-            .sum();
+        let count: usize = new.iter().map(|(_, part)| part.num_docs() as usize).sum();
         if (removed.len() + count) * MUCH > flat.len() {
             return Ok(None);
         }
         let mut newcomers = Vec::new();
         for (segment, part) in new {
-            let is_live = |doc| !part.reader.is_deleted(doc);
+            let is_live = |doc| !part.is_deleted(doc);
             newcomers_of(part, segment, is_live, &mut newcomers)?;
         }
         let newcomers = newcomers.into_iter().map(Arc::new).collect();
@@ -223,7 +220,7 @@ impl Table {
     fn place_all(&self, parts: &[Arc<Part>], documents: &mut [Documents]) {
         for (part, documents) in parts.iter().zip(documents.iter_mut()) {
             if let Documents::New(rows) = documents {
-                *rows = vec![NO_ROW; part.reader.max_doc() as usize];
+                *rows = vec![NO_ROW; part.max_doc() as usize];
             }
         }
         for (one, place) in self.newcomers.iter().zip(self.splice.places()) {

@@ -1,0 +1,425 @@
+//! The parts of a view: segments, and documents that are in no segment yet.
+//!
+//! Making a segment in memory of one document costs more than analysing its text: a dictionary is begun for each field
+//! of the index. So what was just written is a part by itself, with the fields that a segment would have, made by the
+//! same builder and the same tokenizers. Every question about postings and terms is asked here, and answered alike.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use tantivy::postings::Postings as _;
+use tantivy::schema::{Field, FieldType, IndexRecordOption, Schema, Value as _};
+use tantivy::tokenizer::TokenStream as _;
+use tantivy::{DocSet, SegmentReader, TERMINATED, TantivyDocument, Term};
+
+use super::failure::{failed, unusable};
+use super::lexicon::Lexicon;
+use super::schema;
+use super::schema::{DocumentBuilder, Fields, KEY_NAMES};
+use crate::index::{Document, IndexError};
+use crate::vectors::VectorKey;
+
+/// A segment, or a document by itself; shared by all snapshots that hold it.
+pub(super) struct Part {
+    content: Content,
+    /// Its files, by their names in the directory.
+    pub files: Vec<PathBuf>,
+    lexicons: Arc<Lexicons>,
+    is_looked_at: AtomicBool,
+}
+
+enum Content {
+    Segment(SegmentReader),
+    Document(Box<OneDocument>),
+}
+
+/// Lexicons of a part, for keyword counts, in the order of [`RunsOf`]; deletions do not change them.
+type Lexicons = [OnceLock<Lexicon>; 3];
+
+/// Owner of the runs in a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RunsOf {
+    /// Content, user and agent of memories that are no talks.
+    Memories,
+    /// Topics.
+    Topics,
+    /// Content, user and agent of talks.
+    Talks,
+}
+
+/// A document, number 0 of its part.
+pub(super) struct OneDocument {
+    /// Fields of the index.
+    pub fields: Fields,
+    filled: TantivyDocument,
+    schema: Schema,
+    /// Terms of each field with their counts, sorted; made when the field is asked for.
+    terms: Vec<OnceLock<Vec<(String, u32)>>>,
+}
+
+impl OneDocument {
+    fn new(builder: &DocumentBuilder, document: &Document) -> OneDocument {
+        OneDocument {
+            fields: builder.fields,
+            filled: builder.build(document),
+            terms: vec![OnceLock::new(); builder.schema.num_fields()],
+            schema: builder.schema.clone(),
+        }
+    }
+
+    /// Returns the terms of a field with their counts, sorted; each counts once where the field keeps no counts.
+    fn terms(&self, field: Field) -> &[(String, u32)] {
+        self.terms[field.field_id() as usize].get_or_init(|| self.make_terms(field))
+    }
+
+    fn make_terms(&self, field: Field) -> Vec<(String, u32)> {
+        let FieldType::Str(options) = self.schema.get_field_entry(field).field_type() else {
+            return Vec::new();
+        };
+        let Some(indexing) = options.get_indexing_options() else {
+            return Vec::new();
+        };
+        let Some(mut analyzer) = schema::tokenizers().get(indexing.tokenizer()) else {
+            return Vec::new();
+        };
+        let mut terms: Vec<String> = Vec::new();
+        for value in self.filled.get_all(field) {
+            let mut stream = analyzer.token_stream(value.as_str().unwrap_or_default());
+            while stream.advance() {
+                terms.push(stream.token().text.clone());
+            }
+        }
+        // Longer ones are in no segment.
+        terms.retain(|term| term.len() <= MAX_TERM_BYTES);
+        terms.sort_unstable();
+        let is_counted = indexing.index_option() != IndexRecordOption::Basic;
+        let counted = terms.chunk_by(|one, next| one == next).map(|same| {
+            let count = if is_counted { same.len() as u32 } else { 1 };
+            (same[0].clone(), count)
+        });
+        counted.collect()
+    }
+
+    /// Returns how often a term stands in a field; `None` if it does not.
+    fn count(&self, field: Field, term: &str) -> Option<u32> {
+        let terms = self.terms(field);
+        let place = terms.binary_search_by(|(known, _)| known.as_str().cmp(term));
+        place.ok().map(|place| terms[place].1)
+    }
+
+    /// Returns the terms of a field that begin with `prefix`.
+    fn terms_with(&self, field: Field, prefix: &str) -> &[(String, u32)] {
+        let terms = self.terms(field);
+        let from = terms.partition_point(|(term, _)| term.as_str() < prefix);
+        let length = terms[from..].partition_point(|(term, _)| term.starts_with(prefix));
+        &terms[from..from + length]
+    }
+
+    /// Returns the text of a field; empty if it has none.
+    pub fn text(&self, field: Field) -> &str {
+        let value = self.filled.get_first(field);
+        value.and_then(|value| value.as_str()).unwrap_or_default()
+    }
+
+    /// Returns the number in a field, if there is one.
+    pub fn u64(&self, field: Field) -> Option<u64> {
+        self.filled.get_first(field)?.as_u64()
+    }
+
+    /// Returns the signed number in a field, if there is one.
+    pub fn i64(&self, field: Field) -> Option<i64> {
+        self.filled.get_first(field)?.as_i64()
+    }
+
+    /// Returns the fraction in a field, if there is one.
+    pub fn f64(&self, field: Field) -> Option<f64> {
+        self.filled.get_first(field)?.as_f64()
+    }
+
+    /// Returns the bytes in a field, if there are some.
+    pub fn bytes(&self, field: Field) -> Option<&[u8]> {
+        self.filled.get_first(field)?.as_bytes()
+    }
+}
+
+/// Maximum length of a term, in bytes, in a segment: Tantivy drops longer ones.
+const MAX_TERM_BYTES: usize = u16::MAX as usize - 5;
+
+impl Part {
+    /// Returns an opened segment with the names of its files. One whose documents are those of `known`, but for
+    /// deletions, shares its lexicons.
+    pub fn segment(reader: SegmentReader, files: Vec<PathBuf>, known: Option<&Part>) -> Part {
+        Part {
+            content: Content::Segment(reader),
+            files,
+            lexicons: known.map_or_else(Arc::default, |part| Arc::clone(&part.lexicons)),
+            is_looked_at: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns a segment without files, as verified.
+    pub fn in_memory(reader: SegmentReader) -> Part {
+        Part::without_files(Content::Segment(reader))
+    }
+
+    /// Returns a document as a part by itself.
+    pub fn one(builder: &DocumentBuilder, document: &Document) -> Part {
+        let document = OneDocument::new(builder, document);
+        Part::without_files(Content::Document(Box::new(document)))
+    }
+
+    fn without_files(content: Content) -> Part {
+        Part {
+            content,
+            files: Vec::new(),
+            lexicons: Arc::default(),
+            is_looked_at: AtomicBool::new(true),
+        }
+    }
+
+    /// Returns Tantivy's reader of a segment.
+    pub fn reader(&self) -> Option<&SegmentReader> {
+        match &self.content {
+            Content::Segment(reader) => Some(reader),
+            Content::Document(_) => None,
+        }
+    }
+
+    /// Returns the document that is a part by itself.
+    pub fn document(&self) -> Option<&OneDocument> {
+        match &self.content {
+            Content::Segment(_) => None,
+            Content::Document(document) => Some(document),
+        }
+    }
+
+    /// Returns Tantivy's id of a segment; empty for a document by itself.
+    pub fn id(&self) -> String {
+        let reader = self.reader();
+        reader.map_or_else(String::new, |reader| reader.segment_id().uuid_string())
+    }
+
+    /// Returns the number of the operation that last deleted in it.
+    pub fn deleted(&self) -> Option<u64> {
+        self.reader().and_then(SegmentReader::delete_opstamp)
+    }
+
+    /// Returns whether a document was deleted.
+    pub fn is_deleted(&self, doc: u32) -> bool {
+        self.reader().is_some_and(|reader| reader.is_deleted(doc))
+    }
+
+    /// Returns the number of documents, deleted ones included: they are numbered from 0.
+    pub fn max_doc(&self) -> u32 {
+        self.reader().map_or(1, SegmentReader::max_doc)
+    }
+
+    /// Returns the number of documents that are not deleted.
+    pub fn num_docs(&self) -> u32 {
+        self.reader().map_or(1, SegmentReader::num_docs)
+    }
+
+    /// Returns whether it was checked that its files are verified.
+    pub fn is_looked_at(&self) -> bool {
+        self.is_looked_at.load(Ordering::Relaxed)
+    }
+
+    /// Marks the segment as checked.
+    pub fn set_looked_at(&self) {
+        self.is_looked_at.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the distinct terms of `field`, which holds these runs.
+    pub fn lexicon(&self, field: Field, of: RunsOf) -> Result<&Lexicon, IndexError> {
+        let slot = &self.lexicons[of as usize];
+        if slot.get().is_none() {
+            let mut lexicon = Lexicon::default();
+            self.each_term(field, "", |term, _| lexicon.push(term))?;
+            let _ = slot.set(lexicon);
+        }
+        Ok(slot.get().expect("it was just set"))
+    }
+
+    /// Calls `each` with every document that holds the term `text` in `field`, and how often.
+    pub fn each_posting(
+        &self,
+        field: Field,
+        text: &str,
+        record: IndexRecordOption,
+        mut each: impl FnMut(u32, u32),
+    ) -> Result<(), IndexError> {
+        let reader = match &self.content {
+            Content::Segment(reader) => reader,
+            Content::Document(document) => {
+                if let Some(count) = document.count(field, text) {
+                    each(0, count);
+                }
+                return Ok(());
+            }
+        };
+        let inverted = reader
+            .inverted_index(field)
+            .map_err(|error| unusable(&error))?;
+        let postings = inverted
+            .read_postings(&Term::from_field_text(field, text), record)
+            .map_err(|error| unusable(&error))?;
+        let Some(mut postings) = postings else {
+            return Ok(());
+        };
+        while postings.doc() != TERMINATED {
+            each(postings.doc(), postings.term_freq());
+            postings.advance();
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the place in `docs`, which are ascending, of every document that holds the term `text` in
+    /// `field`, and how often.
+    pub fn counts_in(
+        &self,
+        field: Field,
+        text: &str,
+        docs: impl Iterator<Item = u32>,
+        mut each: impl FnMut(usize, u32),
+    ) -> Result<(), IndexError> {
+        let reader = match &self.content {
+            Content::Segment(reader) => reader,
+            Content::Document(document) => {
+                let count = document.count(field, text);
+                if let Some(count) = count {
+                    docs.enumerate().for_each(|(place, _)| each(place, count));
+                }
+                return Ok(());
+            }
+        };
+        let inverted = reader
+            .inverted_index(field)
+            .map_err(|error| unusable(&error))?;
+        let term = Term::from_field_text(field, text);
+        let postings = inverted
+            .read_postings(&term, IndexRecordOption::WithFreqs)
+            .map_err(|error| unusable(&error))?;
+        let Some(mut postings) = postings else {
+            return Ok(());
+        };
+        for (place, doc) in docs.enumerate() {
+            if postings.doc() < doc {
+                postings.seek(doc);
+            }
+            if postings.doc() == doc {
+                each(place, postings.term_freq());
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the number of documents that hold the term `text` in `field`, deleted ones included.
+    pub fn doc_freq(&self, field: Field, text: &str) -> Result<u32, IndexError> {
+        match &self.content {
+            Content::Segment(reader) => reader
+                .inverted_index(field)
+                .and_then(|inverted| Ok(inverted.doc_freq(&Term::from_field_text(field, text))?))
+                .map_err(|error| unusable(&error)),
+            Content::Document(document) => Ok(u32::from(document.count(field, text).is_some())),
+        }
+    }
+
+    /// Calls `each` with every term of `field` that begins with `prefix`, in their order, and the number of documents
+    /// that hold it, deleted ones included.
+    pub fn each_term(
+        &self,
+        field: Field,
+        prefix: &str,
+        mut each: impl FnMut(&[u8], u32),
+    ) -> Result<(), IndexError> {
+        let reader = match &self.content {
+            Content::Segment(reader) => reader,
+            Content::Document(document) => {
+                let terms = document.terms_with(field, prefix).iter();
+                terms.for_each(|(term, _)| each(term.as_bytes(), 1));
+                return Ok(());
+            }
+        };
+        let inverted = reader
+            .inverted_index(field)
+            .map_err(|error| unusable(&error))?;
+        let range = inverted.terms().range().ge(prefix.as_bytes());
+        let mut stream = range.into_stream().map_err(|error| unusable(&error))?;
+        while stream.advance() && stream.key().starts_with(prefix.as_bytes()) {
+            each(stream.key(), stream.value().doc_freq);
+        }
+        Ok(())
+    }
+
+    /// Adds to `values` the rest of each term of `field` that begins with `prefix` and stands in a document for which
+    /// `is_live` is true.
+    pub fn add_values(
+        &self,
+        field: Field,
+        prefix: &str,
+        is_live: impl Fn(u32) -> bool,
+        values: &mut HashSet<String>,
+    ) -> Result<(), IndexError> {
+        let reader = match &self.content {
+            Content::Segment(reader) => reader,
+            Content::Document(document) => {
+                let terms = document.terms_with(field, prefix).iter();
+                let rests = terms.map(|(term, _)| term[prefix.len()..].to_owned());
+                values.extend(rests.filter(|_| is_live(0)));
+                return Ok(());
+            }
+        };
+        let inverted = reader
+            .inverted_index(field)
+            .map_err(|error| unusable(&error))?;
+        let range = inverted.terms().range().ge(prefix.as_bytes());
+        let mut stream = range.into_stream().map_err(|error| unusable(&error))?;
+        while stream.advance() && stream.key().starts_with(prefix.as_bytes()) {
+            let value = String::from_utf8_lossy(&stream.key()[prefix.len()..]);
+            if values.contains(&*value) {
+                continue;
+            }
+            let mut postings = inverted
+                .read_postings_from_terminfo(stream.value(), IndexRecordOption::Basic)
+                .map_err(|error| failed("read", error))?;
+            while postings.doc() != TERMINATED {
+                if is_live(postings.doc()) {
+                    values.insert(value.into_owned());
+                    break;
+                }
+                postings.advance();
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with each of `docs` and the vector key of its memory's own passage.
+    pub fn each_vector_key(
+        &self,
+        docs: impl Iterator<Item = u32>,
+        mut each: impl FnMut(u32, VectorKey),
+    ) -> Result<(), IndexError> {
+        let key = |high: u64, low: u64| VectorKey::from(high) << 64 | VectorKey::from(low);
+        match &self.content {
+            Content::Segment(reader) => {
+                let fast = reader.fast_fields();
+                let column = |name| fast.u64(name).map_err(|error| unusable(&error));
+                let [high, low] = [column(KEY_NAMES[0])?, column(KEY_NAMES[1])?];
+                for doc in docs {
+                    let number =
+                        |column: &tantivy::columnar::Column<u64>| column.first(doc).unwrap_or(0);
+                    each(doc, key(number(&high), number(&low)));
+                }
+            }
+            Content::Document(document) => {
+                let number = |field| document.u64(field).unwrap_or(0);
+                let fields = document.fields;
+                let key = key(number(fields.key_high), number(fields.key_low));
+                docs.for_each(|doc| each(doc, key));
+            }
+        }
+        Ok(())
+    }
+}
