@@ -81,18 +81,25 @@ const MOST_EXTRA_WORDS: usize = 4;
 
 impl Claims {
     pub fn of(memory: &Memory) -> Claims {
-        Claims {
+        let mut claims = Claims {
             namespace: memory.namespace_or_global().to_owned(),
             user: memory.user.clone(),
             title: memory
                 .title
                 .as_deref()
                 .map_or_else(Vec::new, claims::subject),
-            value: claims::value(&memory.content),
             is_episodic: memory.kind == Some(Kind::Episodic),
-            tells_of_change: claims::tells_of_change(&memory.content),
+            tells_of_change: false,
+            value: claims::value(&memory.content),
             claims: claims::of(&memory.content),
-        }
+        };
+        claims.tells_of_change = !claims.says_nothing() && claims::tells_of_change(&memory.content);
+        claims
+    }
+
+    /// Returns whether nothing that the memory says can contradict another one, as of a long text.
+    pub fn says_nothing(&self) -> bool {
+        self.value.is_empty() && self.claims.is_empty()
     }
 
     /// Returns the words that another memory must share to be compared with this one, those that say most

@@ -44,6 +44,9 @@ const LOOKED_FOR: usize = 8;
 /// Number of memories that are read and compared.
 const COMPARED: usize = 6;
 
+/// Number of memories that are read to find one of the same text.
+const SAME: usize = 2;
+
 /// Number of words taken from a text without claims.
 const MOST_WORDS: usize = 200;
 
@@ -118,7 +121,13 @@ fn compared(
         words = longest_words(&memory.content);
     }
     let mut names = recent_like(engine, claims, text);
-    names.extend(sharing_rare_words(engine, &words, memory));
+    // One with the same text has all of its words, so it is among the first.
+    let count = if claims.says_nothing() {
+        SAME
+    } else {
+        COMPARED
+    };
+    names.extend(sharing_rare_words(engine, &words, memory, count));
     for other in names {
         if Some(other.as_str()) == name {
             continue;
@@ -135,7 +144,8 @@ fn compared(
         let is_near = other.namespace_or_global() == memory.namespace_or_global();
         if is_near && text_key(&other.content) == text {
             noticed.same_text.get_or_insert(other.stem);
-        } else if !noticed.has_hinted_at(&other.stem)
+        } else if !claims.says_nothing()
+            && !noticed.has_hinted_at(&other.stem)
             && let Some(evidence) = Claims::of(&other).contradicted_by(claims)
         {
             noticed.contradicted.push(Contradicted {
@@ -163,7 +173,12 @@ fn recent_like(engine: &Engine, claims: &Claims, text: u128) -> Vec<String> {
 }
 
 /// Returns the current memories of the namespace that share most of `words`; none on an error.
-fn sharing_rare_words(engine: &Engine, words: &[String], memory: &Memory) -> Vec<String> {
+fn sharing_rare_words(
+    engine: &Engine,
+    words: &[String],
+    memory: &Memory,
+    count: usize,
+) -> Vec<String> {
     let Some(snapshot) = recent_view(engine) else {
         return Vec::new();
     };
@@ -176,7 +191,7 @@ fn sharing_rare_words(engine: &Engine, words: &[String], memory: &Memory) -> Vec
     if text.is_empty() {
         return Vec::new();
     }
-    let limit = COMPARED + 1; // Itself may be among them.
+    let limit = count + 1; // Itself may be among them.
     let found = usage::at_once(&engine.live, |moment| {
         let texts = |name: &str| rows::read_memory(&engine.live, name);
         snapshot.sharing_rare(&text, &filter, moment, limit, &texts)
