@@ -360,6 +360,10 @@ pub trait Batch {
     /// As for [`Batch::upsert`].
     fn upsert_all(&mut self, documents: Vec<Document>) -> Result<(), IndexError>;
 
+    /// Records the stamp of a file whose indexed bytes are those of `indexed`. Without effect on a file that is
+    /// indexed in another version.
+    fn touch(&mut self, name: &str, indexed: Indexed);
+
     /// Removes a file from the index.
     fn delete(&mut self, name: &str);
 

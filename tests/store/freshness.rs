@@ -50,6 +50,8 @@ enum Step {
     /// By other programs.
     Overwrite(Index, String),
     Delete(Index),
+    /// A copy of the same bytes in its place, or only another time.
+    Touch(Index, bool),
     Settle,
     Reopen,
 }
@@ -62,6 +64,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => which().prop_map(Step::Forget),
         1 => (which(), sentence()).prop_map(|(which, text)| Step::Overwrite(which, text)),
         1 => which().prop_map(Step::Delete),
+        1 => (which(), any::<bool>()).prop_map(|(which, copy)| Step::Touch(which, copy)),
         2 => Just(Step::Settle),
         1 => Just(Step::Reopen),
     ]
@@ -91,6 +94,16 @@ fn take(store: &TestStore, engine: &mut Engine, step: Step) {
             }
         }
         Step::Delete(which) => drop(path(&which).map(|path| fs::remove_file(path).unwrap())),
+        Step::Touch(which, is_copy) => {
+            if let Some(path) = path(&which) {
+                if is_copy {
+                    let copy = store.root().join("draft");
+                    fs::copy(&path, &copy).unwrap();
+                    fs::rename(copy, &path).unwrap();
+                }
+                touch(&path, at("2026-01-15T00:00:00Z"));
+            }
+        }
         Step::Settle => {
             ops::status(engine).unwrap();
             live::settle(&engine.live, true).unwrap();

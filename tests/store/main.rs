@@ -23,4 +23,5 @@ mod running;
 #[path = "../support/mod.rs"]
 mod support;
 mod sync_services;
+mod touched;
 mod verify;

@@ -288,14 +288,18 @@ fn refresh(
             Some(Ok(_)) => unread.push(name.as_str()),
         }
     }
-    for read in reading::read_all(live, &unread) {
+    let known = |name: &str| freshness.committed_version(name);
+    let all_read = reading::read_all(live, &unread, &known);
+    let is_touched = |read: &Read| matches!(read, Read::Touched { .. });
+    let any_touched = all_read.iter().any(is_touched);
+    for read in all_read {
         take_in(live, freshness, read, own);
     }
     names.iter().for_each(|name| live.note_pending(name));
     if live.watch().is_some() {
         freshness.verified = freshness.verified.max(from);
     }
-    let is_news = freshness.current.is_none() || !freshness.unsettled.is_empty();
+    let is_news = freshness.current.is_none() || !freshness.unsettled.is_empty() || any_touched;
     if is_news && !(names.is_empty() && own.is_empty()) {
         live.wake();
     }
@@ -364,7 +368,7 @@ fn look(
     let mut changes = Changes::between(&listing, committed.as_ref(), freshness.verified);
     // A long-running process indexes in the background.
     let at_once = changes.len() >= INDEX_AT_ONCE && !live.has_background();
-    if at_once && indexing::index_if_possible(live, &changes)? {
+    if at_once && indexing::index_if_possible(live, &changes, committed.as_ref())? {
         committed = index_recovery::committed(live)?;
         freshness.verified = verified(freshness.verified, committed.as_ref());
         changes = Changes::between(&listing, committed.as_ref(), freshness.verified);
@@ -413,7 +417,10 @@ fn look(
     if watch.is_none() {
         freshness.distrust_young_folders(reading::now_nanos(live));
     }
-    if !freshness.overlay.files.is_empty() || !freshness.unsettled.is_empty() {
+    if !(freshness.overlay.files.is_empty()
+        && freshness.touched.is_empty()
+        && freshness.unsettled.is_empty())
+    {
         live.wake();
     }
     freshness.swept = Some(Sweep {
@@ -499,6 +506,7 @@ fn take_in_changes(
             || changes.in_doubt.binary_search_by(by_name).is_ok()
             || changes.removed.binary_search(name).is_ok()
     };
+    freshness.touched.retain(|name, _| is_changed(name));
     // An overlay entry that is no change any more is committed by now, or gone for good.
     let (unchanged, gone): (Vec<String>, Vec<String>) = freshness
         .overlay
@@ -534,7 +542,8 @@ fn take_in_changes(
         .map(|entry| entry.name.as_str())
         .collect();
     for chunk in unread.chunks(CHUNK) {
-        for read in reading::read_all(live, chunk) {
+        let known = |name: &str| freshness.committed_version(name);
+        for read in reading::read_all(live, chunk, &known) {
             take_in(live, freshness, read, own);
         }
     }
@@ -552,6 +561,15 @@ fn take_in(live: &LiveStore, freshness: &mut Freshness, read: Read, own: &BTreeS
             }
             freshness.settled(&name);
             freshness.put(document, changed);
+        }
+        Read::Touched {
+            name,
+            indexed,
+            changed,
+        } => {
+            freshness.skipped.remove(&name);
+            freshness.settled(&name);
+            freshness.touch(name, indexed, changed);
         }
         Read::Gone(name) => {
             freshness.skipped.remove(&name);

@@ -28,6 +28,8 @@ pub(in crate::engine) struct Freshness {
     pub(in crate::engine) overlay: Overlay,
     /// [`Entry::changed`] of the texts in the overlay when they were read.
     pub(in crate::engine) read_as: HashMap<String, i64>,
+    /// Files with their committed bytes under other stamps, with [`Entry::changed`] when they were read.
+    pub(in crate::engine) touched: BTreeMap<String, (Indexed, i64)>,
     /// Committed index with the overlay over it.
     pub(in crate::engine) current: Option<Arc<dyn Snapshot>>,
     /// Folders with their modification times in nanoseconds since 1970.
@@ -130,6 +132,7 @@ impl Freshness {
         self.swept.is_some()
             && self.behind == 0
             && self.overlay.files.is_empty()
+            && self.touched.is_empty()
             && self.unsettled.is_empty()
     }
 
@@ -223,7 +226,8 @@ impl Freshness {
         self.in_doubt = 0;
     }
 
-    /// Drops overlay entries that `committed` equals.
+    /// Drops overlay entries that `committed` equals, and touched files that it holds with their present
+    /// stamps or in another version.
     pub(in crate::engine) fn forget_committed(&mut self, committed: &dyn Snapshot) {
         let says_as_well = |name: &String, document: &Option<Arc<Document>>| {
             let theirs = committed
@@ -241,6 +245,10 @@ impl Freshness {
                 read_as.remove(name);
             }
             is_news
+        });
+        self.touched.retain(|name, (touched, _)| {
+            let known = committed.indexed(name);
+            known.is_some_and(|known| known.hash == touched.hash && known.stamp != touched.stamp)
         });
     }
 
@@ -270,12 +278,17 @@ impl Freshness {
             });
         }
         let committed = self.committed.as_ref();
-        committed
-            .and_then(|committed| committed.indexed(&entry.name))
-            .is_some_and(|indexed| {
-                indexed.stamp == entry.stamp
-                    && entry.changed <= self.verified.saturating_sub(RACY_NANOS)
-            })
+        let committed = committed.and_then(|committed| committed.indexed(&entry.name));
+        if let Some((touched, changed)) = self.touched.get(&entry.name) {
+            return touched.stamp == entry.stamp
+                && !touched.racy
+                && *changed == entry.changed
+                && committed.is_some_and(|committed| committed.hash == touched.hash);
+        }
+        committed.is_some_and(|indexed| {
+            indexed.stamp == entry.stamp
+                && entry.changed <= self.verified.saturating_sub(RACY_NANOS)
+        })
     }
 
     /// Whether the committed index has the file.
@@ -347,7 +360,27 @@ impl Freshness {
     fn known(&self, name: &str) -> Option<Indexed> {
         match self.overlay.files.get(name) {
             Some(document) => document.as_ref().map(|document| document.indexed),
-            None => self.committed.as_ref()?.indexed(name),
+            None => match self.touched.get(name) {
+                Some((touched, _)) => Some(*touched),
+                None => self.committed.as_ref()?.indexed(name),
+            },
+        }
+    }
+
+    /// Returns the committed version of the file, if it is the one that is searched at present.
+    pub(in crate::engine) fn committed_version(&self, name: &str) -> Option<Indexed> {
+        match self.overlay.files.contains_key(name) {
+            true => None,
+            false => self.committed.as_ref()?.indexed(name),
+        }
+    }
+
+    /// Records that the file `name` has its committed bytes, in the version `indexed`.
+    pub(in crate::engine) fn touch(&mut self, name: String, indexed: Indexed, changed: i64) {
+        let committed = self.committed_version(&name);
+        match committed.is_some_and(|committed| committed.stamp == indexed.stamp) {
+            true => drop(self.touched.remove(&name)),
+            false => drop(self.touched.insert(name, (indexed, changed))),
         }
     }
 
@@ -386,6 +419,7 @@ impl Freshness {
 
     /// Puts a document into the overlay, unless the committed index has the same version.
     pub(in crate::engine) fn put(&mut self, document: Box<Document>, changed: i64) {
+        self.touched.remove(&document.name);
         let new = (document.indexed.stamp, document.indexed.hash);
         let committed = self.committed.as_ref();
         let is_as_committed = committed
@@ -409,6 +443,7 @@ impl Freshness {
 
     /// Marks the file `name` as deleted.
     pub(in crate::engine) fn take_out(&mut self, name: &str) {
+        self.touched.remove(name);
         if !self.is_committed(name) {
             return self.drop_from_overlay(name);
         }

@@ -47,17 +47,19 @@ const TALK_WEIGHT: usize = 16;
 /// Minimum number of waiting files that a command indexes after it has answered.
 const INDEX_AFTERWARDS: usize = 32;
 
-/// Indexes `changes` now; `Ok(false)` if another process is indexing, or if the index cannot be
+/// Indexes `changes` to `committed` now; `Ok(false)` if another process is indexing, or if the index cannot be
 /// written: that costs speed only.
 pub(in crate::engine) fn index_if_possible(
     live: &LiveStore,
     changes: &Changes,
+    committed: &dyn Snapshot,
 ) -> Result<bool, EngineError> {
     let indexed = match live.try_lock_index() {
         Ok(None) => return Ok(false),
         Ok(Some(lock)) => {
             let unread = changes.unread();
-            index_now(live, &lock, &changes.removed, unread, &mut |_| {})
+            let removed = &changes.removed;
+            index_now(live, &lock, committed, (removed, unread), &mut |_| {})
         }
         Err(error) => Err(error),
     };
@@ -90,7 +92,8 @@ pub(in crate::engine) fn catch_up(live: &LiveStore) -> Result<bool, EngineError>
         let is_newest = live.index.snapshot(&Overlay::default())?.state() == committed.state();
         if is_newest && !changes.is_empty() {
             let (removed, unread) = changes.into_names();
-            index_now(live, &lock, &removed, unread, &mut |_| {})?;
+            let known = committed.as_ref();
+            index_now(live, &lock, known, (&removed, unread), &mut |_| {})?;
         }
         drop(lock);
         // The new state is loaded before a query waits for it.
@@ -132,13 +135,14 @@ pub(in crate::engine) fn remove_unused_indexes(live: &LiveStore) -> Result<(), E
     Ok(())
 }
 
-/// Removes the files of these names from the index, and reads and indexes the `unread` ones, which
-/// are freed one by one.
+/// Removes the files `removed` from the index, whose state is `committed`, and reads and indexes the
+/// `unread` ones, whose names are freed one by one. Of a file with the committed bytes only the stamp is
+/// recorded.
 fn index_now<N: AsRef<str>>(
     live: &LiveStore,
     lock: &WriterLock,
-    removed: &[String],
-    unread: Vec<N>,
+    committed: &dyn Snapshot,
+    (removed, unread): (&[String], Vec<N>),
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), EngineError> {
     // Every file in doubt is read after this moment, so none is in doubt any more.
@@ -171,9 +175,10 @@ fn index_now<N: AsRef<str>>(
         let chunk: Vec<N> = std::iter::from_fn(|| unread.next_if(&mut fits)).collect();
         let names: Vec<&str> = chunk.iter().map(AsRef::as_ref).collect();
         let mut documents = Vec::with_capacity(chunk.len());
-        for read in reading::read_all(live, &names) {
+        for read in reading::read_all(live, &names, &|name| committed.indexed(name)) {
             match read {
                 Read::Document { document, .. } => documents.push(*document),
+                Read::Touched { name, indexed, .. } => batch.touch(&name, indexed),
                 Read::Gone(name) => batch.delete(&name),
                 Read::Skipped(skipped) => batch.delete(&skipped.name),
             }
@@ -321,7 +326,8 @@ fn reindex_once(
     let read = changes.unread().len();
     if !changes.is_empty() {
         let (removed, unread) = changes.into_names();
-        index_now(live, &lock, &removed, unread, progress)?;
+        let known = committed.as_ref();
+        index_now(live, &lock, known, (&removed, unread), progress)?;
         committed = live.index.snapshot(&Overlay::default())?;
     }
     drop(lock);
@@ -349,7 +355,8 @@ pub fn clear_remains(live: &LiveStore) -> Result<(), EngineError> {
         let changes = Changes::from_listing(listing, committed.as_ref(), verified);
         if !changes.is_empty() {
             let (removed, unread) = changes.into_names();
-            index_now(live, &lock, &removed, unread, &mut |_| {})?;
+            let known = committed.as_ref();
+            index_now(live, &lock, known, (&removed, unread), &mut |_| {})?;
         }
         let current = live.index.snapshot(&Overlay::default())?;
         live.index
@@ -379,13 +386,14 @@ pub fn settle(live: &LiveStore, all: bool) -> Result<(), EngineError> {
 }
 
 fn settle_once(live: &LiveStore, all: bool) -> Result<(), EngineError> {
-    let (overlay, base, verified) = {
+    let (overlay, touched, base, verified) = {
         let freshness = live.freshness();
         let Some(base) = freshness.committed.clone() else {
             return Ok(());
         };
         // Files in doubt are read again by every comparison until their state is committed.
-        let waiting = freshness.overlay.files.len() + freshness.in_doubt;
+        let changed = freshness.overlay.files.len() + freshness.touched.len();
+        let waiting = changed + freshness.in_doubt;
         let least = if all || base.is_empty() {
             1
         } else {
@@ -394,7 +402,8 @@ fn settle_once(live: &LiveStore, all: bool) -> Result<(), EngineError> {
         if waiting < least {
             return Ok(());
         }
-        (freshness.overlay.clone(), base, freshness.verified)
+        let (overlay, touched) = (freshness.overlay.clone(), freshness.touched.clone());
+        (overlay, touched, base, freshness.verified)
     };
     let Some(lock) = live.try_lock_index()? else {
         return Ok(());
@@ -412,6 +421,9 @@ fn settle_once(live: &LiveStore, all: bool) -> Result<(), EngineError> {
             Some(document) => batch.upsert(Document::clone(document))?,
             None => batch.delete(name),
         }
+    }
+    for (name, (indexed, _)) in &touched {
+        batch.touch(name, *indexed);
     }
     let state = batch.commit(verified)?;
     let committed = live.index.snapshot(&Overlay::default())?;

@@ -2,11 +2,12 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::live::store::LiveStore;
-use crate::engine::texts::{is_racy, parse};
+use crate::engine::texts::{is_racy, parse, stem_of};
 use crate::files::{Entry, FilesError, Listing, Place, Reader, Skipped};
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::{Document, Indexed, Scan, Snapshot};
-use crate::model::Problem;
+use crate::model::{Problem, Timestamp, is_possible_time};
+use chrono::DateTime;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -17,37 +18,49 @@ pub(in crate::engine) enum Read {
         /// [`Entry::changed`] of the file.
         changed: i64,
     },
+    /// The file has the known bytes under another stamp, or under the same.
+    Touched {
+        name: String,
+        /// Version with the present stamp.
+        indexed: Indexed,
+        /// [`Entry::changed`] of the file.
+        changed: i64,
+    },
     Gone(String),
     Skipped(Skipped),
 }
 
+/// Returns the indexed version of a file by its name.
+pub(in crate::engine) type KnownVersions<'a> = dyn Fn(&str) -> Option<Indexed> + Sync + 'a;
+
 /// Number of files read and parsed together: enough for all cores, few enough to hold in memory.
 pub(in crate::engine) const CHUNK: usize = 1024;
 
-/// Reads the files `names`, in parallel if they are many; in the same order.
-pub(in crate::engine) fn read_all(live: &LiveStore, names: &[&str]) -> Vec<Read> {
+/// Reads the files `names`, in parallel if they are many; in the same order. Files whose bytes are those of
+/// their `known` versions are not parsed.
+pub(in crate::engine) fn read_all(
+    live: &LiveStore,
+    names: &[&str],
+    known: &KnownVersions<'_>,
+) -> Vec<Read> {
     let reader = live.store.reader(Place::Files);
     let now = now_nanos(live);
     if names.len() < 16 {
         return names
             .iter()
-            .map(|name| read(reader.as_ref(), name, now))
+            .map(|name| read(reader.as_ref(), name, now, known))
             .collect();
     }
     names
         .par_iter()
-        .map(|name| read(reader.as_ref(), name, now))
+        .map(|name| read(reader.as_ref(), name, now, known))
         .collect()
 }
 
 /// Reads the memories in the files `names`; those that are gone or unreadable are left out.
 pub(in crate::engine) fn documents(live: &LiveStore, names: &[&str]) -> Vec<Document> {
-    let read = read_all(live, names).into_iter();
-    let documents = read.filter_map(|read| match read {
-        Read::Document { document, .. } => Some(*document),
-        Read::Gone(_) | Read::Skipped(_) => None,
-    });
-    documents.collect()
+    let read = read_all(live, names, &|_| None).into_iter();
+    read.filter_map(Read::into_document).collect()
 }
 
 /// Returns a view that searches the files themselves, if the index lacks too many of them.
@@ -56,10 +69,7 @@ pub(in crate::engine) fn scan(live: &LiveStore, listing: &Listing) -> Arc<dyn Sn
     let files = entries.map(|entry| (entry.name.clone(), entry.stamp));
     let reader = live.store.reader(Place::Files);
     let now = now_nanos(live);
-    let document = move |name: &str| match read(reader.as_ref(), name, now) {
-        Read::Document { document, .. } => Some(*document),
-        Read::Gone(_) | Read::Skipped(_) => None,
-    };
+    let document = move |name: &str| read(reader.as_ref(), name, now, &|_| None).into_document();
     let scan =
         Scan::new(files.collect(), Box::new(document), &live.languages).with_people(&live.people);
     Arc::new(scan)
@@ -70,23 +80,43 @@ pub(in crate::engine) fn now_nanos(live: &LiveStore) -> i64 {
     live.clock.now().timestamp_nanos_opt().unwrap_or(i64::MAX)
 }
 
+impl Read {
+    fn into_document(self) -> Option<Document> {
+        match self {
+            Read::Document { document, .. } => Some(*document),
+            Read::Touched { .. } | Read::Gone(_) | Read::Skipped(_) => None,
+        }
+    }
+}
+
 /// Reads one file; `now` is a time before the read.
-fn read(reader: &dyn Reader, name: &str, now: i64) -> Read {
+fn read(reader: &dyn Reader, name: &str, now: i64, known: &KnownVersions<'_>) -> Read {
     let limit = MAX_INDEXED_BYTES as u64;
     match reader.read(name, limit) {
         Ok(version) => {
             let Entry { stamp, changed, .. } = version.entry;
-            let mut memory = parse(&version.entry, &version.bytes);
-            if stamp.size > limit {
-                memory
-                    .problems
-                    .push(Problem::PartlyIndexed { bytes: stamp.size });
-            }
             let indexed = Indexed {
                 stamp,
                 hash: version.hash,
                 racy: is_racy(changed, now),
             };
+            let is_known = known(name).is_some_and(|known| {
+                (known.hash, known.stamp.size) == (indexed.hash, indexed.stamp.size)
+            });
+            if is_known && is_dated_by(name) {
+                return touched(version.entry, indexed);
+            }
+            let mut memory = parse(&version.entry, &version.bytes);
+            // A memory that states no time is as old as its file, and was so before the file was touched.
+            let modified = Timestamp::from_utc(DateTime::from_timestamp_nanos(stamp.modified));
+            if is_known && memory.timestamp != modified {
+                return touched(version.entry, indexed);
+            }
+            if stamp.size > limit {
+                memory
+                    .problems
+                    .push(Problem::PartlyIndexed { bytes: stamp.size });
+            }
             let document = Box::new(Document {
                 name: version.entry.name,
                 indexed,
@@ -101,6 +131,19 @@ fn read(reader: &dyn Reader, name: &str, now: i64) -> Read {
             reason: reason(&error),
         }),
     }
+}
+
+fn touched(entry: Entry, indexed: Indexed) -> Read {
+    Read::Touched {
+        name: entry.name,
+        indexed,
+        changed: entry.changed,
+    }
+}
+
+/// Whether the name of a file states a time, so that the memory does not depend on the time of the file.
+fn is_dated_by(name: &str) -> bool {
+    stem_of(name).time().is_some_and(is_possible_time)
 }
 
 fn reason(error: &FilesError) -> String {

@@ -8,7 +8,8 @@ use tantivy::{Index as TantivyIndex, IndexWriter, TantivyDocument, TantivyError,
 use super::embedded_index::EmbeddedIndex;
 use super::failure::{failed, guarded, unusable};
 use super::opened;
-use crate::index::{Batch, Document, IndexError};
+use super::rows::touched::Touched;
+use crate::index::{Batch, Document, IndexError, Indexed};
 
 /// Number of changes from which on two threads and larger segments pay.
 const BULK: usize = 500;
@@ -31,6 +32,8 @@ pub(super) struct EmbeddedBatch<'a> {
     /// Name of the committed state that the batch changes.
     base: String,
     starts_empty: bool,
+    /// Files with their indexed bytes under other stamps.
+    touched: Touched,
     /// As [`crate::index::Index::mark`] gave it before anything was read for this batch.
     mark: u64,
 }
@@ -67,6 +70,7 @@ impl<'a> EmbeddedBatch<'a> {
             writer,
             base: opened::state_of(tantivy)?,
             starts_empty,
+            touched: Touched::default(),
             mark,
         })
     }
@@ -79,6 +83,8 @@ impl<'a> EmbeddedBatch<'a> {
 
     /// Makes the changes part of the index, unless what was read for them is wrong.
     fn publish(&mut self, verified: i64) -> Result<(), IndexError> {
+        // They are true whether or not the state is published.
+        self.index.keep_touched(std::mem::take(&mut self.touched));
         let prepared = self.writer.prepare_commit();
         let committed = prepared.and_then(|mut prepared| {
             prepared.set_payload(&verified.to_string());
@@ -136,6 +142,10 @@ impl Batch for EmbeddedBatch<'_> {
             };
             added.map_err(|error| failed("write", error))
         })
+    }
+
+    fn touch(&mut self, name: &str, indexed: Indexed) {
+        self.touched.insert(name, indexed);
     }
 
     fn delete(&mut self, name: &str) {

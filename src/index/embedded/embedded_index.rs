@@ -15,6 +15,7 @@ use super::models::Models;
 use super::opened::{Committed, Opened};
 use super::rows::kept;
 use super::rows::mapped_table::MappedTable;
+use super::rows::touched::Touched;
 use super::schema;
 use super::schema::DocumentBuilder;
 use super::snapshot::EmbeddedSnapshot;
@@ -36,6 +37,8 @@ pub struct EmbeddedIndex {
     /// Verified files; `None` before the record was read.
     checks: Mutex<Option<Checks>>,
     newest: Mutex<Newest>,
+    /// Touched files of an index in memory; one in a folder keeps them in a file.
+    touched: Mutex<Touched>,
     layers: Layers,
     /// Vectors of all models.
     pub(super) vectors: Arc<Models>,
@@ -107,6 +110,7 @@ impl EmbeddedIndex {
             open: Mutex::new(None),
             checks: Mutex::new(None),
             newest: Mutex::default(),
+            touched: Mutex::default(),
             layers: Layers::default(),
             vectors: Arc::new(Models::new(state.map(Path::to_owned))),
             written: Arc::default(),
@@ -208,7 +212,8 @@ impl EmbeddedIndex {
             checks.trust(self.written.take(), now);
             checks.keep_only(&with_table(files));
         });
-        if kept::is_due(folder, &committed.parts) {
+        let touched = Touched::read(folder).len();
+        if kept::is_due(folder, &committed.parts, touched) {
             self.keep_rows(folder, now)?;
         }
         self.write_checks(folder);
@@ -245,8 +250,10 @@ impl EmbeddedIndex {
                 // It may have been cut before its head was written.
                 let proved =
                     self.with_checks(folder, |checks| checks.prove(folder, &file, now, None));
-                if proved.is_err() {
-                    let _ = columns::remove(&folder.join(kept::NAME));
+                match proved {
+                    // Its rows have the stamps of touched files.
+                    Ok(_) => Touched::remove(folder),
+                    Err(_) => drop(columns::remove(&folder.join(kept::NAME))),
                 }
                 // The next view maps the file, whose pages all processes share.
                 self.forget_view();
@@ -255,6 +262,32 @@ impl EmbeddedIndex {
             Err(error) => tracing::debug!("the rows are not kept: {error}"),
         }
         Ok(())
+    }
+
+    /// Adds to the touched files that are kept beside the table.
+    pub(super) fn keep_touched(&self, new: Touched) {
+        if new.is_empty() {
+            return;
+        }
+        match &self.folder {
+            None => locked(&self.touched).extend(new),
+            Some(folder) => {
+                let mut touched = Touched::read(folder);
+                touched.extend(new);
+                // Without them, these files are read again.
+                if let Err(error) = touched.write(folder) {
+                    tracing::debug!("the stamps of touched files are not kept: {error}");
+                }
+            }
+        }
+    }
+
+    /// Returns the touched files that are kept beside the table.
+    fn touched(&self) -> Touched {
+        match &self.folder {
+            None => locked(&self.touched).clone(),
+            Some(folder) => Touched::read(folder),
+        }
     }
 
     /// Returns whether the committed state is old enough for a table file to pay: a second for 10,000 rows.
@@ -305,10 +338,13 @@ impl EmbeddedIndex {
             }
             let former = newest.view.take();
             let former = former.as_deref().map(EmbeddedSnapshot::flat);
+            // Before the table, which takes them over.
+            let touched = self.touched();
             let kept = self.kept_rows(former);
             let tables = kept.iter().chain(former);
             let of_index = (&self.documents, &self.vectors, &self.people);
-            let snapshot = Arc::new(EmbeddedSnapshot::of(of_index, &committed, tables)?);
+            let snapshot = EmbeddedSnapshot::of(of_index, &committed, tables, &touched)?;
+            let snapshot = Arc::new(snapshot);
             return Ok(Arc::clone(newest.view.insert(snapshot)));
         }
     }

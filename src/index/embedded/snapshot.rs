@@ -14,6 +14,7 @@ use super::opened::Committed;
 use super::part::{Part, RunsOf};
 use super::rows::mapped_table::MappedTable;
 use super::rows::table::{Documents, RowOf, Table};
+use super::rows::touched::Touched;
 use super::schema::{Analyzers, DocumentBuilder, Fields};
 use super::tokenize;
 use crate::index::{Embedded, IndexError, Overlay, facts};
@@ -60,11 +61,12 @@ type OfIndex<'a> = (
 
 impl EmbeddedSnapshot {
     /// Makes the view of `committed`, from the first of the `former` tables that is similar enough, else
-    /// from the segments.
+    /// from the segments. The files `touched` have the stamps in there.
     pub fn of<'a>(
         (documents, vectors, people): (&DocumentBuilder, &Arc<Models>, &Arc<OtherNames>),
         committed: &Arc<Committed>,
         former: impl Iterator<Item = &'a Arc<MappedTable>>,
+        touched: &Touched,
     ) -> Result<EmbeddedSnapshot, IndexError> {
         let view = |table, rows| {
             let parts = committed.parts.clone();
@@ -73,12 +75,12 @@ impl EmbeddedSnapshot {
             EmbeddedSnapshot::with(of_index, committed, table, parts, rows)
         };
         for flat in former {
-            if let Some((table, rows)) = Table::of(flat, &committed.parts)? {
+            if let Some((table, rows)) = Table::of(flat, &committed.parts, touched)? {
                 return Ok(view(table, rows));
             }
         }
         let flat = Arc::new(MappedTable::read(committed)?);
-        let (table, rows) = Table::whole(&flat);
+        let (table, rows) = Table::whole(&flat, touched);
         Ok(view(table, rows))
     }
 

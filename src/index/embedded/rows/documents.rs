@@ -267,6 +267,15 @@ pub(in crate::index::embedded) fn version(
     }
 }
 
+/// Returns the version of the same bytes under another stamp.
+pub(in crate::index::embedded) fn with_stamp(
+    [_, _, _, high, low]: Version,
+    stamp: Stamp,
+) -> Version {
+    let modified = stamp.modified.cast_unsigned();
+    [stamp.size, modified, stamp.inode, high, low]
+}
+
 /// Returns the ordinal of a document's value in a column's dictionary.
 pub(in crate::index::embedded) fn ord(column: &StrColumn, doc: u32) -> Option<usize> {
     column.ords().first(doc).map(|ord| ord as usize)

@@ -121,7 +121,7 @@ pub(in crate::index::embedded) fn write<'a>(
     file.add_values(table.values(&flat.importance, |values| values.importance))?;
     file.add_values(table.values(&flat.confidence, |values| values.confidence))?;
     file.add_values(table.values(&flat.flags, |values| values.flags))?;
-    file.add_values(table.values(&flat.versions, |values| values.version))?;
+    file.add_values(table.versions())?;
     file.add(&table.by_name())?;
     let mut impermanent: Vec<u32> = table.impermanent().collect();
     impermanent.sort_unstable();
@@ -141,14 +141,18 @@ pub(in crate::index::embedded) fn state_in(folder: &Path) -> Option<String> {
 }
 
 /// Returns whether the rows of `parts` are to be written with the commit that made them: more than
-/// one in [`PART`] is in no segment of the file.
-pub(in crate::index::embedded) fn is_due(folder: &Path, parts: &[Arc<Part>]) -> bool {
+/// one in [`PART`] is in no segment of the file, or one of that many files was touched.
+pub(in crate::index::embedded) fn is_due(
+    folder: &Path,
+    parts: &[Arc<Part>],
+    touched: usize,
+) -> bool {
     let documents = |part: &Arc<Part>| part.max_doc() as usize;
     let all: usize = parts.iter().map(documents).sum();
     let known = state_in(folder).unwrap_or_default();
     let is_new = |part: &&Arc<Part>| !known.contains(&part.id());
     let new: usize = parts.iter().filter(is_new).map(documents).sum();
-    new * PART > all
+    new.max(touched) * PART > all
 }
 
 fn state_of(file: &Columns) -> Option<String> {

@@ -8,13 +8,19 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::columns::{Column, Plain, text_in};
 use crate::index::embedded::layers::Layer;
 use crate::index::embedded::part::Part;
-use crate::index::embedded::rows::documents::{DeltaRow, Values, is_cut, newcomers_of, version};
+use crate::index::embedded::rows::documents::{
+    DeltaRow, Values, Version, is_cut, newcomers_of, version, with_stamp,
+};
 use crate::index::embedded::rows::mapped_table::{MappedTable, NO_ROW, stated};
+use crate::index::embedded::rows::touched::Touched;
 use crate::index::{IndexError, Indexed, Overlay};
 use crate::lifecycle::Stated;
+use crate::model::Stamp;
 use crate::ranking::{Collection, Member, Members, Origin, Piece, TableDelta};
 
 /// If more than one row in this many changed, all rows are read again.
@@ -32,6 +38,8 @@ pub(in crate::index::embedded) struct Table {
     newcomers_by_name: Vec<u32>,
     /// The namespaces by number.
     namespaces: Vec<String>,
+    /// Present stamps of the touched files, by the rows of the mapped table.
+    touched: Arc<FxHashMap<u32, Stamp>>,
     /// Ranking columns of the rows.
     pub collection: Collection,
 }
@@ -76,10 +84,12 @@ impl RowOf<'_> {
 
 impl Table {
     /// Makes the table of `parts` from the mapped table of some state; with it, the rows of each part's
-    /// documents. `None` if so much differs that reading everything is as quick.
+    /// documents. `None` if so much differs that reading everything is as quick. The files `touched` have
+    /// the stamps in there.
     pub fn of(
         flat: &Arc<MappedTable>,
         parts: &[Arc<Part>],
+        touched: &Touched,
     ) -> Result<Option<(Table, Vec<Documents>)>, IndexError> {
         let mut documents = Vec::new();
         let mut new: Vec<(usize, &Arc<Part>)> = Vec::new();
@@ -116,19 +126,27 @@ impl Table {
             let is_live = |doc| !part.is_deleted(doc);
             newcomers_of(part, segment, is_live, &mut newcomers)?;
         }
+        for one in &mut newcomers {
+            if let Some(stamp) = touched.stamp(&one.name, &one.values.version) {
+                one.values.version = with_stamp(one.values.version, stamp);
+            }
+        }
         let newcomers = newcomers.into_iter().map(Arc::new).collect();
         removed.sort_unstable();
-        let table = Table::changed(flat, removed, newcomers);
+        let touched = Arc::new(touched.by_row(flat));
+        let table = Table::changed(flat, touched, removed, newcomers);
         table.place_all(parts, &mut documents);
         Ok(Some((table, documents)))
     }
 
-    /// Makes the table of all rows of a mapped table, unchanged.
-    pub fn whole(flat: &Arc<MappedTable>) -> (Table, Vec<Documents>) {
+    /// Makes the table of all rows of a mapped table, unchanged but for the stamps of the files `touched`.
+    pub fn whole(flat: &Arc<MappedTable>, touched: &Touched) -> (Table, Vec<Documents>) {
         let segments = flat.segments.iter();
         let documents = segments.map(|written| Documents::Written(Arc::clone(&written.rows)));
         let documents = documents.collect();
-        (Table::changed(flat, Vec::new(), Vec::new()), documents)
+        let touched = Arc::new(touched.by_row(flat));
+        let table = Table::changed(flat, touched, Vec::new(), Vec::new());
+        (table, documents)
     }
 
     /// Makes this table with the documents of `overlay`, which are in `layers`, in place of those of the
@@ -164,7 +182,8 @@ impl Table {
         let mut newcomers: Vec<Arc<DeltaRow>> =
             self.newcomers.iter().filter(is_left).cloned().collect();
         newcomers.extend(added.into_iter().map(Arc::new));
-        let table = Table::changed(&self.flat, removed, newcomers);
+        let touched = Arc::clone(&self.touched);
+        let table = Table::changed(&self.flat, touched, removed, newcomers);
         table.place_all(&parts, &mut documents);
         Ok((table, documents))
     }
@@ -172,6 +191,7 @@ impl Table {
     /// Makes the table of the mapped rows without `removed`, ascending, and with `newcomers`.
     fn changed(
         flat: &Arc<MappedTable>,
+        touched: Arc<FxHashMap<u32, Stamp>>,
         removed: Vec<u32>,
         mut newcomers: Vec<Arc<DeltaRow>>,
     ) -> Table {
@@ -212,6 +232,7 @@ impl Table {
                 .cloned()
                 .chain(more_namespaces)
                 .collect(),
+            touched,
             collection,
         }
     }
@@ -265,7 +286,8 @@ impl Table {
         match self.splice.origin(row) {
             Origin::Old(row) => {
                 let at = row as usize;
-                version(self.flat.versions[at], self.flat.flags[at])
+                let of_file = self.present(row, self.flat.versions[at]);
+                version(of_file, self.flat.flags[at])
             }
             Origin::New(number) => indexed(&self.newcomers[number as usize]),
         }
@@ -309,7 +331,8 @@ impl Table {
         let mut written = written
             .map(move |&row| {
                 let at = row as usize;
-                (text_in(names, ranges[at]), version(versions[at], flags[at]))
+                let of_file = self.present(row, versions[at]);
+                (text_in(names, ranges[at]), version(of_file, flags[at]))
             })
             .peekable();
         let new = self.newcomers_by_name.iter();
@@ -388,6 +411,32 @@ impl Table {
             let new = new.iter().map(move |one| of(&one.values));
             old.iter().copied().chain(new)
         })
+    }
+
+    /// Returns the versions of the files in the order of rows.
+    pub fn versions(&self) -> impl Iterator<Item = Version> {
+        let written = &*self.flat.versions;
+        self.splice.pieces().flat_map(move |piece| {
+            let (old, new) = match piece {
+                Piece::Old(rows) => (rows, 0..0),
+                Piece::New(numbers) => (0..0, numbers),
+            };
+            let new = &self.newcomers[new.start as usize..new.end as usize];
+            let new = new.iter().map(|one| one.values.version);
+            let old = old.map(move |row| self.present(row, written[row as usize]));
+            old.chain(new)
+        })
+    }
+
+    /// Returns the version of the file of a row of the mapped table, which has the version `written` there.
+    fn present(&self, row: u32, written: Version) -> Version {
+        match self.touched.is_empty() {
+            true => written,
+            false => {
+                let stamp = self.touched.get(&row);
+                stamp.map_or(written, |stamp| with_stamp(written, *stamp))
+            }
+        }
     }
 
     /// Returns the rows of the memories in a namespace, without those of namespaces below it.
