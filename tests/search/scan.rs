@@ -242,10 +242,16 @@ fn keywords(count: std::ops::Range<usize>) -> impl Strategy<Value = QueryKind> {
     })
 }
 
+/// Keywords of one or two letters stand in many runs of every text.
+fn short_keywords() -> impl Strategy<Value = QueryKind> {
+    vec("[a-z]{1,2}|[.,'@é東]", 1..4).prop_map(QueryKind::Keywords)
+}
+
 fn kind() -> impl Strategy<Value = QueryKind> {
     prop_oneof![
         1 => Just(QueryKind::Everything),
         3 => keywords(1..4),
+        2 => short_keywords(),
         // So many are looked for together.
         1 => keywords(60..80),
         4 => (texts(), select(vec![

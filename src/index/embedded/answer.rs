@@ -61,7 +61,7 @@ impl EmbeddedSnapshot {
                     b.score.cmp(&a.score).then_with(|| self.newer(a.row, b.row))
                 };
                 results(query, &counted, order, |found| IndexHit {
-                    matched: keywords.texts(&found.matched),
+                    matched: keywords.texts(&found.matched()),
                     ..self.hit(found.row, f64::from(found.score))
                 })
             }

@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use tantivy::postings::Postings as _;
+use tantivy::postings::{BlockSegmentPostings, Postings as _, TermInfo};
 use tantivy::schema::{Field, FieldType, IndexRecordOption, Schema, Value as _};
 use tantivy::tokenizer::TokenStream as _;
-use tantivy::{DocSet, SegmentReader, TERMINATED, TantivyDocument, Term};
+use tantivy::{DocSet, InvertedIndexReader, SegmentReader, TERMINATED, TantivyDocument, Term};
 
 use super::failure::{failed, unusable};
 use super::lexicon::Lexicon;
@@ -144,6 +144,65 @@ impl OneDocument {
     }
 }
 
+/// Reader of the postings of one term after the other, with one decoder.
+pub(super) struct PostingsReader<'a> {
+    field: Field,
+    source: PostingsSource<'a>,
+}
+
+enum PostingsSource<'a> {
+    Segment(Arc<InvertedIndexReader>, Option<BlockSegmentPostings>),
+    Document(&'a OneDocument),
+}
+
+impl PostingsReader<'_> {
+    /// Calls `each` with every document that holds the term `text`, and how often; `known` is where its postings lie,
+    /// if that is known.
+    pub fn each(
+        &mut self,
+        text: &str,
+        known: Option<TermInfo>,
+        mut each: impl FnMut(u32, u32),
+    ) -> Result<(), IndexError> {
+        let (inverted, decoder) = match &mut self.source {
+            PostingsSource::Segment(inverted, decoder) => (inverted, decoder),
+            PostingsSource::Document(document) => {
+                if let Some(count) = document.count(self.field, text) {
+                    each(0, count);
+                }
+                return Ok(());
+            }
+        };
+        let mut read = || -> std::io::Result<Option<BlockSegmentPostings>> {
+            let of_term = match known {
+                Some(of_term) => Some(of_term),
+                None => inverted.get_term_info(&Term::from_field_text(self.field, text))?,
+            };
+            let Some(of_term) = of_term else {
+                return Ok(None);
+            };
+            let Some(mut postings) = decoder.take() else {
+                let record = IndexRecordOption::WithFreqs;
+                let read = inverted.read_block_postings_from_terminfo(&of_term, record);
+                return read.map(Some);
+            };
+            inverted.reset_block_postings_from_terminfo(&of_term, &mut postings)?;
+            Ok(Some(postings))
+        };
+        let Some(mut postings) = read().map_err(|error| unusable(&error))? else {
+            return Ok(());
+        };
+        while postings.block_len() > 0 {
+            for (doc, times) in postings.docs().iter().zip(postings.freqs()) {
+                each(*doc, *times);
+            }
+            postings.advance();
+        }
+        *decoder = Some(postings);
+        Ok(())
+    }
+}
+
 /// Maximum length of a term, in bytes, in a segment: Tantivy drops longer ones.
 const MAX_TERM_BYTES: usize = u16::MAX as usize - 5;
 
@@ -235,11 +294,31 @@ impl Part {
     pub fn lexicon(&self, field: Field, of: RunsOf) -> Result<&Lexicon, IndexError> {
         let slot = &self.lexicons[of as usize];
         if slot.get().is_none() {
-            let mut lexicon = Lexicon::default();
-            self.each_term(field, "", |term, _| lexicon.push(term))?;
+            let lexicon = match &self.content {
+                Content::Segment(reader) => Lexicon::read(reader, field)?,
+                Content::Document(document) => {
+                    let mut lexicon = Lexicon::default();
+                    let terms = document.terms(field).iter();
+                    terms.for_each(|(term, _)| lexicon.push(term));
+                    lexicon
+                }
+            };
             let _ = slot.set(lexicon);
         }
         Ok(slot.get().expect("it was just set"))
+    }
+
+    /// Returns a reader of the postings of many terms of `field`.
+    pub fn postings_in(&self, field: Field) -> Result<PostingsReader<'_>, IndexError> {
+        let source = match &self.content {
+            Content::Segment(reader) => {
+                let inverted = reader.inverted_index(field);
+                let inverted = inverted.map_err(|error| unusable(&error))?;
+                PostingsSource::Segment(inverted, None)
+            }
+            Content::Document(document) => PostingsSource::Document(document),
+        };
+        Ok(PostingsReader { field, source })
     }
 
     /// Calls `each` with every document that holds the term `text` in `field`, and how often.

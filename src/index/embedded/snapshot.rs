@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, IndexRecordOption};
 
 use super::failure::{failed, locked};
@@ -21,6 +22,7 @@ use crate::index::{Embedded, IndexError, Overlay, facts};
 use crate::model::{OtherNames, TALK, Talks};
 use crate::ranking::Names;
 use crate::ranking::fused::Cosines;
+use crate::ranking::keyword;
 use crate::ranking::keyword::{Count, Keyword, KeywordSet};
 
 /// An unchanging view of the index.
@@ -191,15 +193,14 @@ impl EmbeddedSnapshot {
         fields.into_iter().filter(move |(_, of)| is_asked(*of))
     }
 
-    /// Calls `each` with the counts of a keyword without blanks, run by run: row, counts in topics,
-    /// counts elsewhere. A row may come several times. `runs` are known runs and the keyword's number in
-    /// them, made for the same `talks`.
+    /// Calls `each` with a row and the score in it of a keyword without blanks, run by run. A row may come
+    /// several times. `runs` are known runs and the keyword's number in them, made for the same `talks`.
     pub(super) fn each_run(
         &self,
         keyword: &Keyword,
         talks: Talks,
         runs: Option<(&RunsOfKeywords, usize)>,
-        mut each: impl FnMut(u32, Count, Count),
+        mut each: impl FnMut(u32, u32),
     ) -> Result<(), IndexError> {
         let mut lists = runs.map(|(runs, number)| runs.of(number));
         for (field, of) in self.run_fields(talks) {
@@ -210,22 +211,16 @@ impl EmbeddedSnapshot {
                 }
                 let lexicon = part.lexicon(field, of)?;
                 let mut result = Ok(());
-                let mut count_in = |run: &str| {
-                    let count = keyword.count(run);
-                    let record = IndexRecordOption::WithFreqs;
-                    let read = part.each_posting(field, run, record, |doc, times| {
-                        let Some(row) = row_of.get(doc) else {
-                            return;
-                        };
-                        let all = Count {
-                            anywhere: count.anywhere * times,
-                            as_word: count.as_word * times,
-                        };
-                        let none = Count::default();
-                        if of == RunsOf::Topics {
-                            each(row, all, none);
-                        } else {
-                            each(row, none, all);
+                let mut postings = part.postings_in(field)?;
+                let mut count_in = |run: &str, known: Option<TermInfo>| {
+                    let (count, none) = (keyword.count(run), Count::default());
+                    let score = match of {
+                        RunsOf::Topics => keyword::score(count, none),
+                        RunsOf::Memories | RunsOf::Talks => keyword::score(none, count),
+                    };
+                    let read = postings.each(run, known, |doc, times| {
+                        if let Some(row) = row_of.get(doc) {
+                            each(row, score * times);
                         }
                     });
                     if read.is_err() {
@@ -236,7 +231,7 @@ impl EmbeddedSnapshot {
                     Some(places) => places
                         .iter()
                         .filter_map(|(_, place)| lexicon.term(*place))
-                        .for_each(count_in),
+                        .for_each(|run| count_in(run, None)),
                     None => lexicon.containing(keyword.as_str(), &mut count_in),
                 }
                 result?;

@@ -293,14 +293,6 @@ impl Table {
         }
     }
 
-    /// Returns the flags of a row.
-    pub fn flags(&self, row: u32) -> u8 {
-        match self.splice.origin(row) {
-            Origin::Old(row) => self.flat.flags[row as usize],
-            Origin::New(number) => self.newcomers[number as usize].values.flags,
-        }
-    }
-
     /// Returns the rows with a flag.
     pub fn with_flag(&self, flag: u8) -> Vec<u32> {
         let written = (0..).zip(self.flat.flags.iter());
