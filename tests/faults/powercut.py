@@ -17,6 +17,7 @@ import concurrent.futures
 import hashlib
 import itertools
 import os
+import re
 import shutil
 
 import deeds
@@ -27,6 +28,7 @@ FOLDER = -1
 # Changes of names that are mixed in every way; so many are never pending where folders are synced.
 MOST_MIXED = 8
 MOST_DIRTY = 4
+MANY_FILES = 1200
 LAID_OUT = {False: 12, True: 200}
 
 
@@ -36,6 +38,36 @@ def run(setting, tally):
         return
     for deed in deeds.WRITING:
         cut(setting, tally, deed)
+    objects(setting, tally)
+
+
+def objects(setting, tally):
+    """Every object of a commit and its reference are synced before they get their names."""
+    store = harness.Store(setting)
+    history = {"MEMDIR_GIT": "on", "GIT_CONFIG_NOSYSTEM": "1"}
+    # So many that the tree of their folder is a large one.
+    store.fill(MANY_FILES)
+    at = [setting.program, "--store", store.root]
+    trace = os.path.join(setting.folder("trace"), "trace")
+    strace = ["strace", "-f", "-y", "-qq", "-s", "4096", "-o", trace, "-e", "trace=fsync,fdatasync,link,linkat,rename,renameat,renameat2"]
+    for wrapped in ([], strace):
+        done = harness.run([*wrapped, *at, "remember", "--topics", "a", "qa0z one more"], setting, env=history)
+        tally.check(done.code == 0, f"cannot record a commit: {done.err[:200]}")
+    synced, named = set(), collections.Counter()
+    with open(trace) as calls:
+        for call in calls:
+            if found := re.search(r"sync\(\d+<([^>]*)>\)\s*= 0", call):
+                synced.add(found[1])
+            elif found := re.search(r'(?:link|rename)\w*\(.*?"([^"]+)".*?"([^"]+)".*= 0', call):
+                source, target = found.groups()
+                kind = re.search(r"\.git/(objects/[0-9a-f]{2}/|refs/heads/)", target)
+                if kind:
+                    named[kind[1][:7]] += 1
+                    tally.check(source in synced, f"{target} got its name before it was synced")
+    tally.check(named["objects"] >= 4, f"a commit gave names to {dict(named)}")
+    tally.fault(sum(named.values()))
+    tally.note(f"objects of a commit: {dict(named)}")
+    store.remove()
 
 
 def cut(setting, tally, deed, subject=None):

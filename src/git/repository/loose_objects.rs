@@ -39,15 +39,18 @@ pub(in crate::git) fn open(path: &Path) -> Result<Repository, git2::Error> {
 /// Adds this module's backend to `repository`. Does nothing if the folder of objects is missing.
 #[allow(unsafe_code, reason = "git2 offers no sources of objects of one's own")]
 pub(in crate::git) fn check_loose_objects(repository: &Repository) -> Result<(), git2::Error> {
-    static PRIORITY: Once = Once::new();
-    PRIORITY.call_once(|| {
-        // SAFETY: the option takes one `int`, which libgit2 stores. It is read when a repository's
-        // objects are first opened; of those that this module serves, none is before this line.
+    static OPTIONS: Once = Once::new();
+    OPTIONS.call_once(|| {
+        // SAFETY: each option takes one `int`, which libgit2 stores. The priority is read when a
+        // repository's objects are first opened; of those that this module serves, none is before this
+        // line. The other one has everything synced that is written into a repository: the setting
+        // `core.fsyncObjectFiles` comes too late for objects that are opened here.
         unsafe {
             raw::git_libgit2_opts(
                 raw::GIT_OPT_SET_ODB_PACKED_PRIORITY as c_int,
                 PACKED_PRIORITY,
             );
+            raw::git_libgit2_opts(raw::GIT_OPT_ENABLE_FSYNC_GITDIR as c_int, 1 as c_int);
         }
     });
     let objects = repository.commondir().join("objects");
