@@ -173,7 +173,7 @@ impl PostingsReader<'_> {
                 return Ok(());
             }
         };
-        let mut read = || -> std::io::Result<Option<BlockSegmentPostings>> {
+        let read = || -> std::io::Result<Option<BlockSegmentPostings>> {
             let of_term = match known {
                 Some(of_term) => Some(of_term),
                 None => inverted.get_term_info(&Term::from_field_text(self.field, text))?,
