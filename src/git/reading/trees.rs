@@ -4,9 +4,9 @@
 //! longer than the rest of a commit.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use git2::{ObjectType, Odb, Oid};
+use git2::{ObjectType, Oid};
 
 use crate::git::reading::tree_entry;
 use crate::git::reading::tree_entry::{EntryKind, ID_BYTES, TreeEntry};
@@ -14,6 +14,9 @@ use crate::git::{GitError, Id, Repository, To};
 
 /// A change to a tree: the parts of a path, and the text to put there; `None` removes it.
 pub(in crate::git) type Step<'a> = (Vec<&'a str>, Option<Oid>);
+
+/// Writes the bytes of a tree as an object.
+pub(in crate::git) type PutTree<'a> = dyn FnMut(&[u8]) -> Result<Oid, GitError> + 'a;
 
 /// Lookup of files of one commit; each folder is read once.
 pub struct Trees<'a> {
@@ -61,17 +64,23 @@ impl Folder {
 
     fn get(&self, name: &str, kind: EntryKind) -> Option<TreeEntry<'_>> {
         let wanted = tree_entry::key(name.as_bytes(), kind == EntryKind::Folder);
+        let entry = self.entry(self.place(&wanted).ok()?)?;
+        (entry.kind == kind).then_some(entry)
+    }
+
+    /// Returns the number of the entry with a sort key; where there is none, of the first behind it.
+    fn place(&self, wanted: &[u8]) -> Result<usize, usize> {
         let (mut low, mut high) = (0, self.starts.len());
         while low < high {
             let middle = (low + high) / 2;
-            let entry = self.entry(middle)?;
-            match entry.key().cmp(&wanted) {
+            let key = self.entry(middle).map(|entry| entry.key());
+            match key.as_deref().cmp(&Some(wanted)) {
                 Ordering::Less => low = middle + 1,
                 Ordering::Greater => high = middle,
-                Ordering::Equal => return (entry.kind == kind).then_some(entry),
+                Ordering::Equal => return Ok(middle),
             }
         }
-        None
+        Err(low)
     }
 }
 
@@ -172,15 +181,14 @@ impl<'a> Trees<'a> {
         Ok(files)
     }
 
-    /// Writes the folder at `path` with `changes`, whose paths begin at part `depth`; `None` if
-    /// nothing is left of it. The new trees are added to `written`.
+    /// Writes the folder at `path` with `changes`, whose paths begin at part `depth`, by calls of `put`; `None`
+    /// if nothing is left of it.
     pub(in crate::git) fn write(
         &mut self,
-        odb: &Odb<'_>,
         path: &str,
         changes: &[Step<'_>],
         depth: usize,
-        written: &mut Vec<Oid>,
+        put: &mut PutTree<'_>,
     ) -> Result<Option<Oid>, GitError> {
         let mut here: BTreeMap<Vec<u8>, Option<Vec<u8>>> = BTreeMap::new();
         let mut below: BTreeMap<&str, Vec<Step<'_>>> = BTreeMap::new();
@@ -200,7 +208,7 @@ impl<'a> Trees<'a> {
                 "" => name.to_owned(),
                 _ => format!("{path}/{name}"),
             };
-            let new = self.write(odb, &folder, &changes, depth + 1, written)?;
+            let new = self.write(&folder, &changes, depth + 1, put)?;
             let new = new.map(|id| tree_entry::entry_bytes("40000", name.as_bytes(), id));
             here.insert(tree_entry::key(name.as_bytes(), true), new);
         }
@@ -211,9 +219,7 @@ impl<'a> Trees<'a> {
         if bytes.is_empty() {
             return Ok(None);
         }
-        let id = odb.write(ObjectType::Tree, &bytes).to("commit")?;
-        written.push(id);
-        Ok(Some(id))
+        put(&bytes).map(Some)
     }
 }
 
@@ -221,24 +227,44 @@ impl Folder {
     /// Returns the bytes of this tree with the entries of `changes`, by sort key. A new file replaces a
     /// folder of its name, and the other way round.
     fn with(&self, changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.bytes.len() + changes.len() * 64);
-        let is_new = |key: &[u8]| changes.get(key).is_some_and(Option::is_some);
-        let is_replaced =
-            |entry: &TreeEntry<'_>| is_new(&tree_entry::key(entry.name, !entry.is_folder()));
-        let replaced: Vec<bool> = self.entries().map(|entry| is_replaced(&entry)).collect();
-        let mut changes = changes.into_iter().peekable();
-        for (entry, is_replaced) in self.entries().zip(replaced) {
-            let known = entry.key();
-            while let Some((_, new)) = changes.next_if(|(key, _)| *key < known) {
-                bytes.extend(new.into_iter().flatten());
-            }
-            match changes.next_if(|(key, _)| *key == known) {
-                Some((_, new)) => bytes.extend(new.into_iter().flatten()),
-                None if is_replaced => {}
-                None => bytes.extend_from_slice(entry.bytes),
-            }
+        // Entries that are taken out, and new ones by the numbers of the entries before which they stand.
+        let mut removed = BTreeSet::new();
+        let mut added: Vec<(usize, Vec<u8>)> = Vec::with_capacity(changes.len());
+        for (key, new) in changes {
+            let place = self.place(&key);
+            removed.extend(place.ok());
+            let Some(new) = new else { continue };
+            let other = match key.strip_suffix(b"/") {
+                Some(file) => file.to_vec(),
+                None => [&key[..], b"/"].concat(),
+            };
+            removed.extend(self.place(&other).ok());
+            added.push((place.unwrap_or_else(|before| before), new));
         }
-        bytes.extend(changes.filter_map(|(_, new)| new).flatten());
+        let start = |number: usize| {
+            let start = self.starts.get(number);
+            start.map_or(self.bytes.len(), |start| *start as usize)
+        };
+        let more: usize = added.iter().map(|(_, new)| new.len()).sum();
+        let mut bytes = Vec::with_capacity(self.bytes.len() + more);
+        let mut copied = 0;
+        let mut added = added.into_iter().peekable();
+        let stops: BTreeSet<usize> = added
+            .clone()
+            .map(|(at, _)| at)
+            .chain(removed.iter().copied())
+            .collect();
+        for stop in stops {
+            bytes.extend_from_slice(&self.bytes[copied..start(stop)]);
+            while let Some((_, new)) = added.next_if(|(at, _)| *at == stop) {
+                bytes.extend(new);
+            }
+            copied = match removed.contains(&stop) {
+                true => start(stop + 1),
+                false => start(stop),
+            };
+        }
+        bytes.extend_from_slice(&self.bytes[copied..]);
         bytes
     }
 }
@@ -284,8 +310,8 @@ mod tests {
                 }
             }
             let mut trees = Trees::of(&repository, root).unwrap();
-            let mut written = Vec::new();
-            root = trees.write(&odb, "", &changes, 0, &mut written).unwrap();
+            let mut put = |bytes: &[u8]| odb.write(ObjectType::Tree, bytes).to("write");
+            root = trees.write("", &changes, 0, &mut put).unwrap();
             let expected = index.write_tree_to(inner).unwrap();
             assert_eq!(
                 root.unwrap_or(inner.treebuilder(None).unwrap().write().unwrap()),

@@ -2,8 +2,8 @@
 //!
 //! Known on Linux only, from `/proc`.
 
-use std::fs::ReadDir;
-use std::io::ErrorKind;
+use std::fs::{DirEntry, File};
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use crate::git::Repository;
@@ -43,12 +43,11 @@ fn is_any_git(repository: &Repository, is_meant: impl Fn(&Path) -> bool) -> bool
         repository.inner.commondir().to_owned(),
     ];
     let folders = folders.map(|folder| folder.canonicalize().unwrap_or(folder));
-    let Some(processes) = processes() else {
+    let Some(mut processes) = processes() else {
         return true;
     };
-    processes.flatten().any(|process| {
-        let name = std::fs::read(process.path().join("comm")).unwrap_or_default();
-        if !name.starts_with(b"git") || !is_meant(&process.path()) {
+    processes.any(|process| {
+        if !is_named_git(&process.path()) || !is_meant(&process.path()) {
             return false;
         }
         match std::fs::read_link(process.path().join("cwd")) {
@@ -61,10 +60,10 @@ fn is_any_git(repository: &Repository, is_meant: impl Fn(&Path) -> bool) -> bool
 
 /// Returns whether a process that this one may inspect has the file open. `false` where it is unknown.
 pub(in crate::git) fn is_open_somewhere(path: &Path) -> bool {
-    let (Ok(path), Some(processes)) = (path.canonicalize(), processes()) else {
+    let (Ok(path), Some(mut processes)) = (path.canonicalize(), processes()) else {
         return false;
     };
-    processes.flatten().any(|process| {
+    processes.any(|process| {
         let files = std::fs::read_dir(process.path().join("fd"));
         files
             .into_iter()
@@ -74,7 +73,24 @@ pub(in crate::git) fn is_open_somewhere(path: &Path) -> bool {
     })
 }
 
-fn processes() -> Option<ReadDir> {
+/// Returns whether the name of a process begins with `git`. A commit asks that of all processes of the system,
+/// twice: the first bytes are read, and nothing is asked of the file.
+fn is_named_git(process: &Path) -> bool {
+    const GIT: &[u8] = b"git";
+    let mut name = [0; GIT.len()];
+    let file = File::open(process.join("comm"));
+    let read = file.and_then(|mut file| file.read_exact(&mut name));
+    read.is_ok() && name == GIT
+}
+
+/// Returns the folders of all processes.
+fn processes() -> Option<impl Iterator<Item = DirEntry>> {
     let is_told = cfg!(target_os = "linux");
-    is_told.then(|| std::fs::read_dir("/proc").ok())?
+    let entries = is_told.then(|| std::fs::read_dir("/proc").ok())??;
+    // The others tell of the system.
+    let is_process = |entry: &DirEntry| {
+        let name = entry.file_name();
+        name.as_encoded_bytes().iter().all(u8::is_ascii_digit)
+    };
+    Some(entries.flatten().filter(is_process))
 }
