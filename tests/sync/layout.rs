@@ -213,3 +213,52 @@ fn a_layout_that_is_none_is_named_and_nothing_moves() {
     );
     assert_eq!(texts(&home), before);
 }
+
+/// Writes so many memories of one month.
+fn fill(home: &Home, count: usize) {
+    for number in 0..count {
+        let handle = format!("{number:08x}");
+        home.put(
+            &format!("20260101_000000_{handle}.md"),
+            text(&handle, "One of many."),
+        );
+    }
+}
+
+#[test]
+fn a_flat_store_of_thousands_is_offered_months_once_and_not_moved() {
+    let home = Home::new();
+    fill(&home, 2_000);
+    let offers = |said: &str| said.contains("`memdir layout by-month`");
+    let first = home.run(&["status"]).done();
+    assert!(offers(&first), "{first}");
+    assert!(first.contains("2000 memories in one folder"), "{first}");
+    let second = home.run(&["status"]).done();
+    assert!(!offers(&second), "{second}");
+    assert_eq!(names(&home.files()).len(), 2_000);
+    // Asked for the layout, it says so each time.
+    assert!(offers(&home.run(&["layout"]).stderr));
+    assert!(offers(&home.run(&["layout"]).stderr));
+    home.run(&["layout", "by-month"]).done();
+    assert_eq!(names(&home.files()), ["2026-01"]);
+    assert!(!offers(&home.run(&["layout"]).stderr));
+    assert!(!offers(&home.run(&["status"]).done()));
+}
+
+#[test]
+fn a_folder_of_thousands_that_becomes_a_store_is_offered_months() {
+    let home = Home::new();
+    fill(&home, 2_000);
+    let store = home.store();
+    let made = home.run(&["init", store.to_str().unwrap()]);
+    assert!(
+        made.stderr.contains("`memdir layout by-month`"),
+        "{}",
+        made.stderr
+    );
+    assert_eq!(names(&home.files()).len(), 2_000);
+    let few = Home::new();
+    fill(&few, 10);
+    let made = few.run(&["init", few.store().to_str().unwrap()]);
+    assert!(!made.stderr.contains("by-month"), "{}", made.stderr);
+}

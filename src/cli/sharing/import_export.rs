@@ -9,8 +9,8 @@ use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output;
 use crate::cli::terminal::output::Output;
 use crate::cli::terminal::progress::counting_bar;
-use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
+use crate::cli::wiring::{afterwards, layout_offer};
 use crate::dialect::views::MemoryView;
 use crate::engine;
 use crate::engine::{Engine, Imported, ops};
@@ -51,6 +51,9 @@ pub fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failur
     bar.finish_and_clear();
     let (added, is_whole) = (all.added, all.failures.is_empty());
     all.show(&mut context.output, &report, command.dry_run)?;
+    if let Some(offer) = layout_offer::offer(&engine, added) {
+        context.output.note(offer);
+    }
     if !command.dry_run && added > 0 {
         // Searches find what is imported without it; it only makes them fast.
         afterwards::after_writing(context, &engine)?;

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::cli::args::change::Rearrange;
 use crate::cli::terminal::fail::Failure;
-use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
+use crate::cli::wiring::{afterwards, layout_offer};
 use crate::engine::ops;
 
 /// Runs `memdir layout`.
@@ -24,6 +24,9 @@ pub fn layout(context: &mut Context, command: &Rearrange) -> Result<Outcome, Fai
                     "{} elsewhere: `memdir layout {layout}` moves them",
                     files(elsewhere)
                 ))?;
+            }
+            if let Some(offer) = layout_offer::offer(&engine, ops::in_no_folder(&engine)?) {
+                output.note(offer);
             }
         }
         return Ok(Outcome::Done);

@@ -13,7 +13,7 @@ use crate::cli::store::trust;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::Output;
 use crate::cli::wiring::context::{Context, Outcome};
-use crate::cli::wiring::no_store;
+use crate::cli::wiring::{layout_offer, no_store};
 use crate::engine::{EngineError, Recalled, history, ops};
 use crate::model::IN_PLACE;
 
@@ -90,8 +90,10 @@ pub fn init(context: &mut Context, command: &Init) -> Result<Outcome, Failure> {
         crate::files::write_derived(&folder.join("memdir.toml"), settings.as_bytes())
             .map_err(cannot)?;
     }
+    let mut offer = None;
     if context.config.git.value && !command.no_git {
         let engine = context.open_at(&folder)?;
+        offer = layout_offer::offer_once(&engine, ops::in_no_folder(&engine)?);
         if let Err(error) = history::commit_what_was_there(&engine.history) {
             tracing::warn!("nothing was committed: {error}");
         }
@@ -118,6 +120,9 @@ pub fn init(context: &mut Context, command: &Init) -> Result<Outcome, Failure> {
                 "{} is in a git repository of its own: name {IN_PLACE}/ in its .gitignore",
                 notes.display()
             ));
+        }
+        if let Some(offer) = &offer {
+            output.note(offer);
         }
         if output.is_terminal {
             output.note("Write to it:  memdir remember --topics a,b 'TEXT'\nServe agents: claude mcp add --scope user memdir -- memdir mcp");

@@ -11,7 +11,7 @@ use crate::cli::terminal::output::{BOLD, Output};
 use crate::cli::terminal::progress::progress_bar;
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::cli::wiring::service::served;
-use crate::cli::wiring::{afterwards, embedding};
+use crate::cli::wiring::{afterwards, embedding, layout_offer};
 use crate::dialect::views::{VerificationView, findings};
 use crate::engine;
 use crate::engine::{
@@ -94,8 +94,14 @@ fn outage_line(outage: &Outage, now: DateTime<Utc>) -> String {
 /// Runs `memdir status`.
 pub fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> {
     let engine = context.engine()?;
+    let status = ops::status(&engine)?;
+    let offer = match context.output.json {
+        true => None,
+        false => layout_offer::offer_once(&engine, status.in_no_folder),
+    };
     let seen = SeenStatus {
-        status: ops::status(&engine)?,
+        status,
+        offer,
         git: history::git_status(&engine.history),
         embedding: meaning::meaning_status(&engine.meaning)?,
         meaning: embedding::summary(&context.config, &context.environment),
@@ -130,6 +136,8 @@ struct SeenStatus {
     paused: Option<Pause>,
     /// Addresses of a server that runs.
     served: Vec<String>,
+    /// The offer of another layout, if it was not shown before.
+    offer: Option<String>,
 }
 
 fn paused(context: &Context) -> Option<Pause> {
@@ -258,7 +266,7 @@ impl SeenStatus {
             rows.push(("doubtful", what));
         }
         rows.extend(self.paused.map(|pause| ("sessions", pause.to_string())));
-        rows.extend(crowded(status.in_no_folder).map(|advice| ("layout", advice)));
+        rows.extend(self.offer.clone().map(|offer| ("layout", offer)));
         rows.extend(git_state::git_rows(&self.git, self.now));
         rows
     }
@@ -344,27 +352,4 @@ fn show_findings(output: &mut Output, findings: &[Finding], verbose: bool) -> st
         }
     }
     Ok(())
-}
-
-/// In folders with more files, whatever goes through them is slow: listings, editors, git.
-const MANY_FILES: usize = 10_000;
-
-/// Returns the advice for a folder with this number of files, if it has too many.
-fn crowded(files: usize) -> Option<String> {
-    (files > MANY_FILES).then(|| format!("{files} files lie in one folder: memdir layout by-month"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_of_many_files_is_told() {
-        assert_eq!(crowded(10_000), None);
-        let advice = crowded(10_001).unwrap();
-        assert_eq!(
-            advice,
-            "10001 files lie in one folder: memdir layout by-month"
-        );
-    }
 }

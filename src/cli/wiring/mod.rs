@@ -8,6 +8,7 @@ pub mod embedding;
 pub mod environment;
 #[cfg(unix)]
 pub mod fingerprint;
+pub mod layout_offer;
 pub mod llm;
 pub mod model_notes;
 pub mod no_store;

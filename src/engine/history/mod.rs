@@ -62,4 +62,9 @@ impl History {
             held: Mutex::default(),
         }
     }
+
+    /// Returns whether changes of this store are to be committed.
+    pub fn is_on(&self) -> bool {
+        self.git.is_some()
+    }
 }

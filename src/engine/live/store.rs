@@ -250,6 +250,11 @@ impl LiveStore {
         self.directory.notes()
     }
 
+    /// Returns the layout of the folders for new memories.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
     /// Returns the file of a new memory, in the store's layout.
     pub fn new_name(&self, stem: &Stem) -> String {
         self.placed(self.layout, stem)

@@ -56,7 +56,7 @@ pub use past::log::{headline, headline_at, log, versions};
 pub use past::purge::{
     purge, purge_because, purge_earlier_texts, purge_forgotten, resolve_for_purging, resolve_purged,
 };
-pub use past::rearrange::{out_of_place, rearrange};
+pub use past::rearrange::{in_no_folder, out_of_place, rearrange};
 pub use past::reset::{backups_holding, bring_back, reset};
 pub use past::undo::{restore_as_of, undo};
 pub use proposals::decide::{

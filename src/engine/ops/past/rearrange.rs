@@ -46,6 +46,20 @@ pub fn out_of_place(engine: &Engine, layout: Layout) -> Result<usize, EngineErro
     Ok(count)
 }
 
+/// Counts the live memories that lie in no folder below `files/`.
+///
+/// # Errors
+///
+/// Fails if the store cannot be read.
+pub fn in_no_folder(engine: &Engine) -> Result<usize, EngineError> {
+    let entries = engine.live.store.list(Place::Files)?.entries;
+    let is_in_none = |name: &str| !name.contains('/');
+    Ok(entries
+        .iter()
+        .filter(|entry| is_in_none(&entry.name))
+        .count())
+}
+
 /// Moves the memories, live and forgotten, to where `layout` puts them, and writes it into the
 /// store's settings; one commit, after pending changes got their own.
 ///
