@@ -58,3 +58,8 @@ impl Facts {
         self.permissions.clone()
     }
 }
+
+/// Returns whether no letter of `name` has its accent as a character of its own.
+pub fn is_composed(name: &str) -> bool {
+    name.is_ascii() || unicode_normalization::is_nfc(name)
+}

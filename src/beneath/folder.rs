@@ -435,6 +435,24 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn a_name_is_composed_if_that_is_the_same_file() {
+        let scene = tempfile::tempdir().unwrap();
+        let folder = Folder::open(scene.path()).unwrap();
+        let (apart, composed) = ("Zoe\u{308}.md", "Zo\u{eb}.md");
+        fs::write(scene.path().join(apart), "one").unwrap();
+        let alone = folder.composed(apart).into_owned();
+        // A disk that finds a file by either name, as those of macOS do.
+        let _ = fs::hard_link(scene.path().join(apart), scene.path().join(composed));
+        assert_eq!(folder.composed(apart), composed);
+        assert_eq!(folder.composed(composed), composed);
+        assert_eq!(folder.composed("plain.md"), "plain.md");
+        let of_macos = cfg!(target_vendor = "apple");
+        assert_eq!(alone, if of_macos { composed } else { apart });
+        assert_eq!(folder.stored_name(apart), alone);
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn what_is_no_file_is_set_aside_and_not_waited_for() {
         let scene = tempfile::tempdir().unwrap();
         let scene_path = scene.path().join(STATE_FOLDER);

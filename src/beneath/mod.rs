@@ -23,7 +23,7 @@ use portable as system;
 #[cfg(unix)]
 use unix as system;
 
-pub use entry::{Access, Facts, Kind, Target};
+pub use entry::{Access, Facts, Kind, Target, is_composed};
 pub use folder::{STATE_FOLDER, Temporary};
 pub use strangers::set_strangers_aside;
-pub use system::{Folder, is_link};
+pub use system::{Folder, is_link, sync_file};

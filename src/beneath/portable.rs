@@ -289,6 +289,15 @@ struct LinkInTheWay;
 #[error("the system keeps this name for itself, or a character of it")]
 struct NoName;
 
+/// Makes the bytes of a file survive a power cut.
+///
+/// # Errors
+///
+/// Fails if the system cannot promise it.
+pub fn sync_file(file: &File) -> io::Result<()> {
+    file.sync_all()
+}
+
 /// Returns whether an operation was refused because a name on the way is a symbolic link.
 pub fn is_link(error: &io::Error) -> bool {
     error

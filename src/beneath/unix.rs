@@ -1,5 +1,6 @@
 //! Folders by descriptors of the system: `openat2` where it is there, else name by name.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use unicode_normalization::UnicodeNormalization;
 
-use super::entry::{Access, Facts, Kind, Target};
+use super::entry::{Access, Facts, Kind, Target, is_composed};
 
 const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -70,7 +72,7 @@ impl Folder {
                 },
                 known => kind(known),
             };
-            names.push((name.to_owned(), kind));
+            names.push((self.stored_name(name).into_owned(), kind));
         }
         Ok(names)
     }
@@ -143,7 +145,30 @@ impl Folder {
     ///
     /// Fails if the system cannot promise it.
     pub fn sync(&self) -> io::Result<()> {
-        Ok(uninterrupted(|| rustix::fs::fsync(&self.fd))?)
+        Ok(synced(self.fd.as_fd())?)
+    }
+
+    /// Returns the name that the file or folder which the system calls `name` has in a store.
+    ///
+    /// On macOS it has letters composed (NFC), as git has them there and everybody elsewhere, though programs
+    /// of Apple make names with accents as characters of their own (NFD), and the system finds either.
+    pub fn stored_name<'a>(&self, name: &'a str) -> Cow<'a, str> {
+        match cfg!(target_vendor = "apple") {
+            true => self.composed(name),
+            false => Cow::Borrowed(name),
+        }
+    }
+
+    /// Returns `name` with composed letters, if that leads to the same file: not on every disk.
+    pub(super) fn composed<'a>(&self, name: &'a str) -> Cow<'a, str> {
+        if is_composed(name) {
+            return Cow::Borrowed(name);
+        }
+        let composed: String = name.nfc().collect();
+        match (self.facts(name), self.facts(&composed)) {
+            (Ok(one), Ok(other)) if one.id == other.id => Cow::Owned(composed),
+            _ => Cow::Borrowed(name),
+        }
     }
 
     pub(super) fn make_folder(&self, name: &str) -> io::Result<()> {
@@ -297,6 +322,26 @@ fn kind(kind: FileType) -> Kind {
 /// Repeats a call that a signal interrupted.
 fn uninterrupted<T>(call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     rustix::io::retry_on_intr(call)
+}
+
+/// Makes the bytes of a file survive a power cut.
+///
+/// # Errors
+///
+/// Fails if the system cannot promise it.
+pub fn sync_file(file: &File) -> io::Result<()> {
+    Ok(synced(file.as_fd())?)
+}
+
+/// On macOS `fsync` leaves bytes in the memory of the drive. Another call does not, which is not known to
+/// all that can be mounted there; the standard library fails then.
+fn synced(fd: BorrowedFd<'_>) -> Result<(), Errno> {
+    #[cfg(target_vendor = "apple")]
+    match uninterrupted(|| rustix::fs::fcntl_fullfsync(fd)) {
+        Err(Errno::NOTSUP | Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => {}
+        other => return other,
+    }
+    uninterrupted(|| rustix::fs::fsync(fd))
 }
 
 /// Returns whether an operation was refused because a name on the way is a symbolic link.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, io};
 
 pub use crate::beneath::STATE_FOLDER;
-use crate::beneath::{Access, Folder, Target, Temporary};
+use crate::beneath::{Access, Folder, Target, Temporary, sync_file};
 
 /// Prefix of the names of temporary files; a leading dot hides them from every reader.
 pub(super) const TEMP_PREFIX: &str = ".memdir-";
@@ -32,7 +32,7 @@ pub(super) fn write_temp<'a>(folder: &'a Folder, bytes: &[u8]) -> io::Result<Tem
     step();
     // After a failed sync the kernel may have dropped the pages: the error must reach the caller,
     // who starts anew with another file.
-    temp.file.sync_all()?;
+    sync_file(&temp.file)?;
     Ok(temp)
 }
 

@@ -244,6 +244,7 @@ pub(super) use self::unix as system;
 /// Reads relative to open folders, so that a folder replaced by a link is not followed.
 #[cfg(unix)]
 pub(super) mod unix {
+    use std::borrow::Cow;
     use std::ffi::{CStr, CString};
     use std::fs::File;
     use std::io;
@@ -360,8 +361,14 @@ pub(super) mod unix {
                 if kind == FileType::Unknown {
                     kind = FileType::from_raw_mode(stat(self.fd, raw)?.st_mode);
                 }
+                let stored = self.fd.stored_name(name);
+                let name = &*stored;
                 if is_memory(name) {
-                    files.push((raw.to_owned(), kind));
+                    let named = match stored {
+                        Cow::Borrowed(_) => raw.to_owned(),
+                        Cow::Owned(name) => CString::new(name)?,
+                    };
+                    files.push((named, kind));
                 } else if kind == FileType::Directory && is_visible(name) {
                     self.folders.push(join(self.folder, name));
                 } else if kind == FileType::Symlink

@@ -50,7 +50,30 @@ fn network(folder: &Path) -> Option<&'static str> {
     is_share.then_some("a share")
 }
 
-#[cfg(not(any(target_os = "linux", windows)))]
+/// Returns the kind of a file system that is not this machine's, by the name that `statfs` gives it.
+#[cfg(target_vendor = "apple")]
+fn network(folder: &Path) -> Option<&'static str> {
+    const KINDS: [(&[u8], &str); 4] = [
+        (b"nfs", "NFS"),
+        (b"smbfs", "SMB"),
+        (b"afpfs", "AFP"),
+        (b"webdav", "WebDAV"),
+    ];
+    /// `MNT_LOCAL` of `sys/mount.h`.
+    const LOCAL: u32 = 0x1000;
+    let found = rustix::fs::statfs(folder).ok()?;
+    let name = found.f_fstypename.map(|byte| byte.to_ne_bytes()[0]);
+    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+    let known = KINDS.iter().find(|(known, _)| *known == name);
+    let is_local = found.f_flags & LOCAL != 0;
+    match known {
+        Some((_, kind)) => Some(kind),
+        None if is_local => None,
+        None => Some("a network mount"),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_vendor = "apple", windows)))]
 fn network(_: &Path) -> Option<&'static str> {
     None
 }

@@ -27,6 +27,7 @@ use self::inotify::Events;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use self::inotify::FolderWatcher;
 use super::storage::{ChangeFeed, Changed};
+use crate::beneath::is_composed;
 
 /// A watched folder, with the folders in it, until dropped.
 pub(super) struct FolderWatch {
@@ -290,12 +291,16 @@ fn identity(folder: &Path) -> Option<Identity> {
     folder.is_dir().then_some((0, 0))
 }
 
+/// Returns the name that a file below the watched folder has in the store; `None` where a listing has to say it.
 fn name_of(below: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> = below
         .components()
         .map(|part| part.as_os_str().to_str())
         .collect();
-    Some(parts?.join("/"))
+    let name = parts?.join("/");
+    // macOS tells it as the file was made ([`Folder::stored_name`](crate::beneath::Folder::stored_name)).
+    let is_stored_so = !cfg!(target_vendor = "apple") || is_composed(&name);
+    is_stored_so.then_some(name)
 }
 
 /// Returns the reason of an error, without paths.
