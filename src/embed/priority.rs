@@ -51,9 +51,11 @@ impl Priority {
 fn lower() {
     PRIORITY.set(Priority::Low);
     // As `nice` does without a number: a tenth of what another thread has on a busy core. Linux
-    // takes "this process" for the calling thread, other systems do not.
+    // takes "this process" for the calling thread, other systems do not. One that is lower stays so.
     #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, 10) {
+    if !rustix::process::getpriority_process(None).is_ok_and(|nice| nice >= 10)
+        && let Err(error) = rustix::process::setpriority_process(None, 10)
+    {
         tracing::debug!("a thread keeps its priority: {error}");
     }
     // SAFETY: it sets a number of the calling thread.
