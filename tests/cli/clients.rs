@@ -5,9 +5,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use memdir::clients::{CLIENTS, Words};
+use memdir::clients::Words;
 use memdir::dialect;
-use serde_json::Value;
 
 use crate::support::program::{Home, run};
 
@@ -55,7 +54,7 @@ fn every_client_that_is_found_is_set_up_and_taken_out() {
     let looked = home.run(&["setup"]);
     assert_eq!(looked.code, 1);
     let lines = looked.lines();
-    for client in CLIENTS {
+    for client in memdir::clients::CLIENTS {
         assert!(
             lines.iter().any(|line| line.starts_with(client.name)),
             "{}",
@@ -66,7 +65,10 @@ fn every_client_that_is_found_is_set_up_and_taken_out() {
 
     let ran = home.run(&["setup", "--yes", "--json"]);
     let document = ran.json();
-    assert_eq!(document["clients"].as_array().unwrap().len(), CLIENTS.len());
+    assert_eq!(
+        document["clients"].as_array().unwrap().len(),
+        memdir::clients::CLIENTS.len()
+    );
     // Goose alone has settings that are not changed.
     let left = document["left"].as_array().unwrap();
     assert_eq!(left.len(), 1);
@@ -440,7 +442,7 @@ fn doctor_says_which_clients_know_this_program_and_that_their_hooks_answer() {
         assert_eq!(ran.code, code, "{ran:?}");
         ran.json()["checks"].as_array().unwrap().clone()
     };
-    let of = |checks: &[Value], name: &str| -> Vec<String> {
+    let of = |checks: &[serde_json::Value], name: &str| -> Vec<String> {
         let checks = checks.iter().filter(|check| check["name"] == name);
         checks
             .map(|check| format!("{} {}", check["well"], check["what"].as_str().unwrap()))
