@@ -8,8 +8,8 @@ use std::io::{Read, Write};
 use git2::Oid;
 use sha1::{Digest, Sha1};
 
-use crate::git::repository::packs;
 use crate::git::repository::packs::Pack;
+use crate::git::repository::{loose_write, packs};
 use crate::git::{GitError, Repository, To};
 
 /// Number and bytes of loose objects from which they are packed.
@@ -30,7 +30,7 @@ const MANY_PACKS: usize = 16;
 pub fn pack_loose_objects(repository: &Repository, patience: u32) -> Result<usize, GitError> {
     let action = "pack the repository";
     let loose = packs::loose_objects(repository);
-    let bytes: u64 = loose.iter().map(|(_, _, size)| size).sum();
+    let bytes: u64 = loose.iter().map(|(_, _, size)| weight(*size)).sum();
     let packed: u64 = packs::packs(repository).iter().map(|pack| pack.size).sum();
     let much = MANY_BYTES.max(packed / SHARE_OF_PACKED) * u64::from(patience);
     if loose.len() < MANY_OBJECTS * patience as usize && bytes < much {
@@ -53,6 +53,15 @@ pub fn pack_loose_objects(repository: &Repository, patience: u32) -> Result<usiz
         }
     }
     Ok(count)
+}
+
+/// Returns what a loose object counts towards [`MANY_BYTES`]: large trees are not compressed, and would have five
+/// eighths of their size. Without that, packs would be made more often, each with a large folder whole.
+fn weight(size: u64) -> u64 {
+    match size >= loose_write::LARGE as u64 {
+        true => size * 5 / 8,
+        false => size,
+    }
 }
 
 /// Joins the smallest packs to one if there are many; returns their number. The objects are copied
