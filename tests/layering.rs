@@ -256,7 +256,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ),
     (
         "index/embedded/rows",
-        &["failure", "layers", "opened", "schema"],
+        &["failure", "layers", "opened", "part", "schema"],
     ),
     (
         "index/scan",
@@ -396,7 +396,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("serde_yaml::", &["format"]),
     ("gray_matter::", &["import"]),
     ("rusqlite::", &["import", "sqlite", "talks"]),
-    ("flate2::", &["talks"]),
+    ("flate2::", &["git", "talks"]),
     ("tempfile::", &["files", "git"]),
     ("tantivy::", &["index"]),
     ("git2::", &["git"]),
