@@ -179,7 +179,7 @@ fn names_that_are_no_memory_names_are_found() {
     for name in [
         "notes.md",
         "20261345_000000_aaaaaaaa.md",
-        "20260101_000000_AAAAAAAA.md",
+        "20260102_000000_AAAAAAAA.md",
     ] {
         let file = format!("files/{name}");
         check_note(|store| store.put(name, one()), &[(&file, "foreign-name")]);
