@@ -38,6 +38,9 @@ pub(in crate::engine) enum Work {
     Uses,
 }
 
+/// Callback that wakes the background loop for some work.
+type Wake = Box<dyn Fn(Work) + Send + Sync>;
+
 /// Directory of a store with its index. Shared between threads.
 pub struct LiveStore {
     /// Storage of the memories.
@@ -68,7 +71,7 @@ pub struct LiveStore {
     /// Files that this process changed and has not read since.
     pub(in crate::engine) own_changes: Mutex<BTreeSet<String>>,
     /// Callback when there is work for the background.
-    wake: Arc<OnceLock<Box<dyn Fn(Work) + Send + Sync>>>,
+    wake: Arc<OnceLock<Wake>>,
     /// Files that may differ from the newest commit; `history` takes them.
     pub(in crate::engine::live) pending: Mutex<Pending>,
     /// Journals of uses and changes.
@@ -357,7 +360,7 @@ impl LiveStore {
     }
 
     /// Sets the callback for work in the background.
-    pub(in crate::engine) fn set_wake(&self, wake: Box<dyn Fn(Work) + Send + Sync>) {
+    pub(in crate::engine) fn set_wake(&self, wake: Wake) {
         let _ = self.wake.set(wake); // A second loop would find nothing to do.
     }
 

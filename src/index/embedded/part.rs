@@ -31,7 +31,7 @@ pub(super) struct Part {
 }
 
 enum Content {
-    Segment(SegmentReader),
+    Segment(Box<SegmentReader>),
     Document(Box<OneDocument>),
 }
 
@@ -151,7 +151,7 @@ pub(super) struct PostingsReader<'a> {
 }
 
 enum PostingsSource<'a> {
-    Segment(Arc<InvertedIndexReader>, Option<BlockSegmentPostings>),
+    Segment(Arc<InvertedIndexReader>, Option<Box<BlockSegmentPostings>>),
     Document(&'a OneDocument),
 }
 
@@ -181,7 +181,7 @@ impl PostingsReader<'_> {
             let Some(of_term) = of_term else {
                 return Ok(None);
             };
-            let Some(mut postings) = decoder.take() else {
+            let Some(mut postings) = decoder.take().map(|postings| *postings) else {
                 let record = IndexRecordOption::WithFreqs;
                 let read = inverted.read_block_postings_from_terminfo(&of_term, record);
                 return read.map(Some);
@@ -198,7 +198,7 @@ impl PostingsReader<'_> {
             }
             postings.advance();
         }
-        *decoder = Some(postings);
+        *decoder = Some(Box::new(postings));
         Ok(())
     }
 }
@@ -211,7 +211,7 @@ impl Part {
     /// deletions, shares its lexicons.
     pub fn segment(reader: SegmentReader, files: Vec<PathBuf>, known: Option<&Part>) -> Part {
         Part {
-            content: Content::Segment(reader),
+            content: Content::Segment(Box::new(reader)),
             files,
             lexicons: known.map_or_else(Arc::default, |part| Arc::clone(&part.lexicons)),
             is_looked_at: AtomicBool::new(false),
@@ -220,7 +220,7 @@ impl Part {
 
     /// Returns a segment without files, as verified.
     pub fn in_memory(reader: SegmentReader) -> Part {
-        Part::without_files(Content::Segment(reader))
+        Part::without_files(Content::Segment(Box::new(reader)))
     }
 
     /// Returns a document as a part by itself.
