@@ -138,10 +138,10 @@ mod tests {
             title: title.map(str::to_owned),
             topics: topics.to_vec(),
             user: "mira".to_owned(),
-            namespace: (number % 2 == 0).then(|| "atlas".to_owned()),
-            tier: (number % 3 == 0).then_some(Tier::Short),
-            importance: (number % 5 == 0).then_some(7),
-            confidence: (number % 7 == 0).then_some(0.5),
+            namespace: number.is_multiple_of(2).then(|| "atlas".to_owned()),
+            tier: number.is_multiple_of(3).then_some(Tier::Short),
+            importance: number.is_multiple_of(5).then_some(7),
+            confidence: number.is_multiple_of(7).then_some(0.5),
             metadata: vec![("weight".to_owned(), MetaValue::Text(format!("{number}")))],
             ..NewMemory::default()
         };
@@ -155,7 +155,7 @@ mod tests {
                     inode: 7,
                 },
                 hash: u128::MAX - u128::from(number),
-                racy: number % 11 == 0,
+                racy: number.is_multiple_of(11),
             },
             bytes: content.as_bytes().to_vec(),
             memory,
