@@ -204,7 +204,7 @@ mod tests {
         let mut rows = Vec::new();
         newcomers_of(part, 3, |_| true, &mut rows).unwrap();
         part.each_vector_key([0].into_iter(), |doc, key| {
-            told += &format!("{doc} {key:x}")
+            told += &format!("{doc} {key:x}");
         })
         .unwrap();
         format!("{told}\n{values:?}\n{rows:?} {}", part.max_doc())
