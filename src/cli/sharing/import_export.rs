@@ -51,7 +51,9 @@ pub fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failur
     bar.finish_and_clear();
     let (added, is_whole) = (all.added, all.failures.is_empty());
     all.show(&mut context.output, &report, command.dry_run)?;
-    if let Some(offer) = layout_offer::offer(&engine, added) {
+    if !command.dry_run
+        && let Some(offer) = layout_offer::offer(&engine, added)
+    {
         context.output.note(offer);
     }
     if !command.dry_run && added > 0 {

@@ -311,11 +311,7 @@ impl Part {
     /// Returns a reader of the postings of many terms of `field`.
     pub fn postings_in(&self, field: Field) -> Result<PostingsReader<'_>, IndexError> {
         let source = match &self.content {
-            Content::Segment(reader) => {
-                let inverted = reader.inverted_index(field);
-                let inverted = inverted.map_err(|error| unusable(&error))?;
-                PostingsSource::Segment(inverted, None)
-            }
+            Content::Segment(reader) => PostingsSource::Segment(inverted(reader, field)?, None),
             Content::Document(document) => PostingsSource::Document(document),
         };
         Ok(PostingsReader { field, source })
@@ -338,9 +334,7 @@ impl Part {
                 return Ok(());
             }
         };
-        let inverted = reader
-            .inverted_index(field)
-            .map_err(|error| unusable(&error))?;
+        let inverted = inverted(reader, field)?;
         let postings = inverted
             .read_postings(&Term::from_field_text(field, text), record)
             .map_err(|error| unusable(&error))?;
@@ -373,9 +367,7 @@ impl Part {
                 return Ok(());
             }
         };
-        let inverted = reader
-            .inverted_index(field)
-            .map_err(|error| unusable(&error))?;
+        let inverted = inverted(reader, field)?;
         let term = Term::from_field_text(field, text);
         let postings = inverted
             .read_postings(&term, IndexRecordOption::WithFreqs)
@@ -397,9 +389,8 @@ impl Part {
     /// Returns the number of documents that hold the term `text` in `field`, deleted ones included.
     pub fn doc_freq(&self, field: Field, text: &str) -> Result<u32, IndexError> {
         match &self.content {
-            Content::Segment(reader) => reader
-                .inverted_index(field)
-                .and_then(|inverted| Ok(inverted.doc_freq(&Term::from_field_text(field, text))?))
+            Content::Segment(reader) => inverted(reader, field)?
+                .doc_freq(&Term::from_field_text(field, text))
                 .map_err(|error| unusable(&error)),
             Content::Document(document) => Ok(u32::from(document.count(field, text).is_some())),
         }
@@ -421,15 +412,11 @@ impl Part {
                 return Ok(());
             }
         };
-        let inverted = reader
-            .inverted_index(field)
-            .map_err(|error| unusable(&error))?;
-        let range = inverted.terms().range().ge(prefix.as_bytes());
-        let mut stream = range.into_stream().map_err(|error| unusable(&error))?;
-        while stream.advance() && stream.key().starts_with(prefix.as_bytes()) {
-            each(stream.key(), stream.value().doc_freq);
-        }
-        Ok(())
+        let inverted = inverted(reader, field)?;
+        each_term_with(&inverted, prefix, |term, postings| {
+            each(term, postings.doc_freq);
+            Ok(())
+        })
     }
 
     /// Adds to `values` the rest of each term of `field` that begins with `prefix` and stands in a document for which
@@ -450,18 +437,14 @@ impl Part {
                 return Ok(());
             }
         };
-        let inverted = reader
-            .inverted_index(field)
-            .map_err(|error| unusable(&error))?;
-        let range = inverted.terms().range().ge(prefix.as_bytes());
-        let mut stream = range.into_stream().map_err(|error| unusable(&error))?;
-        while stream.advance() && stream.key().starts_with(prefix.as_bytes()) {
-            let value = String::from_utf8_lossy(&stream.key()[prefix.len()..]);
+        let inverted = inverted(reader, field)?;
+        each_term_with(&inverted, prefix, |term, postings| {
+            let value = String::from_utf8_lossy(&term[prefix.len()..]);
             if values.contains(&*value) {
-                continue;
+                return Ok(());
             }
             let mut postings = inverted
-                .read_postings_from_terminfo(stream.value(), IndexRecordOption::Basic)
+                .read_postings_from_terminfo(postings, IndexRecordOption::Basic)
                 .map_err(|error| failed("read", error))?;
             while postings.doc() != TERMINATED {
                 if is_live(postings.doc()) {
@@ -470,8 +453,8 @@ impl Part {
                 }
                 postings.advance();
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Calls `each` with each of `docs` and the vector key of its memory's own passage.
@@ -501,4 +484,25 @@ impl Part {
         }
         Ok(())
     }
+}
+
+/// Returns the dictionary and the postings of a field of a segment.
+fn inverted(reader: &SegmentReader, field: Field) -> Result<Arc<InvertedIndexReader>, IndexError> {
+    reader
+        .inverted_index(field)
+        .map_err(|error| unusable(&error))
+}
+
+/// Calls `each` with every term that begins with `prefix`, in their order, and where its postings lie.
+fn each_term_with(
+    inverted: &InvertedIndexReader,
+    prefix: &str,
+    mut each: impl FnMut(&[u8], &TermInfo) -> Result<(), IndexError>,
+) -> Result<(), IndexError> {
+    let range = inverted.terms().range().ge(prefix.as_bytes());
+    let mut stream = range.into_stream().map_err(|error| unusable(&error))?;
+    while stream.advance() && stream.key().starts_with(prefix.as_bytes()) {
+        each(stream.key(), stream.value())?;
+    }
+    Ok(())
 }

@@ -175,16 +175,11 @@ pub(in crate::index::embedded) fn newcomers_of(
     is_wanted: impl Fn(u32) -> bool,
     newcomers: &mut Vec<DeltaRow>,
 ) -> Result<(), IndexError> {
-    let reader = match (part.document(), part.reader()) {
-        (Some(document), _) if is_wanted(0) => {
-            newcomers.push(row_of(document, segment));
-            return Ok(());
-        }
-        (_, Some(reader)) => reader,
-        (_, None) => return Ok(()),
-    };
-    let columns = Columns::of(reader).map_err(|error| unusable(&error))?;
-    let Some(columns) = columns else {
+    if let Some(document) = part.document().filter(|_| is_wanted(0)) {
+        newcomers.push(row_of(document, segment));
+    }
+    let columns = part.reader().map_or(Ok(None), Columns::of);
+    let Some(columns) = columns.map_err(|error| unusable(&error))? else {
         return Ok(());
     };
     let names = texts(&columns.name)?;
