@@ -184,11 +184,11 @@ impl Collection {
     ///
     /// Fails if the file cannot be written.
     pub fn write(&self, file: &mut ColumnWriter) -> io::Result<()> {
-        file.add_slices(self.column(|rows| &rows.namespaces).slices())?;
+        file.add_slices(self.namespaces().slices())?;
         file.add_slices(self.column(|rows| &rows.users).slices())?;
         file.add_slices(self.column(|rows| &rows.timestamps).slices())?;
         file.add_slices(self.lengths().slices())?;
-        file.add_slices(self.column(|rows| &rows.traits).slices())?;
+        file.add_slices(self.packed_features().slices())?;
         file.add_slices(self.column(|rows| &rows.sketches).slices())?;
         file.add_slices(self.vectors().slices())?;
         let mut numbers: Vec<u32> = self.episode_numbers().collect();
@@ -238,9 +238,14 @@ impl Collection {
         self.column(|rows| &rows.users)
     }
 
+    /// Returns the number of each row's namespace.
+    pub(super) fn namespaces(&self) -> Spliced<'_, u32> {
+        self.column(|rows| &rows.namespaces)
+    }
+
     /// Returns the number of a row's namespace.
     pub fn namespace(&self, row: u32) -> u32 {
-        self.column(|rows| &rows.namespaces).get(row)
+        self.namespaces().get(row)
     }
 
     /// Returns the user fields by number; those without a row are empty.
@@ -256,6 +261,11 @@ impl Collection {
     /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.splice.is_empty()
+    }
+
+    /// Returns the features of each row's text, packed, without its sketch.
+    pub(super) fn packed_features(&self) -> Spliced<'_, u32> {
+        self.column(|rows| &rows.traits)
     }
 
     /// Returns the row before this one in its context; `None` if there is none, or this one's text is
@@ -277,12 +287,6 @@ impl Collection {
             Origin::Old(row) => self.rows.columns.traits(row as usize),
             Origin::New(number) => self.new.traits(number as usize),
         }
-    }
-
-    /// Returns the number of words of a row's text, at most 65,535, without unpacking the other features.
-    pub(super) fn words(&self, row: u32) -> f32 {
-        let packed = self.column(|rows| &rows.traits).get(row);
-        f32::from(TextFeatures::words_of(packed))
     }
 
     /// Returns the lookup of episodes, for callers that look up many.
@@ -325,7 +329,7 @@ impl Collection {
     /// Cuts `rows`, which begin and end where episodes do, into episodes.
     fn cut(&self, rows: Range<usize>) -> Vec<Episode> {
         let mut episodes = Vec::new();
-        let namespaces = self.column(|rows| &rows.namespaces);
+        let namespaces = self.namespaces();
         let timestamps = self.column(|rows| &rows.timestamps);
         let (mut first, end) = (rows.start as u32, rows.end as u32);
         for row in rows.start as u32..end {
@@ -405,10 +409,15 @@ pub(super) struct Episodes<'a> {
 
 impl Episodes<'_> {
     /// Returns the number of a row's episode.
+    #[inline]
     pub fn of(&self, row: u32) -> u32 {
-        if row < self.collection.same {
-            return self.of_old[row as usize];
+        match row < self.collection.same {
+            true => self.of_old[row as usize],
+            false => self.of_moved(row),
         }
+    }
+
+    fn of_moved(&self, row: u32) -> u32 {
         let recut = &self.collection.recut;
         let behind = recut.partition_point(|episode| episode.start <= row);
         if let Some(at) = behind.checked_sub(1).filter(|at| row < recut[*at].end) {
@@ -421,17 +430,24 @@ impl Episodes<'_> {
     }
 
     /// Returns the episode of this number.
+    #[inline]
     pub fn get(&self, number: u32) -> Episode {
-        let at = number as usize;
-        let Some(packed) = self.old.get(at) else {
-            return self.collection.recut[at - self.old.len()];
+        match self
+            .old
+            .get(number as usize)
+            .map(|packed| Episode::unpack(*packed))
+        {
+            Some(episode) if episode.end <= self.collection.same => episode,
+            old => self.moved(number, old),
+        }
+    }
+
+    fn moved(&self, number: u32, old: Option<Episode>) -> Episode {
+        let Some(episode) = old else {
+            return self.collection.recut[number as usize - self.old.len()];
         };
-        let episode = Episode::unpack(*packed);
-        let start = match episode.end <= self.collection.same {
-            true => episode.start,
-            // Its rows are still together.
-            false => self.collection.splice.moved(episode.start).unwrap_or(0),
-        };
+        // Its rows are still together.
+        let start = self.collection.splice.moved(episode.start).unwrap_or(0);
         Episode {
             start,
             end: start + (episode.end - episode.start),

@@ -33,6 +33,7 @@ impl Episode {
     }
 
     /// Reads the stored form.
+    #[inline]
     pub(super) fn unpack([start, end, length, kind]: PackedEpisode) -> Episode {
         Episode {
             start,

@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::best::first;
 use super::chats::Chats;
 use super::collection::Collection;
 use super::lexical::{QueryTerms, Scorer, query_terms};
@@ -18,6 +19,7 @@ use super::parts::Parts;
 use super::people::{NamedBy, NamedPerson, Names, aliases, rows_beside, without};
 use super::postings::Postings;
 use super::reranked::Reranking;
+use super::row_reader::RowReader;
 use super::scoring::{Scoring, with_named};
 use super::signals::RankingSignals;
 use super::weights::{Method, Ranking};
@@ -150,6 +152,7 @@ pub fn score<'a, P: Postings>(
     };
     let mut scoring = Scoring {
         collection,
+        rows: RowReader::new(collection),
         weights,
         nearness,
         late,
@@ -171,7 +174,7 @@ pub fn score<'a, P: Postings>(
         with_named: with_named(collection, &query),
         query,
         chats,
-        namespaces: HashMap::new(),
+        namespaces: Vec::new(),
         best_words: 0.0,
         best_date: 0.0,
         best_covered: 0.0,
@@ -213,16 +216,10 @@ pub fn score<'a, P: Postings>(
 
 /// Returns the scores of the best hit and of the tenth; 0 for one that does not exist.
 fn leading(scored: &[Scored]) -> [f32; 2] {
-    let mut scores: Vec<f32> = scored.iter().map(|hit| hit.score).collect();
-    let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    match scores.len() {
-        0 => [0.0; 2],
-        1..10 => [best, 0.0],
-        _ => [
-            best,
-            *scores.select_nth_unstable_by(9, |a, b| b.total_cmp(a)).1,
-        ],
-    }
+    let scores = scored.iter().map(|hit| hit.score);
+    let mut scores = first(scores, 10, |a, b| b.total_cmp(a));
+    scores.sort_unstable_by(|a, b| b.total_cmp(a));
+    [scores.first(), scores.get(9)].map(|score| score.copied().unwrap_or(0.0))
 }
 
 /// Returns the query with the names of users as the store has them: a capitalised word that no memory

@@ -223,14 +223,15 @@ impl Scorer<'_> {
                 let value = idf * bm25(self.weights, frequency as f32, length);
                 if in_chat {
                     words.scores[row as usize] += in_chats * value;
-                    words.candidates.put_in(row);
                     continue;
                 }
-                by_episode.count(number, frequency);
+                match episode.end - episode.start > 1 {
+                    true => by_episode.count(number, frequency),
+                    false => by_episode.count_alone(),
+                }
                 let own = term.weight * value;
                 if !episode.is_context {
                     words.scores[row as usize] += own;
-                    words.candidates.put_in(row);
                     continue;
                 }
                 self.offer(row, episode, own, |row, value| {
@@ -249,6 +250,7 @@ impl Scorer<'_> {
             }
             self.score_episodes(term, &mut by_episode);
         }
+        words.candidates.put_in_those_of(&words.holders);
         let weight = self.weights.episode * self.context_factor();
         for (number, score) in by_episode.scored() {
             let episode = episodes.get(number);
@@ -292,7 +294,7 @@ impl Scorer<'_> {
     /// Adds the term's BM25 score of each episode in which it was counted.
     fn score_episodes(&self, term: &Term, scores: &mut EpisodeScores) {
         let episodes = self.collection.episodes();
-        let idf = idf(self.collection.episode_count(), scores.counted.len());
+        let idf = idf(self.collection.episode_count(), scores.number_counted());
         scores.score(|number, frequency| {
             let episode = episodes.get(number);
             // Memories of an episode that is no context are ranked by themselves.
@@ -353,6 +355,8 @@ struct EpisodeScores {
     /// Frequency of the current term in each episode.
     frequencies: Vec<u32>,
     counted: Vec<u32>,
+    /// Number of counted episodes of one row, which have no score.
+    alone: usize,
     scores: Vec<f32>,
     scored: Vec<u32>,
 }
@@ -362,6 +366,7 @@ impl EpisodeScores {
         EpisodeScores {
             frequencies: vec![0; count],
             counted: Vec::new(),
+            alone: 0,
             scores: vec![0.0; count],
             scored: Vec::new(),
         }
@@ -375,8 +380,19 @@ impl EpisodeScores {
         *slot += times;
     }
 
+    /// Counts an episode of one row, which is no context: a term has one posting in it.
+    fn count_alone(&mut self) {
+        self.alone += 1;
+    }
+
+    /// Returns the number of episodes in which the current term was counted.
+    fn number_counted(&self) -> usize {
+        self.counted.len() + self.alone
+    }
+
     /// Adds the result of `score` for each counted episode, and resets the counts.
     fn score(&mut self, score: impl Fn(u32, f32) -> f32) {
+        self.alone = 0;
         for episode in self.counted.drain(..) {
             let frequency = std::mem::take(&mut self.frequencies[episode as usize]);
             let score = score(episode, frequency as f32);

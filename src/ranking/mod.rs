@@ -20,6 +20,7 @@ mod people;
 mod postings;
 mod priors;
 mod reranked;
+mod row_reader;
 mod row_set;
 mod rows;
 mod scoring;

@@ -75,7 +75,7 @@ pub(super) fn by_worth(
     if scoring.cosines.is_some() {
         let best = scored.iter().map(|one| one.score).fold(0.0, f32::max);
         for one in &mut scored {
-            let length = scoring.collection.words(one.row);
+            let length = scoring.rows.words(one.row);
             let share = share_of_meaning(length);
             let worth = one.score / best.max(f32::MIN_POSITIVE);
             one.score = share * near(scoring, one.row) + (1.0 - share) * worth;

@@ -3,7 +3,8 @@
 
 use super::parsed_query::Wanted;
 use super::parts::Parts;
-use super::scoring::{Scoring, flag, named};
+use super::row_reader::RowData;
+use super::scoring::{Scoring, flag};
 
 /// Number of content words up to which a question about a person may be about all that he says of himself.
 const ABOUT_AUTHOR: f32 = 2.0;
@@ -12,13 +13,13 @@ const SHORT_MESSAGE: f32 = 50.0;
 
 impl Scoring<'_> {
     /// Sets the parts of a message of a chat.
-    pub(super) fn message(&self, row: u32, parts: &mut Parts) {
+    pub(super) fn message(&self, here: &RowData, parts: &mut Parts) {
         (parts.message, parts.own, parts.window) = (parts.own, 0.0, 0.0);
-        parts.length = (self.collection.words(row).max(SHORT_MESSAGE) / SHORT_MESSAGE).ln();
+        parts.length = (here.words().max(SHORT_MESSAGE) / SHORT_MESSAGE).ln();
         if !self.query.asks {
             return;
         }
-        if !self.chats.is_by_person(self.collection.users().get(row)) {
+        if !self.chats.is_by_person(self.rows.user(here.row)) {
             return;
         }
         parts.role = match (self.query.asks_what_you_said, self.query.asks_summary) {
@@ -26,24 +27,22 @@ impl Scoring<'_> {
             (_, true) => 0.0,
             _ => 1.0,
         };
-        let episodes = self.collection.episodes();
-        let reply = row + 1;
-        if reply < episodes.get(episodes.of(row)).end && self.best_words > 0.0 {
+        let reply = here.row + 1;
+        if reply < here.episode.end && self.best_words > 0.0 {
             parts.replied = self.words.scores[reply as usize] / self.best_words;
         }
-        let traits = self.collection.traits(row);
+        let traits = here.features();
         parts.instruction = flag(traits.instructs);
         parts.preference = flag(traits.prefers);
     }
 
-    pub(super) fn people(&self, row: u32, parts: &mut Parts) {
+    pub(super) fn people(&self, here: &RowData, parts: &mut Parts) {
         if self.with_named.is_empty() {
             return;
         }
-        let number = self.collection.episodes().of(row);
-        let author = named(self.collection, &self.query, row);
-        let takes_part = if self.collection.episode(number).is_context {
-            self.with_named[number as usize]
+        let author = self.named(here.row);
+        let takes_part = if here.episode.is_context {
+            self.with_named[here.number as usize]
         } else {
             author > 0
         };
@@ -51,14 +50,14 @@ impl Scoring<'_> {
         parts.participant = flag(takes_part);
     }
 
-    pub(super) fn priors(&self, row: u32, parts: &mut Parts) {
+    pub(super) fn priors(&self, here: &RowData, parts: &mut Parts) {
         if !self.query.asks {
             return;
         }
-        let traits = self.collection.traits(row);
-        if !self.is_short(row) {
+        if !self.is_short(here.words()) {
             return;
         }
+        let traits = here.features();
         let share = match self.cosines {
             Some(_) => 1.0,
             None => self.weights.without_model,
@@ -75,8 +74,7 @@ impl Scoring<'_> {
             let asked = self.content.len().max(1) as f32;
             parts.of_author = share * (ABOUT_AUTHOR / asked).min(1.0);
         }
-        let episodes = self.collection.episodes();
-        let episode = episodes.get(episodes.of(row));
+        let (row, episode) = (here.row, here.episode);
         if !episode.is_context {
             return;
         }
@@ -86,7 +84,7 @@ impl Scoring<'_> {
             parts.reply = cosines.map_or(0.0, |cosines| cosines.own[asked as usize]);
         }
         parts.asks = flag(traits.asks);
-        parts.answers = flag(row > episode.start && self.collection.traits(row - 1).asks);
+        parts.answers = flag(row > episode.start && self.rows.features(row - 1).asks);
         parts.names = share * flag(traits.names);
         parts.tells_time = flag(self.query.asks_when && traits.tells_time);
     }
@@ -96,10 +94,9 @@ impl Scoring<'_> {
         if row == first || self.query.asks_when {
             return None;
         }
-        let users = self.collection.users();
         let asked = row - 1;
         let is_asked =
-            self.collection.traits(asked).has_question && users.get(asked) != users.get(row);
+            self.rows.features(asked).has_question && self.rows.user(asked) != self.rows.user(row);
         is_asked.then_some(asked)
     }
 }

@@ -33,6 +33,7 @@ impl RowSet {
     }
 
     /// Returns whether a row is in the set.
+    #[inline]
     pub fn contains(&self, row: u32) -> bool {
         self.words[row as usize / 64] >> (row % 64) & 1 == 1
     }
@@ -48,6 +49,7 @@ impl RowSet {
     }
 
     /// Adds a row.
+    #[inline]
     pub fn put_in(&mut self, row: u32) {
         self.words[row as usize / 64] |= 1 << (row % 64);
     }
@@ -84,6 +86,13 @@ impl RowSet {
             if self.contains(row) && !keeps(row) {
                 self.take_out(row);
             }
+        }
+    }
+
+    /// Adds the rows of `other`.
+    pub fn put_in_those_of(&mut self, other: &RowSet) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word |= other;
         }
     }
 
@@ -142,6 +151,10 @@ mod tests {
             put.iter().for_each(|&row| others.take_out(row));
             prop_assert!(others.iter().all(|row| !put.contains(&row)));
             prop_assert_eq!(others.iter().count(), count - put.len());
+            let mut both = RowSet::none(count);
+            both.put_in_those_of(&rows);
+            both.put_in_those_of(&others);
+            prop_assert_eq!(both.iter().count(), count);
             rows.keep_those_of(&others);
             prop_assert_eq!(rows.iter().next(), None);
         }

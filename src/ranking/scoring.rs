@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::best::first;
 use super::chats::Chats;
 use super::collection::Collection;
+use super::episode::Episode;
 use super::lexical::{Words, idf};
 use super::meaning::{
     Context, Distribution, LateInteraction, Nearness, QueryTokens, SoftWords, is_not_long,
@@ -14,6 +15,7 @@ use super::parsed_query::ParsedQuery;
 use super::parts::{Evidence, FoundBy, Parts};
 use super::postings::Postings;
 use super::reranked::{RERANKED, Reranking};
+use super::row_reader::{RowData, RowReader};
 use super::signals::LEAST_COSINE;
 use super::weights::Weights;
 use crate::words::Analyzer;
@@ -72,11 +74,13 @@ pub struct Scored {
 /// Scores of the parts of one query.
 pub(super) struct Scoring<'a> {
     pub collection: &'a Collection,
+    pub rows: RowReader<'a>,
     pub weights: Weights,
     pub query: ParsedQuery,
     pub chats: Chats,
-    /// Mean score of the best hits of each namespace, less that of the best namespace.
-    pub namespaces: HashMap<u32, f32>,
+    /// Mean score of the best hits of each namespace, by number, less that of the best namespace; empty if
+    /// namespaces make no difference.
+    pub namespaces: Vec<f32>,
     pub words: Words,
     /// Title scores by row; empty if no title holds a word.
     pub titles: Vec<f32>,
@@ -178,7 +182,7 @@ impl Scoring<'_> {
 
     /// Returns whether a row is a standing instruction that this query asks for.
     fn is_standing(&self, row: u32) -> bool {
-        self.query.asks && self.chats.contains(row) && self.collection.traits(row).instructs
+        self.query.asks && self.chats.contains(row) && self.rows.features(row).instructs
     }
 
     pub fn find_best(&mut self, candidates: &[u32]) {
@@ -220,7 +224,7 @@ impl Scoring<'_> {
             let mut words = 0.0;
             looked_at.retain(|&place| {
                 let is_first = words <= 0.0;
-                words += self.collection.words(scored[place].row);
+                words += self.rows.words(scored[place].row);
                 is_first || words <= MOST_WORDS
             });
             let rows: Vec<u32> = looked_at.iter().map(|&place| scored[place].row).collect();
@@ -249,7 +253,7 @@ impl Scoring<'_> {
         };
         for place in best(scored, LOOKED_AT) {
             let row = scored[place].row;
-            if self.is_short(row) && !self.chats.contains(row) {
+            if self.is_short(self.rows.words(row)) && !self.chats.contains(row) {
                 let score = soft.score(&pieces(row), analyzer);
                 self.softness.insert(row, score);
                 scored[place] = self.scored(row);
@@ -257,9 +261,9 @@ impl Scoring<'_> {
         }
     }
 
-    /// Returns whether a memory is short enough for what only short ones tell.
-    pub(super) fn is_short(&self, row: u32) -> bool {
-        self.collection.words(row) <= self.weights.prior_words
+    /// Returns whether a memory with a number of words is short enough for what only short ones tell.
+    pub(super) fn is_short(&self, words: f32) -> bool {
+        words <= self.weights.prior_words
     }
 
     /// Adds to the first hits what a cross-encoder says of them and the text of the query.
@@ -294,28 +298,33 @@ impl Scoring<'_> {
         if !self.query.asks {
             return;
         }
-        let mut best_of: HashMap<u32, Vec<f32>> = HashMap::new();
-        for hit in scored.iter() {
-            let namespace = self.collection.namespace(hit.row);
-            best_of.entry(namespace).or_default().push(hit.score);
-        }
-        best_of.retain(|_, scores| scores.len() >= NAMESPACE_BEST);
-        if best_of.len() < 2 {
+        // Hits are in the order of rows, and these in the order of their namespaces.
+        let namespace = |hit: &Scored| self.rows.namespace(hit.row);
+        let of_each = scored.chunk_by(|one, next| namespace(one) == namespace(next));
+        let judged = of_each.filter(|hits| hits.len() >= NAMESPACE_BEST);
+        let means: Vec<(u32, f32)> = judged
+            .map(|hits| (namespace(&hits[0]), mean(hits)))
+            .collect();
+        if means.len() < 2 {
             return;
         }
-        let mean = |mut scores: Vec<f32>| {
-            scores.sort_unstable_by(|a, b| b.total_cmp(a));
-            scores.truncate(NAMESPACE_BEST);
-            scores.iter().sum::<f32>() / NAMESPACE_BEST as f32
-        };
-        let best_of = best_of.into_iter();
-        self.namespaces = best_of.map(|(number, all)| (number, mean(all))).collect();
-        let best = self.namespaces.values().copied();
+        let best = means.iter().map(|(_, mean)| *mean);
         let best = best.fold(f32::NEG_INFINITY, f32::max);
-        self.namespaces.values_mut().for_each(|mean| *mean -= best);
-        for hit in scored.iter_mut() {
-            *hit = self.scored(hit.row);
+        for (number, mean) in means {
+            let number = number as usize;
+            let count = self.namespaces.len().max(number + 1);
+            self.namespaces.resize(count, 0.0);
+            self.namespaces[number] = mean - best;
         }
+        for hit in scored.iter_mut() {
+            if self.of_namespace(self.rows.namespace(hit.row)) != 0.0 {
+                *hit = self.scored(hit.row);
+            }
+        }
+    }
+
+    fn of_namespace(&self, number: u32) -> f32 {
+        self.namespaces.get(number as usize).copied().unwrap_or(0.0)
     }
 
     /// Ranks hits that only vectors found after all others if the query is a list of words, or with the
@@ -361,7 +370,7 @@ impl Scoring<'_> {
 
     fn found_by(&self, row: u32) -> FoundBy {
         let at = row as usize;
-        let is_author = || named(self.collection, &self.query, row) > 0;
+        let is_author = || self.named(row) > 0;
         if self.words.holders.contains(row) || is_author() {
             FoundBy::Words
         } else if self.dates.get(at).is_some_and(|date| *date > 0.0) {
@@ -400,12 +409,20 @@ impl Scoring<'_> {
         self.late = Some(late);
     }
 
-    /// Returns whether a row is of an episode in which somebody asks.
-    fn is_in_talk(&self, row: u32) -> bool {
-        let episodes = self.collection.episodes();
-        let episode = episodes.get(episodes.of(row));
+    /// Returns whether an episode is one in which somebody asks.
+    fn is_talk(&self, episode: Episode) -> bool {
         let mut rows = episode.start..episode.end;
-        rows.any(|row| self.collection.traits(row).has_question)
+        rows.any(|row| self.rows.features(row).has_question)
+    }
+
+    /// Returns the number of persons among a row's users whom the query names.
+    pub(super) fn named(&self, row: u32) -> u32 {
+        match self.query.names_somebody() {
+            true => self
+                .query
+                .named(self.rows.user(row), || self.rows.namespace(row)),
+            false => 0,
+        }
     }
 
     /// Computes the passage scores of these very long memories. The idf of a word is taken from their
@@ -471,22 +488,24 @@ impl Scoring<'_> {
             rerank: self.reranked.get(&row).copied().unwrap_or(0.0),
             ..Parts::default()
         };
-        self.meaning(row, &mut parts);
-        parts.nearness += self.word_nearness(row);
-        self.people(row, &mut parts);
-        let namespace = || self.namespaces.get(&self.collection.namespace(row));
+        let here = self.rows.row(row);
+        let in_chat = self.chats.contains(row);
+        let is_in_context = here.episode.is_context || in_chat;
+        self.meaning(&here, is_in_context, &mut parts);
+        parts.nearness += self.word_nearness(&here, is_in_context);
+        self.people(&here, &mut parts);
         let namespace = match self.namespaces.is_empty() {
             true => 0.0,
-            false => namespace().copied().unwrap_or(0.0),
+            false => self.of_namespace(self.rows.namespace(row)),
         };
-        match self.chats.contains(row) {
+        match in_chat {
             true => {
                 parts.chat = namespace;
-                self.message(row, &mut parts);
+                self.message(&here, &mut parts);
             }
             false => {
                 parts.namespace = namespace;
-                self.priors(row, &mut parts);
+                self.priors(&here, &mut parts);
             }
         }
         parts
@@ -506,7 +525,7 @@ impl Scoring<'_> {
             lead: best - tenth,
             near,
             stranger: flag(!self.with_named.is_empty()) - parts.participant,
-            length: self.collection.words(row).max(1.0).ln(),
+            length: self.rows.words(row).max(1.0).ln(),
             asked: (self.content.len().max(1) as f32).ln(),
         }
     }
@@ -521,18 +540,19 @@ impl Scoring<'_> {
 
     /// Returns whether the passages of a memory are scored: of very long ones, but not in chats.
     fn has_passage(&self, row: u32) -> bool {
-        self.collection.words(row) > self.weights.passage_words && !self.chats.contains(row)
+        self.rows.words(row) > self.weights.passage_words && !self.chats.contains(row)
     }
 
-    fn meaning(&self, row: u32, parts: &mut Parts) {
+    fn meaning(&self, here: &RowData, is_in_context: bool, parts: &mut Parts) {
         let Some(cosines) = &self.cosines else {
             return;
         };
+        let row = here.row;
         let factor = match self.query.asks {
             true => 1.0,
             false => self.weights.keyword_meaning,
         };
-        let doublings = self.collection.traits(row).pieces().log2();
+        let doublings = here.features().pieces().log2();
         let of_chance = self.weights.pieces * doublings;
         parts.own = factor * (cosines.own[row as usize] - of_chance);
         parts.window = factor * (cosines.window[row as usize] - of_chance);
@@ -540,39 +560,48 @@ impl Scoring<'_> {
         if let Some(late) = &self.late {
             let score = late.score(row);
             // Most rows were not compared.
-            let of_talk = match score != 0.0 && self.is_in_talk(row) {
-                true => self.weights.talk_late * flag(self.is_short(row)),
+            let of_talk = match score != 0.0 && self.is_talk(here.episode) {
+                true => self.weights.talk_late * flag(self.is_short(here.words())),
                 false => 1.0,
             };
             parts.late = factor * of_talk * score;
         }
         if let Some(distribution) = &self.distribution
-            && !self.is_in_context(row)
+            && !is_in_context
         {
             let own = cosines.own[row as usize] - of_chance;
-            let alone = self.uncovered * is_not_long(&self.weights, self.collection.words(row));
+            let alone = self.uncovered * is_not_long(&self.weights, here.words());
             parts.nearness = factor * alone * distribution.deviations(own);
         }
     }
 
     /// Returns the nearness of a row by the vectors of words; 0 with a model.
-    fn word_nearness(&self, row: u32) -> f32 {
+    fn word_nearness(&self, here: &RowData, is_in_context: bool) -> f32 {
         let Some(nearness) = &self.nearness else {
             return 0.0;
         };
-        let context = match self.collection.previous(row) {
-            _ if !self.is_in_context(row) => Context::None,
-            None => Context::First,
-            Some(before) => Context::After(before),
+        let follows = here.episode.is_context && here.row > here.episode.start;
+        let context = match is_in_context {
+            false => Context::None,
+            true if follows && !here.features().is_long() => Context::After(here.row - 1),
+            true => Context::First,
         };
-        let words = self.collection.words(row);
-        nearness.score(&self.weights, row, words, context, self.uncovered)
+        nearness.score(
+            &self.weights,
+            here.row,
+            here.words(),
+            context,
+            self.uncovered,
+        )
     }
+}
 
-    fn is_in_context(&self, row: u32) -> bool {
-        let episode = self.collection.episodes().of(row);
-        self.collection.episode(episode).is_context || self.chats.contains(row)
-    }
+/// Returns the mean score of the [`NAMESPACE_BEST`] best hits.
+fn mean(hits: &[Scored]) -> f32 {
+    let scores = hits.iter().map(|hit| hit.score);
+    let mut scores = first(scores, NAMESPACE_BEST, |a, b| b.total_cmp(a));
+    scores.sort_unstable_by(|a, b| b.total_cmp(a));
+    scores.iter().sum::<f32>() / NAMESPACE_BEST as f32
 }
 
 /// Returns the positions of the `count` best.
@@ -595,11 +624,6 @@ pub(super) fn with_named(collection: &Collection, query: &ParsedQuery) -> Vec<bo
         }
     }
     with_named
-}
-
-/// Returns the number of persons among a row's users whom the query names.
-pub(super) fn named(collection: &Collection, query: &ParsedQuery, row: u32) -> u32 {
-    query.named(collection.users().get(row), || collection.namespace(row))
 }
 
 pub(super) fn flag(condition: bool) -> f32 {

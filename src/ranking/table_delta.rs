@@ -129,10 +129,15 @@ impl TableDelta {
     }
 
     /// Returns the origin of a row of the new list.
+    #[inline]
     pub fn origin(&self, row: u32) -> Origin {
-        if row < self.same {
-            return Origin::Old(row);
+        match row < self.same {
+            true => Origin::Old(row),
+            false => self.origin_in_runs(row),
         }
+    }
+
+    fn origin_in_runs(&self, row: u32) -> Origin {
         let at = self.runs.partition_point(|run| run.start <= row);
         let run = &self.runs[at - 1];
         let ahead = row - run.start;
@@ -194,6 +199,7 @@ pub struct Spliced<'a, T> {
 
 impl<'a, T: Copy> Spliced<'a, T> {
     /// Returns the value of a row of the new list.
+    #[inline]
     pub fn get(&self, row: u32) -> T {
         match self.splice.origin(row) {
             Origin::Old(row) => self.old[row as usize],

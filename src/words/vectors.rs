@@ -273,23 +273,29 @@ impl QueryVector {
 
     /// Returns the cosine of the query and a text, to about two digits.
     pub fn cosine(&self, text: &[u8; TextVector::BYTES]) -> f32 {
-        // One sum a lane, so that the compiler makes wide instructions of it.
-        const LANES: usize = 16;
-        let mut sums = [0_i32; LANES];
-        let [even, odd] = &self.halves;
-        let (texts, _) = text.as_chunks::<LANES>();
-        let (evens, _) = even.as_chunks::<LANES>();
-        let (odds, _) = odd.as_chunks::<LANES>();
-        for ((text, even), odd) in texts.iter().zip(evens).zip(odds) {
-            for lane in 0..LANES {
-                let low = i16::from(text[lane] & 15).wrapping_mul(even[lane]);
-                let high = i16::from(text[lane] >> 4).wrapping_mul(odd[lane]);
-                sums[lane] = sums[lane].wrapping_add(i32::from(low.wrapping_add(high)));
-            }
-        }
-        let sum: i32 = sums.iter().sum();
-        (sum - self.zero) as f32 * self.scale
+        (product(text, &self.halves) - self.zero) as f32 * self.scale
     }
+}
+
+/// Returns the scalar product of a text's numbers and those of a query.
+///
+/// Written so that the compiler makes wide instructions of it: first all products, then one sum a lane. A sum has
+/// sixteen bits and does not wrap: it is that of sixteen products of at most 15 · 127.
+fn product(text: &[u8; TextVector::BYTES], [even, odd]: &[[i16; TextVector::BYTES]; 2]) -> i32 {
+    const LANES: usize = 16;
+    let mut products = [0_i16; TextVector::BYTES];
+    for (at, sum) in products.iter_mut().enumerate() {
+        let low = i16::from(text[at] & 15).wrapping_mul(even[at]);
+        let high = i16::from(text[at] >> 4).wrapping_mul(odd[at]);
+        *sum = low.wrapping_add(high);
+    }
+    let mut sums = [0_i16; LANES];
+    for of_lanes in products.as_chunks::<LANES>().0 {
+        for (sum, product) in sums.iter_mut().zip(of_lanes) {
+            *sum = sum.wrapping_add(*product);
+        }
+    }
+    sums.into_iter().map(i32::from).sum()
 }
 
 #[cfg(test)]
@@ -355,6 +361,10 @@ mod tests {
         }
         let query = QueryVector::of(&words("music")).expect("it is known");
         assert_eq!(query.cosine(&TextVector::ZERO.0), 0.0);
+        // The greatest sums have their bits.
+        let greatest = [[127; TextVector::BYTES]; 2];
+        let all = 2 * TextVector::BYTES as i32 * 15 * 127;
+        assert_eq!(product(&[0xff; TextVector::BYTES], &greatest), all);
         // Of a text of any length the sums stay within their bits.
         let mut long = WordVectors::default();
         (0..2 * MAX_VECTORS).for_each(|_| long.add("music", 1.0));

@@ -113,6 +113,7 @@ pub struct Parts {
 
 impl Parts {
     /// Returns each part's name and its contribution to the score, in the order of the documentation.
+    #[inline]
     pub fn weighed(&self, weights: &Weights) -> [(&'static str, f32); 31] {
         [
             ("words", self.words),

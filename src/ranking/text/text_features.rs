@@ -13,6 +13,11 @@ use crate::words::{Part, TextVector, WordVectors, is_stop_word};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sketch(pub [u16; 16]);
 
+impl Sketch {
+    /// The sketch of a text without words.
+    pub const EMPTY: Sketch = Sketch([u16::MAX; 16]);
+}
+
 /// Number of 64-bit numbers that hold a sketch.
 pub const SKETCH_PARTS: usize = 4;
 
