@@ -1,6 +1,7 @@
 """Makes notes to measure with, and questions that such notes answer. The same number gives the same notes, always."""
 import datetime
 import hashlib
+import itertools
 import os
 import random
 import subprocess
@@ -22,22 +23,32 @@ def vocabulary(dice):
     return words
 
 
+def sentences_of(dice, words):
+    """Makes texts of words that are as frequent as those of a language, one for each call."""
+    totals = list(itertools.accumulate(1 / (place + 2.7) for place in range(len(words))))
+
+    def sentences():
+        body = dice.choices(words, cum_weights=totals, k=int(dice.triangular(60, 400, 160)))
+        return [" ".join(body[i:i + 12]).capitalize() + "." for i in range(0, len(body), 12)]
+
+    return sentences
+
+
+def texts(count):
+    """Texts of about 1.9 KB, which none of the notes has."""
+    sentences = sentences_of(random.Random(43), vocabulary(random.Random(42)))
+    return [f"# A memory of round {number}\n\n" + "\n".join(sentences()) for number in range(count)]
+
+
 def make_notes(folder, count):
     dice = random.Random(42)
-    words = vocabulary(dice)
-    weights = [1 / (place + 2.7) for place in range(len(words))]
-    totals = []
-    total = 0
-    for weight in weights:
-        total += weight
-        totals.append(total)
+    sentences_of_note = sentences_of(dice, vocabulary(dice))
     at = datetime.datetime(2024, 1, 1, 8, tzinfo=datetime.timezone.utc)
     for number in range(count):
         at += datetime.timedelta(seconds=dice.randint(60, 5000))
         handle = hashlib.sha1(str(number).encode()).hexdigest()[:7] + "a"
         title = " ".join(dice.choice(WORDS) for _ in range(3)).title() + f" {number}"
-        body = dice.choices(words, cum_weights=totals, k=int(dice.triangular(60, 400, 160)))
-        sentences = [" ".join(body[i:i + 12]).capitalize() + "." for i in range(0, len(body), 12)]
+        sentences = sentences_of_note()
         if number % max(1, count // 20) == 0:
             sentences.append(f"Marker zqneedle{number // max(1, count // 20)} here.")
         topics = ", ".join(dice.sample(WORDS, 4))

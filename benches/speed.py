@@ -24,7 +24,7 @@ import time
 
 from mcp_server import Server
 from measure import Cost, bytes_below, memory_of, spread
-from notes import make_notes, questions
+from notes import make_notes, questions, texts
 
 SIZES = (10_000, 100_000, 1_000_000)
 # What is to be reached, for so many memories.
@@ -167,10 +167,10 @@ class Bench:
             self.calls(server, "warm `think` keywords of two letters", "think", [{"keywords": [two]} for two in ("ba", "qu", "zo", "ti")])
             names = random.Random(5).choices(sorted(os.listdir(self.files)), k=self.rounds)
             self.calls(server, "`recall` of one id", "recall", [{"memory_ids": [name[-11:-3]]} for name in names])
-            fresh = [{"agent": "bench", "user": "bench", "topics": ["bench", "speed"],
-                      "content": f"# A memory of round {i}\n\n" + self.questions[i % 200] + " " + str(i * 7919)} for i in range(min(self.rounds, 100))]
+            fresh = [{"agent": "bench", "user": "bench", "topics": ["bench", "speed"], "content": text}
+                     for text in texts(min(self.rounds, 100))]
             # One at a time, as an agent does: each has been committed to the index before the next one comes.
-            cpu, wall, whole = [], [], []
+            cpu, wall = [], []
             for arguments in fresh:
                 before, began = server.cpu_ms(), time.perf_counter()
                 server.call("remember", arguments)
@@ -178,7 +178,6 @@ class Bench:
                 cpu.append(server.cpu_ms() - before)
                 if len(cpu) % 5 == 0:
                     server.rest()
-                whole.append(server.cpu_ms() - before)
             self.table.add("`remember`, CPU p50 ms", statistics.median(cpu))
             self.table.add("`remember`, wall p50 ms", statistics.median(wall))
             self.table.add("`remember`, wall p99 ms", spread(wall)[1])

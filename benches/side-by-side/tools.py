@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from mcp_server import Server
 from measure import Cost, bytes_below, cpu_of, memory_of
+from notes import texts
 
 FTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fts.py")
 
@@ -62,11 +63,20 @@ def clean_environment(home):
     return kept | {"HOME": home}
 
 
+TEXTS = texts(100)
+
+
+def content_of(word):
+    """A text of the usual size, with the word, which begins with a number that no other has."""
+    number = int(re.search(r"\d+", word)[0])
+    return f"The word of this one is {word}.\n\n{TEXTS[number % len(TEXTS)]}"
+
+
 def note_of(name, word):
     """A note in the notes' own form."""
     handle = name[-11:-3]
     return (f"---\nid: {handle}\ntimestamp: 2026-01-01T08:00:00+00:00\nagent: claude\nuser: alice\ntopics: [bench]\n"
-            f"title: A new note\n---\n\n# A new note\n\nThe word of this one is {word}.\n")
+            f"title: A new note\n---\n\n# A new note\n\n{content_of(word)}\n")
 
 
 class Tool:
@@ -119,7 +129,7 @@ class Memdir(Tool):
         return self.run("recall", name[:-3])
 
     def add_and_find(self, name, word):
-        return self.run("remember", "--topics", "bench", f"The word of this one is {word}.") + self.run("think", word)
+        return self.run("remember", "--topics", "bench", content_of(word)) + self.run("think", word)
 
 
 class MemdirAlone(Memdir):
@@ -156,8 +166,7 @@ class MemdirServer(Tool):
         return self.call("recall", memory_ids=[name[:-3]])
 
     def add_and_find(self, name, word):
-        content = f"The word of this one is {word}."
-        stored = self.call("remember", agent="bench", user="bench", topics=["bench"], content=content)
+        stored = self.call("remember", agent="bench", user="bench", topics=["bench"], content=content_of(word))
         return stored + self.call("think", query=word, limit=10)
 
     def close(self):
@@ -327,7 +336,7 @@ class BasicMemory(Tool):
         return self.run("tool", "search-notes", text, "--page-size", "10")
 
     def add_and_find(self, name, word):
-        wrote = self.run("tool", "write-note", "--title", name[:-3], "--folder", "new", "--content", f"The word is {word}.")
+        wrote = self.run("tool", "write-note", "--title", name[:-3], "--folder", "new", "--content", content_of(word))
         return wrote + self.search(word)
 
 
