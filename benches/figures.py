@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 """The tables of docs/PERFORMANCE.md: measured, kept as raw results, and written from these alone.
 
-usage: benches/figures.py measure [--memdir PROGRAM] [--sizes 10000,100000] [--runs 3] [--only WORD]
+usage: benches/figures.py measure [--memdir PROGRAM] [--sizes 10000,100000] [--runs 3] [--only WORD] [--keep DIR]
        benches/figures.py peers [--memdir PROGRAM] [--runs 3] [--notes 10000]
        benches/figures.py write [--check]
 
 `measure` runs benches/speed.py as often as is said on a store of each size, and `peers` benches/side-by-side/run.py, in
 which memdir and other programs do the same work in turn. Each run is added to a file of benches/figures, with the
 machine, its load before and after, the commit, and the size of the program and of the memories; runs of another commit
-are dropped. With `--only` the other rows of the runs before stay.
+are dropped. With `--only` the other rows of the runs before stay. With `--keep` the stores lie in DIR, and what is
+there from before is used: a million notes take minutes.
 
 `write` puts the medians into the document, between the lines that name a table. A row is marked where its three runs
 are not within 25 % of their median, and where there are fewer than three. `--check` changes nothing, and fails where the
 document is not what the raw results say.
 """
 import argparse
+import contextlib
 import datetime
 import json
 import os
@@ -108,13 +110,16 @@ def measure(arguments):
         raw = load(name)
         if raw is None or (raw["commit"] != commit() and not arguments.only):
             raw = begun(arguments.memdir)
-        with tempfile.TemporaryDirectory() as folder:
-            files = os.path.join(folder, "store", "files")
-            os.makedirs(files)
-            make_notes(files, size)
+        with contextlib.ExitStack() as stack:
+            folder = arguments.keep or stack.enter_context(tempfile.TemporaryDirectory())
+            store = os.path.join(folder, str(size))
+            files = os.path.join(store, "files")
+            if not os.path.isdir(files):
+                os.makedirs(files)
+                make_notes(files, size)
             raw |= {"memories": size, "bytes": bytes_below(files)}
             for number in range(arguments.runs):
-                command = [HERE / "speed.py", "--memdir", arguments.memdir, "--store", os.path.join(folder, "store"),
+                command = [HERE / "speed.py", "--memdir", arguments.memdir, "--store", store,
                            "--only", arguments.only]
                 run = run_of(command, folder)
                 if arguments.only and number < len(raw["runs"]):
@@ -224,6 +229,7 @@ def main():
     parser.add_argument("--notes", type=int, default=10000)
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--only", default="", metavar="WORD")
+    parser.add_argument("--keep", metavar="DIR")
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     {"measure": measure, "peers": peers, "write": write}[arguments.command](arguments)
