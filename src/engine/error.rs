@@ -51,6 +51,8 @@ pub enum EngineError {
     Ambiguous { id: String, candidates: Vec<String> },
     #[error("{} is no store: there is no folder `files` in it", .0.display())]
     NoStore(PathBuf),
+    #[error("{what} needs a store in a folder, and this one is {place}")]
+    NoDirectory { what: &'static str, place: String },
     #[error("the store {} can only be read", .0.display())]
     ReadOnly(PathBuf),
     #[error("this machine's clock says {}, which is no time {POSSIBLE_TIMES}: nothing is written", .0.to_rfc3339_opts(SecondsFormat::Secs, true))]
@@ -105,6 +107,9 @@ impl EngineError {
                 "`memdir init {0}` makes one, `memdir init --notes {0}` of the notes in it; `--store DIR` names another.",
                 folder.display()
             )),
+            EngineError::NoDirectory { .. } => Some(
+                "Export the memories into a folder, and do it there.".into(),
+            ),
             EngineError::ReadOnly(_) => Some(
                 "Searching and reading work. For writing, leave `--read-only` away, or give yourself write permission.".into(),
             ),

@@ -7,7 +7,8 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use crate::embed::{CrossEncoder, Embedder};
-use crate::files::LinkPolicy;
+use crate::files::{LinkPolicy, WritableStorage};
+use crate::journal::Journal;
 use crate::lifecycle::{Life, Maintenance, WritePolicy};
 use crate::model::{Layout, OtherNames};
 use crate::secrets::Policy;
@@ -42,11 +43,24 @@ pub trait Models: Send + Sync {
     }
 }
 
+/// Place of memories and journals other than a directory, such as a database.
+#[derive(Clone)]
+pub struct Backend {
+    /// Storage of the memories.
+    pub storage: Arc<dyn WritableStorage>,
+    /// Journals of uses and changes.
+    pub journal: Arc<dyn Journal>,
+    /// Name of the place, for messages.
+    pub name: String,
+}
+
 /// Options with which a store is opened.
 #[derive(Clone)]
 pub struct Options {
-    /// Folder that holds `files/`.
+    /// Folder that holds `files/`. With a backend, the folder of what is derived from its memories.
     pub root: PathBuf,
+    /// Backend that holds the memories; `None` if the directory does.
+    pub backend: Option<Backend>,
     /// Folder of index and locks, if not `.memdir/` below the root.
     pub state: Option<PathBuf>,
     /// Folder for them if the store cannot be written or is shared with other machines, and `state` is
@@ -97,6 +111,7 @@ impl Options {
         Options {
             consent: Consent::new(None, &root, Naming::Process),
             root,
+            backend: None,
             state: None,
             cache: None,
             languages: vec![Language::default()],

@@ -45,9 +45,12 @@ impl Engine {
     /// Fails if the store's folder does not exist.
     pub fn open(options: Options, clock: Box<dyn Clock>) -> Result<Engine, EngineError> {
         let live = Arc::new(LiveStore::open(&options, clock)?);
-        let git = options.git.filter(|_| !live.is_read_only());
+        let storage = options.backend.map(|backend| backend.storage);
+        // Commits are of files in a folder.
+        let is_directory = live.directory().is_some();
+        let git = options.git.filter(|_| is_directory && !live.is_read_only());
         let (writes, secrets) = (options.writes, options.secrets);
-        let writer = Writer::new(Arc::clone(&live), writes, secrets, git.is_some());
+        let writer = Writer::new(Arc::clone(&live), storage, writes, secrets, git.is_some())?;
         let writer = Arc::new(writer);
         let engine = Engine {
             meaning: Arc::new(Meaning::new(Arc::clone(&live), options.models)),

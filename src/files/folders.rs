@@ -77,7 +77,7 @@ pub(super) const TOP_FOLDERS: [&str; 7] = [
 ];
 
 /// Name of the folder with a file for each purged memory.
-pub(super) const TOMBSTONES: &str = "tombstones";
+pub const TOMBSTONES: &str = "tombstones";
 
 /// Returns the path, below the store's folder, of the tombstone of the memory `stem`.
 pub fn tombstone_of(stem: &str) -> String {

@@ -36,7 +36,7 @@ pub use disk::{
     remove_derived, scratch_file, scratch_folder, take_derived, write_derived, write_synced,
 };
 pub use draft::Draft;
-pub use folders::{JOURNALS, LinkPolicy, Place, notes_around, tombstone_of};
+pub use folders::{JOURNALS, LinkPolicy, Place, TOMBSTONES, notes_around, tombstone_of};
 pub use hash::digest;
 pub use journals::{Journals, is_below_journals, is_journal, journal_lock};
 pub use list::{Entry, Listing, Skipped};

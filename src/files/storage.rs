@@ -2,16 +2,18 @@
 //!
 //! An implementation guarantees: a memory exists whole under its name or not at all; a text is replaced
 //! or removed only at the version that the caller read ([`Version`]); a call returns once its change
-//! survives a power cut; nothing is overwritten unseen. [`Store`](super::Store), a directory, is the only
-//! implementation. Features of a directory alone (paths, permissions, folders that are synced once for
-//! many files) are no part of the contract. `journal::Journal` is the contract of journals.
+//! survives a power cut; nothing is overwritten unseen. [`Store`](super::Store) is the
+//! implementation for a directory. Features of a directory alone (paths, permissions, folders that are synced
+//! once for many files) are no part of the contract. `journal::Journal` is the contract of journals.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::FilesError;
 use super::folders::Place;
+use super::hash::content_hash;
 use super::list::{Entry, Listing, Skipped};
+use super::swap::copy_name;
 
 /// One version of one file.
 #[derive(Debug, Clone)]
@@ -140,6 +142,22 @@ pub trait Storage: Send + Sync {
     /// names, so a collision is unlikely but possible.
     fn has_handle(&self, handle: &str) -> bool;
 
+    /// Returns the names of the files in `top`, a folder beside the memories; none if there is no such folder.
+    ///
+    /// # Errors
+    ///
+    /// Fails if they cannot be listed.
+    fn names_beside(&self, top: &'static str) -> Result<Vec<String>, FilesError>;
+
+    /// Returns whether live memories lie in `folder`, as named by a listing, or may: an empty folder counts.
+    fn has_folder(&self, folder: &str) -> bool;
+
+    /// Returns whether nobody can see a text before it is complete. In a directory, other programs write files
+    /// piece by piece.
+    fn shows_whole_texts(&self) -> bool {
+        false
+    }
+
     /// Returns the stems of the purged memories.
     ///
     /// # Errors
@@ -236,7 +254,16 @@ pub trait WritableStorage: Storage {
     /// # Errors
     ///
     /// [`FilesError::Missing`] or [`FilesError::Taken`]; nothing is ever replaced.
-    fn relocate(&self, name: &str, from: Place, to: Place) -> Result<(), FilesError>;
+    fn relocate(&self, name: &str, from: Place, to: Place) -> Result<(), FilesError> {
+        self.rename((from, name), (to, name))
+    }
+
+    /// Moves or renames a memory.
+    ///
+    /// # Errors
+    ///
+    /// As for [`WritableStorage::relocate`].
+    fn rename(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError>;
 
     /// Writes, replaces or removes a file beside the folders of memories, such as the settings,
     /// that was read as `seen`. A text that somebody writes in the same moment may be lost: such
@@ -257,7 +284,24 @@ pub trait WritableStorage: Storage {
     /// # Errors
     ///
     /// As for [`WritableStorage::add`].
-    fn add_copy(&self, name: &str, bytes: &[u8]) -> Result<String, FilesError>;
+    fn add_copy(&self, name: &str, bytes: &[u8]) -> Result<String, FilesError> {
+        let stem = name.strip_suffix(".md").unwrap_or(name);
+        let mut number = content_hash(bytes) as u64;
+        loop {
+            let copy = copy_name(stem, number);
+            match self.add(Place::Files, &copy, bytes) {
+                Err(FilesError::Taken { .. }) => {
+                    // The same text was kept before, unless somebody has changed the copy since.
+                    let kept = self.reader(Place::Files).read(&copy, u64::MAX);
+                    if kept.is_ok_and(|kept| kept.bytes == bytes) {
+                        return Ok(copy);
+                    }
+                    number = number.wrapping_add(1);
+                }
+                other => return other.map(|()| copy),
+            }
+        }
+    }
 }
 
 /// Reader of many files of one place.
@@ -268,6 +312,13 @@ pub trait Reader: Send + Sync {
     ///
     /// [`FilesError::Missing`], [`FilesError::NotRegular`], or what the system said.
     fn read(&self, name: &str, limit: u64) -> Result<Version, FilesError>;
+
+    /// Reads each of `names`, as [`Reader::read`], with one question to a distant storage. `None` where the files
+    /// are near, so that callers read them one by one, in several threads.
+    fn read_many(&self, names: &[&str], limit: u64) -> Option<Vec<Result<Version, FilesError>>> {
+        let _ = (names, limit);
+        None
+    }
 
     /// Returns size and times of the regular file `name` without reading it; `None` if there is none.
     fn look(&self, name: &str) -> Option<Entry>;

@@ -94,20 +94,6 @@ impl Store {
         }
     }
 
-    /// Returns the names of the files in `top`, a folder beside the memories; none if there is no such folder.
-    ///
-    /// # Errors
-    ///
-    /// Fails if it cannot be listed, or is a link.
-    pub fn names_beside(&self, top: &'static str) -> Result<Vec<String>, FilesError> {
-        let names = match self.top(top).and_then(|folder| folder.names()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(self.refused(top, "list", &self.root.join(top), error)),
-            Ok(names) => names.into_iter().map(|(name, _)| name),
-        };
-        Ok(names.filter(|name| !name.starts_with('.')).collect())
-    }
-
     /// Returns the folder of notes that is opened in place, if there is one.
     pub fn notes(&self) -> Option<&Path> {
         notes_around(&self.root)
@@ -474,7 +460,11 @@ impl Store {
     /// # Errors
     ///
     /// As for [`WritableStorage::relocate`].
-    pub fn rename(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError> {
+    pub fn rename_unsynced(
+        &self,
+        from: (Place, &str),
+        to: (Place, &str),
+    ) -> Result<(), FilesError> {
         self.check_note(to.0, to.1)?;
         let (source, target) = (self.path(from.0, from.1), self.path(to.0, to.1));
         let (below, file) = to.1.rsplit_once('/').unwrap_or(("", to.1));

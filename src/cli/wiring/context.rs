@@ -187,6 +187,7 @@ impl Context {
             _ => LinkPolicy::Refuse,
         };
         Options {
+            backend: None,
             root: root.to_owned(),
             state: config.index_dir.value.clone(),
             cache: config.cache.clone(),

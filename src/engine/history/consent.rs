@@ -25,6 +25,9 @@ use crate::trust::{Record, RemoteConsent};
 ///
 /// As for [`Repository::find`].
 pub fn repository(history: &History) -> Result<Option<Repository>, GitError> {
+    if history.live.directory().is_none() {
+        return Ok(None);
+    }
     if history.git.is_some() && history.consent.may_take_over() {
         record_setup_of_0_1(history)?;
     }
@@ -35,7 +38,9 @@ pub fn repository(history: &History) -> Result<Option<Repository>, GitError> {
 /// working folder.
 pub(in crate::engine) fn is_shared(history: &History) -> bool {
     let consent = &history.consent;
-    !consent.is_named() || consent.remote().is_some() || has_remote(history.live.root())
+    // A backend has no other copies.
+    history.live.directory().is_some()
+        && (!consent.is_named() || consent.remote().is_some() || has_remote(history.live.root()))
 }
 
 /// Records the data that version 0.1 kept in the repository of a store that the user's settings name:

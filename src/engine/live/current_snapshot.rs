@@ -556,7 +556,8 @@ fn take_in(live: &LiveStore, freshness: &mut Freshness, read: Read, own: &BTreeS
         Read::Document { document, changed } => {
             let name = document.name.clone();
             freshness.skipped.remove(&name);
-            if !own.contains(&name) && freshness.holds_before(&document) {
+            let may_be_a_piece = !own.contains(&name) && !live.store.shows_whole_texts();
+            if may_be_a_piece && freshness.holds_before(&document) {
                 return;
             }
             freshness.settled(&name);
@@ -573,7 +574,8 @@ fn take_in(live: &LiveStore, freshness: &mut Freshness, read: Read, own: &BTreeS
         }
         Read::Gone(name) => {
             freshness.skipped.remove(&name);
-            if !own.contains(&name) && holds_missing(live, freshness, &name) {
+            let may_come_back = !own.contains(&name) && !live.store.shows_whole_texts();
+            if may_come_back && holds_missing(live, freshness, &name) {
                 return;
             }
             freshness.settled(&name);

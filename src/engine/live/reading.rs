@@ -3,7 +3,7 @@
 use crate::engine::error::EngineError;
 use crate::engine::live::store::LiveStore;
 use crate::engine::texts::{is_racy, parse, stem_of};
-use crate::files::{Entry, FilesError, Listing, Place, Reader, Skipped};
+use crate::files::{Entry, FilesError, Listing, Place, Reader, Skipped, Version};
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::{Document, Indexed, Scan, Snapshot};
 use crate::model::{Problem, Timestamp, is_possible_time};
@@ -45,6 +45,13 @@ pub(in crate::engine) fn read_all(
 ) -> Vec<Read> {
     let reader = live.store.reader(Place::Files);
     let now = now_nanos(live);
+    if let Some(read) = reader.read_many(names, MAX_INDEXED_BYTES as u64) {
+        let read: Vec<_> = names.iter().zip(read).collect();
+        let taken = read.into_par_iter();
+        return taken
+            .map(|(name, read)| taken_in(name, read, now, known))
+            .collect();
+    }
     if names.len() < 16 {
         return names
             .iter()
@@ -91,8 +98,23 @@ impl Read {
 
 /// Reads one file; `now` is a time before the read.
 fn read(reader: &dyn Reader, name: &str, now: i64, known: &KnownVersions<'_>) -> Read {
+    taken_in(
+        name,
+        reader.read(name, MAX_INDEXED_BYTES as u64),
+        now,
+        known,
+    )
+}
+
+/// Returns the result of reading the file `name`, which was begun after `now`.
+fn taken_in(
+    name: &str,
+    version: Result<Version, FilesError>,
+    now: i64,
+    known: &KnownVersions<'_>,
+) -> Read {
     let limit = MAX_INDEXED_BYTES as u64;
-    match reader.read(name, limit) {
+    match version {
         Ok(version) => {
             let Entry { stamp, changed, .. } = version.entry;
             let indexed = Indexed {

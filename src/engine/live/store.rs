@@ -1,4 +1,4 @@
-//! Directory of a store, its index, and this process's state of both.
+//! Storage of a store's memories, its index, and this process's state of both.
 //!
 //! Promise: nothing is read from anywhere else, and only this module opens them.
 
@@ -21,7 +21,7 @@ use crate::engine::live::turns::TurnIndex;
 use crate::engine::live::watch_state::Watching;
 use crate::engine::locked::locked;
 use crate::engine::options::Options;
-use crate::files::{LinkPolicy, Lock, Medium, Place, Storage, Store};
+use crate::files::{FilesError, LinkPolicy, Lock, Medium, Place, Storage, Store};
 use crate::index::embedded::EmbeddedIndex;
 use crate::index::{Index, Snapshot};
 use crate::journal::{Journal, JournalFolder};
@@ -41,12 +41,14 @@ pub(in crate::engine) enum Work {
 /// Callback that wakes the background loop for some work.
 type Wake = Box<dyn Fn(Work) + Send + Sync>;
 
-/// Directory of a store with its index. Shared between threads.
+/// Storage of a store's memories with its index. Shared between threads.
 pub struct LiveStore {
     /// Storage of the memories.
-    pub(in crate::engine) store: Box<dyn Storage>,
-    /// The same storage, for operations that only a directory has.
-    pub(in crate::engine) directory: Store,
+    pub(in crate::engine) store: Arc<dyn Storage>,
+    /// Location of the memories.
+    place: MemoryPlace,
+    root: PathBuf,
+    state: PathBuf,
     /// The index.
     pub(in crate::engine) index: Box<dyn Index>,
     /// The index of the turns of talks.
@@ -75,7 +77,7 @@ pub struct LiveStore {
     /// Files that may differ from the newest commit; `history` takes them.
     pub(in crate::engine::live) pending: Mutex<Pending>,
     /// Journals of uses and changes.
-    pub(in crate::engine) journal: Box<dyn Journal>,
+    pub(in crate::engine) journal: Arc<dyn Journal>,
     /// Whether a warning about the journal was logged.
     pub(in crate::engine::live) warned_of_journal: AtomicBool,
     /// Lifetimes of memories.
@@ -89,6 +91,14 @@ pub struct LiveStore {
     pub(in crate::engine) read_cache: Option<ReadCache>,
     /// Cached files that share their titles.
     pub(in crate::engine) titles: SharedTitles,
+}
+
+/// Location of the memories of a store.
+enum MemoryPlace {
+    /// The directory, for operations that no other storage has.
+    Directory(Store),
+    /// A backend of this name.
+    Backend(String),
 }
 
 /// Last view, with cached lookups of handles.
@@ -167,13 +177,20 @@ fn store_key(root: &Path) -> String {
 }
 
 impl LiveStore {
-    /// Opens the directory. Cheap: reads no file.
+    /// Opens the store. Cheap: reads no file.
     ///
     /// # Errors
     ///
     /// Fails if the folder does not exist.
     pub fn open(options: &Options, clock: Box<dyn Clock>) -> Result<LiveStore, EngineError> {
         let root = &options.root;
+        if options.backend.is_some() {
+            crate::files::create_private_folder(root).map_err(|source| FilesError::Io {
+                action: "create",
+                path: root.clone(),
+                source,
+            })?;
+        }
         if !root.is_dir() {
             return Err(EngineError::NoStore(root.clone()));
         }
@@ -193,9 +210,26 @@ impl LiveStore {
         let directory = Store::new(root, &state)
             .with_links(options.links)
             .noting_written(options.git.is_none());
+        let journals = resolved(root, crate::files::JOURNALS, options.links);
+        let (store, journal, place): (Arc<dyn Storage>, Arc<dyn Journal>, _) =
+            match &options.backend {
+                None => (
+                    Arc::new(directory.clone()),
+                    Arc::new(JournalFolder::new(root, &state).in_folder(journals)),
+                    MemoryPlace::Directory(directory),
+                ),
+                Some(backend) => (
+                    Arc::clone(&backend.storage) as Arc<dyn Storage>,
+                    Arc::clone(&backend.journal),
+                    MemoryPlace::Backend(backend.name.clone()),
+                ),
+            };
+        let is_cacheable = options.backend.is_some() || is_local && cfg!(target_os = "linux");
         Ok(LiveStore {
-            store: Box::new(directory.clone()),
-            directory,
+            store,
+            place,
+            root: root.clone(),
+            state,
             index: Box::new(index),
             turns,
             clock,
@@ -211,46 +245,77 @@ impl LiveStore {
             own_changes: Mutex::default(),
             wake: Arc::default(),
             pending: Mutex::default(),
-            journal: Box::new(JournalFolder::new(root, &state).in_folder(resolved(
-                root,
-                crate::files::JOURNALS,
-                options.links,
-            ))),
+            journal,
             warned_of_journal: AtomicBool::new(false),
             life: options.life.clone(),
             sync_talks: options.sync_talks,
             keep_talks: options.keep_talks,
             listeners: Listeners::default(),
-            read_cache: (is_local && cfg!(target_os = "linux")).then(ReadCache::default),
+            read_cache: is_cacheable.then(ReadCache::default),
             titles: SharedTitles::default(),
         })
     }
 
-    /// Returns the folder that holds `files/`.
+    /// Returns the directory that holds the memories; `None` of a store with a backend.
+    pub(in crate::engine) fn directory(&self) -> Option<&Store> {
+        match &self.place {
+            MemoryPlace::Directory(directory) => Some(directory),
+            MemoryPlace::Backend(_) => None,
+        }
+    }
+
+    /// Returns the directory for an operation that no other storage has; `what` names it in the error.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::NoDirectory`] of a store with a backend.
+    pub fn need_directory(&self, what: &'static str) -> Result<&Store, EngineError> {
+        match &self.place {
+            MemoryPlace::Directory(directory) => Ok(directory),
+            MemoryPlace::Backend(name) => Err(EngineError::NoDirectory {
+                what,
+                place: name.clone(),
+            }),
+        }
+    }
+
+    /// Returns the folder that holds `files/`; with a backend, the folder of what is derived.
     pub fn root(&self) -> &Path {
-        self.directory.root()
+        &self.root
     }
 
     /// Returns the folder of the live memories.
     pub fn files_folder(&self) -> PathBuf {
-        self.directory.folder(Place::Files)
+        match self.directory() {
+            Some(directory) => directory.folder(Place::Files),
+            None => PathBuf::from("files"),
+        }
+    }
+
+    /// Returns the path of a memory for messages.
+    pub(in crate::engine) fn path(&self, place: Place, name: &str) -> PathBuf {
+        match self.directory() {
+            Some(directory) => directory.path(place, name),
+            None => PathBuf::from(place.path_of(name)),
+        }
     }
 
     /// Returns the path of the live memory in the file `name` below the store's folder, as it is shown.
     pub fn shown_path(&self, name: &str) -> String {
-        self.directory
-            .shown(&Place::Files.path_of(name))
-            .into_owned()
+        self.shown_file(&Place::Files.path_of(name))
     }
 
     /// Returns the path of a file of the store, such as `archive/x.md`, as it is shown.
     pub fn shown_file(&self, path: &str) -> String {
-        self.directory.shown(path).into_owned()
+        match self.directory() {
+            Some(directory) => directory.shown(path).into_owned(),
+            None => path.to_owned(),
+        }
     }
 
     /// Returns the folder of the user's notes that the store opens in place.
     pub fn notes(&self) -> Option<&Path> {
-        self.directory.notes()
+        self.directory().and_then(Store::notes)
     }
 
     /// Returns the layout of the folders for new memories.
@@ -300,12 +365,10 @@ impl LiveStore {
 
     /// Returns whether there is a folder of talks.
     pub(in crate::engine) fn has_talks(&self) -> bool {
-        let files = self.files_folder();
-        let folder = match self.notes() {
-            Some(_) => files.join(NEW_NOTES).join(TALKS),
-            None => files.join(TALKS),
-        };
-        folder.is_dir()
+        match self.notes() {
+            Some(_) => self.store.has_folder(&format!("{NEW_NOTES}/{TALKS}")),
+            None => self.store.has_folder(TALKS),
+        }
     }
 
     /// Whether the file `name`, live or archived, never leaves this machine: a talk, unless the user says
@@ -316,7 +379,10 @@ impl LiveStore {
 
     /// Keeps the user's own git from adding talks, where they never leave this machine.
     pub(in crate::engine) fn keep_talks_out_of_git(&self) -> std::io::Result<()> {
-        let folder = self.files_folder().join(TALKS);
+        let Some(directory) = self.directory() else {
+            return Ok(());
+        };
+        let folder = directory.folder(Place::Files).join(TALKS);
         let gitignore = folder.join(".gitignore");
         let is_own = folder.symlink_metadata().is_ok_and(|data| data.is_dir());
         if self.sync_talks || self.notes().is_some() || !is_own || gitignore.exists() {
@@ -346,7 +412,7 @@ impl LiveStore {
 
     /// Returns the folder of index and locks.
     pub fn state(&self) -> &Path {
-        self.directory.state()
+        &self.state
     }
 
     /// Returns the id of a memory as shown to people and agents: its handle, or the whole stem if
@@ -402,7 +468,7 @@ impl LiveStore {
         self.read_only
     }
 
-    /// Checks that the store's folder still exists.
+    /// Checks that the store's folder still exists. A backend reports by itself that it is away.
     pub(in crate::engine) fn check_there(&self) -> Result<(), EngineError> {
         if self.root().is_dir() {
             return Ok(());

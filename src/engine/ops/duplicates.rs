@@ -413,7 +413,7 @@ fn keep_earlier(
 
 fn taken(engine: &Engine, name: &str) -> FilesError {
     FilesError::Taken {
-        path: engine.live.directory.path(Place::Files, name),
+        path: engine.live.path(Place::Files, name),
     }
 }
 

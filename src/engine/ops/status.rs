@@ -14,7 +14,7 @@ use crate::engine::ops::retrieval::search;
 use crate::engine::ops::{adopt_notes, stats};
 use crate::engine::parts::Engine;
 use crate::engine::texts::{parse, stem_of};
-use crate::files::{FilesError, Place, Version};
+use crate::files::{FilesError, Place, Store, Version};
 use crate::format::{FileNameKind, MAX_INDEXED_BYTES, classify};
 use crate::index::Snapshot;
 use crate::model::{Filter, Layout, Problem, Talks, Visibility};
@@ -139,7 +139,7 @@ fn status_now(engine: &Engine) -> Result<Status, EngineError> {
 /// Replaces the paths of findings by those shown to users.
 pub(in crate::engine) fn show(engine: &Engine, findings: &mut [Finding]) {
     for finding in findings {
-        finding.file = engine.live.directory.shown(&finding.file).into_owned();
+        finding.file = engine.live.shown_file(&finding.file);
     }
 }
 
@@ -186,8 +186,10 @@ fn in_the_future(engine: &Engine, snapshot: &dyn Snapshot) -> Result<Vec<String>
 
 /// Returns the store's folders that are links, and are not followed.
 pub(in crate::engine) fn linked_folders(engine: &Engine) -> Vec<Finding> {
-    let links = engine.live.directory.refused_links().into_iter();
+    let links = engine.live.directory().map(Store::refused_links);
     links
+        .unwrap_or_default()
+        .into_iter()
         .map(|folder| Finding {
             file: folder.to_owned(),
             problem: Problem::LinkedFolder,

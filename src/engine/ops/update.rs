@@ -242,12 +242,7 @@ pub fn save_text(
     engine.writer.note_change("edit", &copy);
     Err(EngineError::ChangedMeanwhile {
         id: stem_of(name).short().to_owned(),
-        copy: engine
-            .live
-            .directory
-            .path(Place::Files, &copy)
-            .display()
-            .to_string(),
+        copy: engine.live.path(Place::Files, &copy).display().to_string(),
     })
 }
 

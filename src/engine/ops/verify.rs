@@ -234,8 +234,11 @@ fn on_disk(engine: &Engine, name: &str) -> OnDisk {
 /// Returns the files with texts that interrupted changes left under temporary names. Where this
 /// process may write, they have become conflict copies by now.
 fn unseen_texts(engine: &Engine) -> Result<Vec<Finding>, EngineError> {
+    let Some(directory) = engine.live.directory() else {
+        return Ok(Vec::new());
+    };
     let temps = engine.live.store.list(Place::Files)?.temps;
-    let left = engine.live.directory.unseen_texts(Place::Files, &temps);
+    let left = directory.unseen_texts(Place::Files, &temps);
     Ok(left
         .into_iter()
         .map(|name| Finding {

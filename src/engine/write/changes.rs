@@ -4,6 +4,7 @@
 //! changed memory here. The caller records the tool and the reason
 //! ([`Writer::note_change`]). [`crate::files::WritableStorage`] documents the errors.
 
+use crate::engine::error::EngineError;
 use crate::engine::write::writer::Writer;
 use crate::files::{FilesError, Place, Replaced, ReplacedText, Version};
 
@@ -32,9 +33,11 @@ impl Writer {
         name: &str,
         bytes: &[u8],
     ) -> Result<(), FilesError> {
-        let directory = &self.live.directory;
-        let added = directory.add_unsynced(Place::Files, name, bytes);
-        self.tell_live(name, added).map(drop)
+        let added = match self.live.directory() {
+            Some(directory) => directory.add_unsynced(Place::Files, name, bytes).map(drop),
+            None => self.storage.add(Place::Files, name, bytes),
+        };
+        self.tell_live(name, added)
     }
 
     /// Writes new memories, given by names and bytes.
@@ -117,7 +120,11 @@ impl Writer {
 
     /// Renames or moves a memory; it survives a power cut once both folders are synced.
     pub(in crate::engine) fn rename(&self, from: At<'_>, to: At<'_>) -> Result<(), FilesError> {
-        self.tell_live(from.1, self.live.directory.rename(from, to))?;
+        let renamed = match self.live.directory() {
+            Some(directory) => directory.rename_unsynced(from, to),
+            None => self.storage.rename(from, to),
+        };
+        self.tell_live(from.1, renamed)?;
         self.live.note_own_change(to.1);
         Ok(())
     }
@@ -134,23 +141,32 @@ impl Writer {
         self.remove(from, seen)
     }
 
-    /// Syncs `folder`, below the place's own, so that its names survive a power cut.
+    /// Syncs `folder`, below the place's own, so that its names survive a power cut. Other storages than a
+    /// directory have synced them before.
     pub(in crate::engine) fn sync_folder(
         &self,
         place: Place,
         folder: &str,
     ) -> Result<(), FilesError> {
-        self.live.directory.sync_folder(place, folder)
+        match self.live.directory() {
+            Some(directory) => directory.sync_folder(place, folder),
+            None => Ok(()),
+        }
     }
 
-    /// Removes an empty folder, below the place's own.
+    /// Removes an empty folder, below the place's own, of a directory.
     pub(in crate::engine) fn remove_if_empty(&self, place: Place, folder: &str) {
-        self.live.directory.remove_if_empty(place, folder);
+        if let Some(directory) = self.live.directory() {
+            directory.remove_if_empty(place, folder);
+        }
     }
 
-    /// Copies the permissions of one memory's file to another's.
+    /// Copies the permissions of one memory's file to another's, in a directory.
     pub(in crate::engine) fn copy_mode(&self, from: At<'_>, to: At<'_>) -> Result<(), FilesError> {
-        self.live.directory.copy_mode(from, to)
+        match self.live.directory() {
+            Some(directory) => directory.copy_mode(from, to),
+            None => Ok(()),
+        }
     }
 
     /// Sets the modification time of a live memory's file, in nanoseconds since 1970.
@@ -158,9 +174,10 @@ impl Writer {
         &self,
         seen: &Version,
         at: i64,
-    ) -> Result<(), FilesError> {
-        let set = self.live.directory.set_modified(Place::Files, seen, at);
-        self.tell_live(&seen.entry.name, set)
+    ) -> Result<(), EngineError> {
+        let directory = self.live.need_directory("the time of a file")?;
+        let set = directory.set_modified(Place::Files, seen, at);
+        Ok(self.tell_live(&seen.entry.name, set)?)
     }
 
     /// Writes, replaces or removes a file beside the folders of memories, such as the settings.
@@ -175,6 +192,8 @@ impl Writer {
 
     /// Removes a replaced text that was kept aside.
     pub(in crate::engine) fn release_replaced(&self, text: &ReplacedText) {
-        self.live.directory.release_replaced(text);
+        if let Some(directory) = self.live.directory() {
+            directory.release_replaced(text);
+        }
     }
 }

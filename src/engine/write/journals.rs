@@ -19,6 +19,7 @@ pub(in crate::engine) fn put_journal(
     path: &str,
     union: impl Fn(Option<&[u8]>) -> Option<Vec<u8>>,
 ) -> Result<bool, EngineError> {
+    let directory = writer.live.need_directory("merging of journals")?;
     for _ in 0..MAX_TRIES {
         let seen = match writer.live.store.beside().read(path, u64::MAX) {
             Ok(version) => Some(version),
@@ -31,7 +32,6 @@ pub(in crate::engine) fn put_journal(
         if wanted.as_deref() == now {
             return Ok(true);
         }
-        let directory = &writer.live.directory;
         if directory.put_growing(path, seen.as_ref(), wanted.as_deref())? != Replaced::Stale {
             return Ok(true);
         }

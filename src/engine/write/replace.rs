@@ -8,7 +8,7 @@
 use crate::engine::texts::stem_of;
 use crate::engine::write::tombstones;
 use crate::engine::write::writer::Writer;
-use crate::files::{FilesError, Place, Replaced, ReplacedText, Version};
+use crate::files::{FilesError, Place, Replaced, ReplacedText, Store, Version};
 
 /// Replaces the text of a memory that was read as `seen`; the old text goes into the history,
 /// or without one, into the archive if it was written by hand.
@@ -26,35 +26,38 @@ pub(in crate::engine) fn replace_text(
     Ok(replaced)
 }
 
-/// Archives the texts that are kept aside and that this program did not write, as
+/// Archives the texts that are kept aside in a directory and that this program did not write, as
 /// there is no history for them. A text that cannot be archived stays aside.
 pub(in crate::engine) fn archive_replaced(writer: &Writer) {
-    let texts = writer.live.directory.replaced().unwrap_or_default();
+    let Some(directory) = writer.live.directory() else {
+        return;
+    };
+    let texts = directory.replaced().unwrap_or_default();
     if texts.is_empty() {
         return;
     }
-    let written = writer.live.directory.written();
+    let written = directory.written();
     for text in texts {
         // A commit takes the others.
         if writer.has_history && !writer.live.is_local(&text.name) {
             continue;
         }
-        let Ok(Some(bytes)) = writer.live.directory.replaced_bytes(&text) else {
+        let Ok(Some(bytes)) = directory.replaced_bytes(&text) else {
             continue;
         };
         let stem = stem_of(&text.name);
         let is_purged = tombstones::is_purged(writer, &stem, &bytes).unwrap_or(true);
         let is_done = is_purged
             || written.contains(&text.hash())
-            || add_replaced_to_archive(writer, &text, &bytes);
+            || add_replaced_to_archive(directory, &text, &bytes);
         if is_done {
             writer.release_replaced(&text);
         }
     }
 }
 
-fn add_replaced_to_archive(writer: &Writer, text: &ReplacedText, bytes: &[u8]) -> bool {
-    match writer.live.directory.archive_replaced(text, bytes) {
+fn add_replaced_to_archive(directory: &Store, text: &ReplacedText, bytes: &[u8]) -> bool {
+    match directory.archive_replaced(text, bytes) {
         Ok(()) => true,
         Err(FilesError::Taken { .. }) => true, // The name tells the text.
         Err(error) => {

@@ -29,7 +29,7 @@ pub struct Writer {
     /// The store.
     pub(in crate::engine) live: Arc<LiveStore>,
     /// Storage of the memories, for changing it.
-    pub(in crate::engine::write) storage: Box<dyn WritableStorage>,
+    pub(in crate::engine::write) storage: Arc<dyn WritableStorage>,
     /// Whether changes are committed: replaced texts stay in the history.
     pub(in crate::engine::write) has_history: bool,
     /// Policy for credentials.
@@ -78,15 +78,24 @@ impl Drop for Collecting<'_> {
 }
 
 impl Writer {
-    /// Creates the writer of the memories of `live`.
+    /// Creates the writer of the memories of `live`, which a backend keeps in `storage`, or else a directory.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is neither.
     pub fn new(
         live: Arc<LiveStore>,
+        storage: Option<Arc<dyn WritableStorage>>,
         writes: WritePolicy,
         secrets: Policy,
         has_history: bool,
-    ) -> Writer {
-        Writer {
-            storage: Box::new(live.directory.clone()),
+    ) -> Result<Writer, EngineError> {
+        let storage = match storage {
+            Some(storage) => storage,
+            None => Arc::new(live.need_directory("a store without a backend")?.clone()),
+        };
+        Ok(Writer {
+            storage,
             live,
             has_history,
             secrets,
@@ -94,7 +103,7 @@ impl Writer {
             client: Mutex::default(),
             records: Mutex::default(),
             recent: Mutex::default(),
-        }
+        })
     }
 
     /// Records the tool that changed a file, for the next commit and in the journal.

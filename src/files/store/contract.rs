@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::{fs, io};
 
-use super::{Store, TEMP_LIFETIME, file_of, shard_of};
+use super::{Store, TEMP_LIFETIME, file_of, folder_of, shard_of};
 use crate::beneath::{Folder, Target};
 use crate::files::folders::{Place, TOMBSTONES};
 use crate::files::hash::content_hash;
@@ -36,6 +36,19 @@ impl Storage for Store {
         };
         let read = || Listing::read(&folder, is_memory_name, before);
         disk::uninterrupted(read).at("list", folder.path())
+    }
+
+    fn names_beside(&self, top: &'static str) -> Result<Vec<String>, FilesError> {
+        let names = match self.top(top).and_then(|folder| folder.names()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(self.refused(top, "list", &self.root.join(top), error)),
+            Ok(names) => names.into_iter().map(|(name, _)| name),
+        };
+        Ok(names.filter(|name| !name.starts_with('.')).collect())
+    }
+
+    fn has_folder(&self, folder: &str) -> bool {
+        self.folder(Place::Files).join(folder).is_dir()
     }
 
     fn purged(&self) -> Result<BTreeSet<String>, FilesError> {
@@ -264,30 +277,10 @@ impl WritableStorage for Store {
         Ok(Replaced::Done)
     }
 
-    fn add_copy(&self, name: &str, bytes: &[u8]) -> Result<String, FilesError> {
-        let stem = name.strip_suffix(".md").unwrap_or(name);
-        let mut number = content_hash(bytes) as u64;
-        loop {
-            let copy = swap::copy_name(stem, number);
-            match self.add(Place::Files, &copy, bytes) {
-                Err(FilesError::Taken { .. }) => {
-                    // The same text was kept before, unless somebody has changed the copy since.
-                    let kept = self.folder_reader(Place::Files).read(&copy, u64::MAX);
-                    if kept.is_ok_and(|kept| kept.bytes == bytes) {
-                        return Ok(copy);
-                    }
-                    number = number.wrapping_add(1);
-                }
-                other => return other.map(|()| copy),
-            }
-        }
-    }
-
-    fn relocate(&self, name: &str, from: Place, to: Place) -> Result<(), FilesError> {
-        self.rename((from, name), (to, name))?;
-        let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+    fn rename(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError> {
+        self.rename_unsynced(from, to)?;
         // The new name first: a power cut in between leaves two names, never none.
-        self.sync_folder(to, folder)?;
-        self.sync_folder(from, folder)
+        self.sync_folder(to.0, folder_of(to.1))?;
+        self.sync_folder(from.0, folder_of(from.1))
     }
 }

@@ -55,7 +55,7 @@ pub(in crate::engine) fn compare_journals(
     // A sum is written to two files, and goes into one commit. If the lock is not
     // free, they come together in the next one.
     let _lock = journal_lock(history.live.state()).ok();
-    let Some(journals) = history.live.directory.journals()? else {
+    let Some(journals) = history.live.need_directory("a commit")?.journals()? else {
         return Ok(()); // No folder of ours; what was committed stays.
     };
     let committed = trees.files_below(JOURNALS)?.into_iter();

@@ -57,12 +57,9 @@ const MAX_MOVED: usize = 64;
 
 /// Removes the kept texts of the memories for which `is_meant` holds.
 pub(in crate::engine) fn forget_replaced(history: &History, is_meant: impl Fn(&str) -> bool) {
-    let texts = history
-        .live
-        .directory
-        .replaced()
-        .unwrap_or_default()
-        .into_iter();
+    let directory = history.live.directory();
+    let texts = directory.map(|directory| directory.replaced().unwrap_or_default());
+    let texts = texts.unwrap_or_default().into_iter();
     for text in texts.filter(|text| is_meant(&text.name)) {
         history.writer.release_replaced(&text);
     }
@@ -78,7 +75,7 @@ pub(in crate::engine) fn commit_replaced(
     user: &str,
     notes: &mut ChangeNotes,
 ) -> Result<Option<AfterReplaced>, EngineError> {
-    let mut texts = history.live.directory.replaced()?;
+    let mut texts = history.live.need_directory("a commit")?.replaced()?;
     texts.retain(|text| !history.live.is_local(&text.name));
     if texts.is_empty() {
         return Ok(Some(AfterReplaced::none(head)));
@@ -137,7 +134,11 @@ fn formers_of(
     for (at, text) in texts.iter().enumerate() {
         let is_made = earlier.is_none_or(|earlier| text.followed(earlier));
         earlier = Some(text);
-        let Some(bytes) = history.live.directory.replaced_bytes(text)? else {
+        let Some(bytes) = history
+            .live
+            .need_directory("a commit")?
+            .replaced_bytes(text)?
+        else {
             continue;
         };
         let id = Id::of_text(&bytes);

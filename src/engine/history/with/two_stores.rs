@@ -143,11 +143,8 @@ fn lock_with(history: &History, other: Option<&History>) -> Result<Vec<Lock>, En
 
 /// Reads both stores and plans the changes.
 fn look_with<'a>(history: &'a History, with: &With<'a>) -> Result<Look<'a>, EngineError> {
-    let own = history
-        .live
-        .directory
-        .clone()
-        .with_links(LinkPolicy::Refuse);
+    let own = history.live.need_directory("synchronizing with a folder")?;
+    let own = own.clone().with_links(LinkPolicy::Refuse);
     let mut here = StoreContents::look(own)?;
     let mut there = StoreContents::look(Store::at(with.folder))?;
     let notes = SyncNotes::read(history.live.root(), with.folder)?;

@@ -153,7 +153,7 @@ fn back_up(
     reset: &mut Reset,
 ) -> Result<(Vec<(Place, Version)>, PathBuf), EngineError> {
     let stamp = engine.live.clock.now().format("%Y%m%dT%H%M%SZ").to_string();
-    let mut backup = Backup::begin(&engine.live.directory, &stamp)?;
+    let mut backup = Backup::begin(engine.live.need_directory("a backup")?, &stamp)?;
     let mut all_seen = Vec::new();
     for (place, name) in names {
         match engine.live.store.reader(*place).read(name, u64::MAX) {
@@ -170,7 +170,11 @@ fn back_up(
         }
     }
     let tombstones = engine.live.store.purged()?;
-    let journals = engine.live.directory.journals()?.unwrap_or_default();
+    let journals = engine
+        .live
+        .need_directory("a backup")?
+        .journals()?
+        .unwrap_or_default();
     let beside = std::iter::once(SETTINGS.to_owned())
         .chain(tombstones.iter().map(|stem| tombstone_of(stem)))
         .chain(journals.sizes.into_keys());
@@ -305,7 +309,10 @@ pub fn bring_back(
 /// Fails if there are backups that cannot be listed.
 pub fn backups_holding(engine: &Engine, stems: &[Stem]) -> Result<Vec<String>, EngineError> {
     let mut holding = Vec::new();
-    for name in Backup::names(&engine.live.directory)? {
+    let Some(directory) = engine.live.directory() else {
+        return Ok(holding);
+    };
+    for name in Backup::names(directory)? {
         let folder = engine.live.root().join(crate::files::BACKUPS).join(&name);
         let backup = Store::at(&folder);
         for place in [Place::Files, Place::Archive] {
@@ -323,7 +330,7 @@ pub fn backups_holding(engine: &Engine, stems: &[Stem]) -> Result<Vec<String>, E
 }
 
 fn backup_folder(engine: &Engine, backup: &str) -> Result<PathBuf, EngineError> {
-    let known = Backup::names(&engine.live.directory)?;
+    let known = Backup::names(engine.live.need_directory("a backup")?)?;
     if known.iter().any(|name| name == backup) {
         return Ok(engine.live.root().join(crate::files::BACKUPS).join(backup));
     }

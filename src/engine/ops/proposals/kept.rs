@@ -131,7 +131,7 @@ pub(super) fn stated(key: &str, text: String) -> (String, MetaValue) {
 
 /// Reads all proposals, decided or not, in the order of their names.
 pub(super) fn read_all(engine: &Engine) -> Result<Vec<Proposal>, EngineError> {
-    let mut names = engine.live.directory.names_beside(PROPOSALS)?;
+    let mut names = engine.live.store.names_beside(PROPOSALS)?;
     names.retain(|name| name.ends_with(".md"));
     names.sort_unstable();
     let mut proposals = Vec::with_capacity(names.len());

@@ -13,7 +13,7 @@ use crate::engine::live::names::{Names, former_id, ids_of};
 use crate::engine::live::{current_snapshot, index_recovery, names, rows};
 use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
-use crate::files::Place;
+use crate::files::{Place, Store};
 use crate::index::Snapshot;
 use crate::model::{Filter, MENTIONED, Memory, Stem, is_bare, mentioned, plain_id, stripped_id};
 
@@ -249,7 +249,9 @@ fn is_attachment(engine: &Engine, written: &str, called: &Called<'_>) -> bool {
     }
     let files = called.attachments.get_or_init(|| {
         // If they cannot be listed, more mentions are reported.
-        engine.live.directory.attachments().unwrap_or_default()
+        let directory = engine.live.directory();
+        let attachments = directory.map(Store::attachments);
+        attachments.and_then(Result::ok).unwrap_or_default()
     });
     // `![](../x.png)` is no mention; a path may begin anywhere.
     let end = format!("/{}", written.trim_start_matches(['.', '/']).to_lowercase());
