@@ -10,6 +10,7 @@
 mod error;
 mod journals;
 mod line;
+mod line_journal;
 mod own;
 mod reading;
 mod record;
@@ -20,5 +21,6 @@ mod uses;
 pub use self::uses::Uses;
 pub use error::JournalError;
 pub use journals::JournalFolder;
+pub use line_journal::{LineJournal, LineStore, NumberedLine};
 pub use record::{DATE, DECAY, RESTORE, Record, SESSION, TIER, UNDO_DECAY};
 pub use storage::Journal;

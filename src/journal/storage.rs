@@ -10,7 +10,8 @@ use super::uses::Uses;
 use crate::model::Stem;
 
 /// The journals of all copies of a store; lines are added to those of this copy.
-/// [`JournalFolder`](super::JournalFolder), a folder of files, is the only implementation.
+/// [`JournalFolder`](super::JournalFolder) is that of a folder of files,
+/// [`LineJournal`](super::LineJournal) that of a storage which numbers lines.
 pub trait Journal: Send + Sync {
     /// Counts one use of each of the memories.
     ///
