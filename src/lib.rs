@@ -35,6 +35,8 @@ pub mod page;
 pub mod ranking;
 #[cfg(unix)]
 pub mod relay;
+#[cfg(feature = "team")]
+pub mod rows;
 pub mod secrets;
 pub mod service;
 pub mod sessions;

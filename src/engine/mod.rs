@@ -88,7 +88,7 @@ pub use ops::status::Status;
 pub use ops::talks::{Mined, Mining};
 pub use ops::update::tier_rank;
 pub use ops::verify::Proof;
-pub use options::{GitOptions, Models, Options};
+pub use options::{Backend, GitOptions, Models, Options};
 pub use parts::Engine;
 pub use upkeep::background::Background;
 pub use write::change_notes::OneDeed;

@@ -1,0 +1,115 @@
+//! Errors of the database, and their form as errors of files.
+
+use std::io;
+use std::path::PathBuf;
+
+use tokio_postgres::error::SqlState;
+
+use crate::files::FilesError;
+
+/// Error of an operation on the database.
+#[derive(Debug, thiserror::Error)]
+pub enum RowsError {
+    #[error("`{0}` is no address of a PostgreSQL database")]
+    Address(String),
+    #[error("the database cannot be reached")]
+    Unreachable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("the database refused a statement")]
+    Failed(#[source] tokio_postgres::Error),
+    #[error("the program for the database cannot be started")]
+    NotStarted(#[source] io::Error),
+    #[error("the connection broke during the commit, and whether it was written is unknown")]
+    UnknownOutcome(#[source] Box<RowsError>),
+    #[error("the database has schema {there}, and this program knows schemas up to {known}")]
+    NewerSchema { there: i32, known: i32 },
+    #[error("the database has schema {there}, and this program needs schema {known}")]
+    OlderSchema { there: i32, known: i32 },
+    #[error("there is no workspace `{0}`")]
+    NoWorkspace(String),
+    #[error("there is a workspace `{0}` already")]
+    WorkspaceExists(String),
+    #[error(
+        "`{0}` is no name of a workspace: it has 1 to 63 small letters, digits and hyphens, and begins with no hyphen"
+    )]
+    WorkspaceName(String),
+}
+
+impl RowsError {
+    /// Returns advice for the user, as a sentence.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            RowsError::Address(_) => Some("Write postgres://USER:PASSWORD@HOST:PORT/DATABASE."),
+            RowsError::NewerSchema { .. } => Some("Use a newer memdir with this database."),
+            RowsError::OlderSchema { .. } => Some("Run `memdir team migrate`."),
+            RowsError::NoWorkspace(_) => Some("`memdir team create NAME` makes one."),
+            RowsError::UnknownOutcome(_) => Some("Read the memory before you write it again."),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the connection is gone, so that another one may succeed.
+    pub(super) fn is_disconnected(&self) -> bool {
+        match self {
+            RowsError::Unreachable(_) => true,
+            RowsError::Failed(error) => match error.code() {
+                None => true,
+                Some(code) => {
+                    *code == SqlState::ADMIN_SHUTDOWN
+                        || *code == SqlState::CRASH_SHUTDOWN
+                        || *code == SqlState::CANNOT_CONNECT_NOW
+                }
+            },
+            _ => false,
+        }
+    }
+
+    fn kind(&self) -> io::ErrorKind {
+        if self.is_disconnected() {
+            return io::ErrorKind::NotConnected;
+        }
+        let code = match self {
+            RowsError::Failed(error) => error.code(),
+            _ => None,
+        };
+        match code {
+            Some(code) if *code == SqlState::DISK_FULL => io::ErrorKind::StorageFull,
+            Some(code) if *code == SqlState::READ_ONLY_SQL_TRANSACTION => {
+                io::ErrorKind::ReadOnlyFilesystem
+            }
+            Some(code)
+                if *code == SqlState::QUERY_CANCELED || *code == SqlState::LOCK_NOT_AVAILABLE =>
+            {
+                io::ErrorKind::TimedOut
+            }
+            _ => io::ErrorKind::Other,
+        }
+    }
+
+    /// Returns the error as one of input or output.
+    pub(super) fn into_io(self) -> io::Error {
+        io::Error::new(self.kind(), self)
+    }
+
+    /// Returns the error as one of the action on the file at `path`.
+    pub(super) fn at(self, action: &'static str, path: impl Into<PathBuf>) -> FilesError {
+        FilesError::Io {
+            action,
+            path: path.into(),
+            source: self.into_io(),
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for RowsError {
+    fn from(error: tokio_postgres::Error) -> RowsError {
+        RowsError::Failed(error)
+    }
+}
+
+/// Returns the text of an error with those of its causes.
+pub(super) fn told(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut texts: Vec<String> = causes.map(ToString::to_string).collect();
+    texts.dedup();
+    texts.join(": ")
+}

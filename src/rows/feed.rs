@@ -1,0 +1,120 @@
+//! Feed of the changes of a workspace, from the table of changes.
+//!
+//! Promises: [`ChangeFeed::take`] tells every change that was committed before the call, since it asks the table. A
+//! notification only wakes. If the database is away, everything may have changed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::database::{Database, Value};
+use super::known::Known;
+use super::notices::Signal;
+use crate::files::{ChangeFeed, Changed};
+
+/// Maximum number of changes that are told by name.
+const MAX_NAMES: i64 = 4_096;
+
+/// Changes after a number, with the number of the last one.
+const CHANGES: &str = "SELECT w.head, c.place, c.name FROM workspace w LEFT JOIN LATERAL ( \
+     SELECT place, name FROM change WHERE workspace = $1 AND seq > $2 ORDER BY seq LIMIT $3 \
+     ) c ON true WHERE w.name = $1";
+
+/// Feed of the live memories of a workspace.
+pub(super) struct Feed {
+    database: Database,
+    workspace: Arc<str>,
+    known: Arc<Known>,
+    signal: Arc<Signal>,
+    /// Number of the last change that was told; `None` before the first.
+    told: Mutex<Option<i64>>,
+}
+
+impl Feed {
+    /// Begins to follow the changes of `workspace`; `wake` is called at each one.
+    pub(super) fn new(
+        database: &Database,
+        workspace: &Arc<str>,
+        known: &Arc<Known>,
+        wake: Box<dyn Fn() + Send + Sync>,
+    ) -> Feed {
+        let signal = Arc::new(Signal::new(wake));
+        database.subscribe(workspace, &signal);
+        known.follow();
+        Feed {
+            database: database.clone(),
+            workspace: Arc::clone(workspace),
+            known: Arc::clone(known),
+            signal,
+            told: Mutex::new(None),
+        }
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        self.known.unfollow();
+    }
+}
+
+impl ChangeFeed for Feed {
+    fn take(&self) -> Changed {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        // Before the table is asked: a later change sets it again.
+        self.signal.reset();
+        let values = vec![
+            Value::from(&*self.workspace),
+            Value::Number(told.unwrap_or(i64::MAX)),
+            Value::Number(MAX_NAMES),
+        ];
+        let everything = Changed {
+            everything: true,
+            events: 1,
+            ..Changed::default()
+        };
+        let rows = match self.database.read(&self.workspace, CHANGES, values) {
+            Ok(rows) if !rows.is_empty() => rows,
+            // Whoever looks at everything then finds out why.
+            _ => {
+                self.known.lose();
+                return everything;
+            }
+        };
+        let head: i64 = rows[0].get(0);
+        let since = told.replace(head);
+        let changes: Vec<(&str, &str)> = rows
+            .iter()
+            .filter_map(|row| Some((row.get::<_, Option<&str>>(1)?, row.get(2))))
+            .collect();
+        // Numbers have no gaps: others were cut off, or removed.
+        if since.is_none_or(|since| head - since != changes.len() as i64) {
+            self.known.advance(head, None::<std::iter::Empty<&str>>);
+            return everything;
+        }
+        let files = changes.iter().filter(|(place, _)| *place == "files");
+        let names = files.map(|(_, name)| *name);
+        self.known.advance(head, Some(names.clone()));
+        Changed {
+            names: names.map(str::to_owned).collect(),
+            everything: false,
+            events: changes.len() as u64,
+        }
+    }
+
+    fn wait(&self, patience: Duration) {
+        self.signal.wait(patience);
+    }
+
+    fn has_changes(&self) -> bool {
+        self.signal.is_given()
+    }
+
+    fn include(&self, _folder: &str) {}
+
+    fn lost(&self) -> Option<String> {
+        None
+    }
+
+    fn tells_at_once(&self) -> bool {
+        true
+    }
+}

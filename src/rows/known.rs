@@ -1,0 +1,160 @@
+//! Facts about a workspace that this process knows from the feed of changes.
+//!
+//! While a feed is followed, facts about files hold until the feed tells of a change: so the hits of a search are
+//! checked without asking the database. Promises: a fact is as of the last [`Known::advance`] or later.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::files::Entry;
+
+/// Maximum number of entries that are kept; then all are forgotten.
+const MAX_ENTRIES: usize = 65_536;
+
+/// Facts about a workspace.
+#[derive(Default)]
+pub(super) struct Known(Mutex<Facts>);
+
+#[derive(Default)]
+struct Facts {
+    /// Number of feeds that are followed.
+    feeds: usize,
+    /// Number of the last change that a feed told.
+    head: i64,
+    entries: HashMap<String, Entry>,
+    /// Whether there are live memories in a folder.
+    folders: HashMap<String, bool>,
+}
+
+/// State at which a question to the database began; its answer is kept only if no change was told meanwhile.
+pub(super) struct Asked(i64);
+
+impl Known {
+    fn lock(&self) -> MutexGuard<'_, Facts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins to follow a feed.
+    pub(super) fn follow(&self) {
+        self.lock().feeds += 1;
+    }
+
+    /// Ends one of the feeds.
+    pub(super) fn unfollow(&self) {
+        let mut facts = self.lock();
+        facts.feeds -= 1;
+        if facts.feeds == 0 {
+            facts.forget();
+        }
+    }
+
+    /// Returns the number of the last change that a feed told; `None` if none is followed.
+    pub(super) fn head(&self) -> Option<i64> {
+        let facts = self.lock();
+        (facts.feeds > 0 && facts.head > 0).then_some(facts.head)
+    }
+
+    /// Takes in that the files `names` changed, up to the change `head`; all files with `None`.
+    pub(super) fn advance<'a>(&self, head: i64, names: Option<impl Iterator<Item = &'a str>>) {
+        let mut facts = self.lock();
+        if head > facts.head {
+            facts.head = head;
+            facts.folders.clear();
+        }
+        match names {
+            None => facts.forget(),
+            Some(names) => names.for_each(|name| drop(facts.entries.remove(name))),
+        }
+    }
+
+    /// Forgets everything, since the feed does not tell any more.
+    pub(super) fn lose(&self) {
+        let mut facts = self.lock();
+        facts.head = 0;
+        facts.forget();
+    }
+
+    /// Returns the state before a question.
+    pub(super) fn ask(&self) -> Asked {
+        Asked(self.lock().head)
+    }
+
+    /// Returns the entry of the live memory `name`, if it is known.
+    pub(super) fn entry(&self, name: &str) -> Option<Entry> {
+        self.lock().entries.get(name).cloned()
+    }
+
+    /// Keeps entries that were asked for at `asked`.
+    pub(super) fn keep<'a>(&self, asked: &Asked, entries: impl Iterator<Item = &'a Entry>) {
+        let mut facts = self.lock();
+        if facts.feeds == 0 || facts.head != asked.0 {
+            return;
+        }
+        if facts.entries.len() >= MAX_ENTRIES {
+            facts.entries.clear();
+        }
+        for entry in entries {
+            facts.entries.insert(entry.name.clone(), entry.clone());
+        }
+    }
+
+    /// Returns whether there are live memories in `folder`, if it is known.
+    pub(super) fn folder(&self, folder: &str) -> Option<bool> {
+        self.lock().folders.get(folder).copied()
+    }
+
+    /// Keeps whether there are live memories in `folder`, as was asked at `asked`.
+    pub(super) fn keep_folder(&self, asked: &Asked, folder: &str, is_there: bool) {
+        let mut facts = self.lock();
+        if facts.feeds > 0 && facts.head == asked.0 {
+            facts.folders.insert(folder.to_owned(), is_there);
+        }
+    }
+}
+
+impl Facts {
+    fn forget(&mut self) {
+        self.entries.clear();
+        self.folders.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Stamp;
+
+    fn entry(name: &str) -> Entry {
+        Entry {
+            name: name.to_owned(),
+            stamp: Stamp::default(),
+            changed: 0,
+            has_links: false,
+        }
+    }
+
+    #[test]
+    fn an_answer_that_a_change_overtook_is_not_kept() {
+        let known = Known::default();
+        known.follow();
+        let asked = known.ask();
+        known.advance(1, Some(std::iter::once("a.md")));
+        known.keep(&asked, std::iter::once(&entry("a.md")));
+        assert_eq!(known.entry("a.md"), None);
+        known.keep(&known.ask(), std::iter::once(&entry("a.md")));
+        assert_eq!(known.entry("a.md"), Some(entry("a.md")));
+        known.advance(2, Some(std::iter::once("a.md")));
+        assert_eq!(known.entry("a.md"), None);
+    }
+
+    #[test]
+    fn without_a_feed_nothing_is_kept() {
+        let known = Known::default();
+        known.keep(&known.ask(), std::iter::once(&entry("a.md")));
+        assert_eq!(known.entry("a.md"), None);
+        known.follow();
+        known.keep(&known.ask(), std::iter::once(&entry("a.md")));
+        known.unfollow();
+        assert_eq!(known.entry("a.md"), None);
+    }
+}

@@ -1,0 +1,26 @@
+//! Memories of teams as rows of PostgreSQL, for any number of servers.
+//!
+//! A second implementation of the contracts of a place for memories (`files::WritableStorage`) and of journals
+//! (`journal::Journal`): exact bytes of the files, every replaced text, and a feed of changes whose numbers have no
+//! gaps. Guarantees: a write is one transaction, and acknowledged once it is committed; a reader sees all that was
+//! committed before it asked; no statement sees two workspaces ([`Database`] and the row-level security of the
+//! schema each see to that). The search stays with the index of the engine, which is derived from the rows as it
+//! is from files. Serving, identities and tokens are left to others.
+
+mod catalog;
+mod database;
+mod error;
+mod feed;
+mod journal;
+mod known;
+mod notices;
+mod reader;
+mod schema;
+mod storage;
+mod workspace;
+mod writing;
+
+pub use catalog::Workspace;
+pub use database::Database;
+pub use error::RowsError;
+pub use workspace::Rows;

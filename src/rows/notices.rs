@@ -1,0 +1,148 @@
+//! Notifications of the database: a connection that listens, and wakes whoever waits for changes.
+//!
+//! A notification says that a workspace changed, not what; the table of changes does. Where notifications are
+//! lost, as behind a pooler, waiters are woken at intervals.
+
+use std::future::poll_fn;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::mpsc::unbounded_channel;
+use tokio_postgres::{AsyncMessage, Config, NoTls};
+
+/// Channel of the notifications; the payload is the name of the workspace.
+pub(super) const CHANNEL: &str = "memdir";
+
+/// Interval at which everybody is woken without a notification.
+const WITHOUT: Duration = Duration::from_secs(5);
+
+/// Pauses before another attempt to connect: the first one, and the longest.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
+
+/// A flag that is set when a workspace may have changed.
+pub(super) struct Signal {
+    is_set: Mutex<bool>,
+    changed: Condvar,
+    wake: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Signal {
+    /// Returns a signal that calls `wake` each time it is given.
+    pub(super) fn new(wake: Box<dyn Fn() + Send + Sync>) -> Signal {
+        Signal {
+            is_set: Mutex::new(false),
+            changed: Condvar::new(),
+            wake,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.is_set.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn give(&self) {
+        *self.lock() = true;
+        self.changed.notify_all();
+        (self.wake)();
+    }
+
+    /// Resets the flag.
+    pub(super) fn reset(&self) {
+        *self.lock() = false;
+    }
+
+    /// Returns whether the flag is set.
+    pub(super) fn is_given(&self) -> bool {
+        *self.lock()
+    }
+
+    /// Waits until the flag is set, for `patience` at most.
+    pub(super) fn wait(&self, patience: Duration) {
+        let waited = self
+            .changed
+            .wait_timeout_while(self.lock(), patience, |is_set| !*is_set);
+        drop(waited);
+    }
+}
+
+/// Signals of workspaces, given by one connection that listens.
+#[derive(Default)]
+pub(super) struct Notices(Mutex<Subscribers>);
+
+#[derive(Default)]
+struct Subscribers {
+    is_listening: bool,
+    signals: Vec<(Arc<str>, Weak<Signal>)>,
+}
+
+impl Notices {
+    fn lock(&self) -> MutexGuard<'_, Subscribers> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a signal; returns whether the caller has to [`Notices::listen`], once.
+    pub(super) fn add(&self, workspace: &Arc<str>, signal: &Arc<Signal>) -> bool {
+        let mut subscribers = self.lock();
+        let signals = &mut subscribers.signals;
+        signals.retain(|(_, signal)| signal.strong_count() > 0);
+        signals.push((Arc::clone(workspace), Arc::downgrade(signal)));
+        !std::mem::replace(&mut subscribers.is_listening, true)
+    }
+
+    /// Gives the signals of `workspace`; of all with `None`.
+    fn give(&self, workspace: Option<&str>) {
+        let signals: Vec<_> = self
+            .lock()
+            .signals
+            .iter()
+            .filter(|(of, _)| workspace.is_none_or(|workspace| **of == *workspace))
+            .filter_map(|(_, signal)| signal.upgrade())
+            .collect();
+        // Called without the lock, since they may add signals.
+        for signal in signals {
+            signal.give();
+        }
+    }
+
+    /// Listens for ever, on a connection of its own.
+    pub(super) async fn listen(&self, config: &Config) {
+        let mut pause = PAUSES[0];
+        loop {
+            match self.listen_once(config).await {
+                Ok(()) => pause = PAUSES[0],
+                Err(error) => tracing::warn!("no notifications of the database: {error}"),
+            }
+            // Changes in between were not told.
+            self.give(None);
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(PAUSES[1]);
+        }
+    }
+
+    /// Listens until the connection ends.
+    async fn listen_once(&self, config: &Config) -> Result<(), tokio_postgres::Error> {
+        let (client, mut connection) = config.connect(NoTls).await?;
+        let (sender, mut notices) = unbounded_channel();
+        let reading = tokio::spawn(async move {
+            while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await
+            {
+                if let AsyncMessage::Notification(notice) = message
+                    && sender.send(notice.payload().to_owned()).is_err()
+                {
+                    break;
+                }
+            }
+        });
+        client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
+        self.give(None);
+        loop {
+            match tokio::time::timeout(WITHOUT, notices.recv()).await {
+                Ok(Some(workspace)) => self.give(Some(&workspace)),
+                Ok(None) => break,
+                Err(_) => self.give(None),
+            }
+        }
+        reading.abort();
+        Ok(())
+    }
+}

@@ -1,0 +1,140 @@
+//! Reads rows as files, each with its hash.
+
+use std::collections::HashMap;
+
+use tokio_postgres::Row;
+
+use super::database::Value;
+use super::workspace::{Rows, path_of};
+use super::writing::hash_in;
+use crate::files::{Entry, FilesError, Place, Reader, Version};
+use crate::model::Stamp;
+
+/// Name, size, number and times of rows with these names.
+const ENTRIES: &str = "SELECT name, octet_length(bytes)::bigint, seq, modified, changed FROM memory \
+     WHERE workspace = $1 AND place = $2 AND name = ANY($3)";
+
+/// The same with the hash, and at most so many bytes of the text.
+const VERSIONS: &str = "SELECT name, octet_length(bytes)::bigint, seq, modified, changed, hash, \
+     substring(bytes FROM 1 FOR $4::bigint::integer) FROM memory \
+     WHERE workspace = $1 AND place = $2 AND name = ANY($3)";
+
+/// Maximum size of a text in the database.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// Reader of the files of one place of a workspace.
+pub(super) struct RowReader {
+    rows: Rows,
+    place: &'static str,
+}
+
+/// Returns the entry in the columns of `row` from `at` on: name, size, number, times.
+pub(super) fn entry_of(row: &Row, at: usize) -> Entry {
+    let number = |column: usize| row.get::<_, i64>(at + column);
+    Entry {
+        name: row.get(at),
+        stamp: Stamp {
+            size: number(1) as u64,
+            modified: number(3),
+            inode: number(2) as u64,
+        },
+        changed: number(4),
+        has_links: false,
+    }
+}
+
+impl RowReader {
+    /// Returns a reader of the files of `place`, as it is called in the tables.
+    pub(super) fn new(rows: &Rows, place: &'static str) -> RowReader {
+        RowReader {
+            rows: rows.clone(),
+            place,
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        Place::of(&format!("{}/", self.place)).is_some_and(|(place, _)| place == Place::Files)
+    }
+}
+
+impl Reader for RowReader {
+    fn read(&self, name: &str, limit: u64) -> Result<Version, FilesError> {
+        let mut versions = self.read_many(&[name], limit).unwrap_or_default();
+        versions.pop().unwrap_or_else(|| {
+            let path = path_of(self.place, name).into();
+            Err(FilesError::Missing { path })
+        })
+    }
+
+    fn read_many(&self, names: &[&str], limit: u64) -> Option<Vec<Result<Version, FilesError>>> {
+        let path = |name: &str| path_of(self.place, name);
+        let asked = self.rows.known.ask();
+        let all = names.iter().map(|name| (*name).to_owned()).collect();
+        let values = [
+            Value::from(self.place),
+            Value::Texts(all),
+            Value::Number(limit.min(MAX_BYTES) as i64),
+        ];
+        let rows = match self.rows.ask(VERSIONS, values) {
+            Ok(rows) => rows,
+            Err(error) => {
+                let error = error.into_io();
+                let text = super::error::told(&error);
+                let failed = |name: &&str| {
+                    Err(FilesError::Io {
+                        action: "read",
+                        path: path(name).into(),
+                        source: std::io::Error::new(error.kind(), text.clone()),
+                    })
+                };
+                return Some(names.iter().map(failed).collect());
+            }
+        };
+        let found: HashMap<String, Version> = rows
+            .iter()
+            .map(|row| {
+                let entry = entry_of(row, 0);
+                let hash = hash_in(row.get(5)).unwrap_or_default();
+                let version = Version {
+                    entry: entry.clone(),
+                    bytes: row.get(6),
+                    hash,
+                };
+                (entry.name, version)
+            })
+            .collect();
+        if self.is_live() {
+            let entries = found.values().map(|version| &version.entry);
+            self.rows.known.keep(&asked, entries);
+        }
+        let version = |name: &&str| {
+            found
+                .get(*name)
+                .cloned()
+                .ok_or_else(|| FilesError::Missing {
+                    path: path(name).into(),
+                })
+        };
+        Some(names.iter().map(version).collect())
+    }
+
+    fn look(&self, name: &str) -> Option<Entry> {
+        if self.is_live()
+            && let Some(entry) = self.rows.known.entry(name)
+        {
+            return Some(entry);
+        }
+        let asked = self.rows.known.ask();
+        let values = [Value::from(self.place), Value::Texts(vec![name.to_owned()])];
+        let rows = self.rows.ask(ENTRIES, values).ok()?;
+        let entry = entry_of(rows.first()?, 0);
+        if self.is_live() {
+            self.rows.known.keep(&asked, std::iter::once(&entry));
+        }
+        Some(entry)
+    }
+
+    fn held(self: Box<Self>) -> Box<dyn Reader> {
+        self
+    }
+}

@@ -1,0 +1,110 @@
+//! A workspace of a database: its name, its connections, and questions to it.
+
+use std::sync::Arc;
+
+use tokio_postgres::Row;
+
+use super::catalog::check_name;
+use super::database::{Database, Value};
+use super::error::RowsError;
+use super::known::Known;
+use crate::files::Place;
+
+/// Place of the files that are no memories.
+pub(super) const BESIDE: &str = "beside";
+
+/// Memories of one workspace in PostgreSQL. A clone is the same.
+#[derive(Clone)]
+pub struct Rows {
+    pub(super) database: Database,
+    pub(super) workspace: Arc<str>,
+    pub(super) known: Arc<Known>,
+}
+
+/// Returns the name of a place in the tables.
+pub(super) fn place_name(place: Place) -> &'static str {
+    match place {
+        Place::Files => "files",
+        Place::Archive => "archive",
+    }
+}
+
+/// Returns the path of a file below the folder of a store.
+pub(super) fn path_of(place: &str, name: &str) -> String {
+    match place {
+        BESIDE => name.to_owned(),
+        place => format!("{place}/{name}"),
+    }
+}
+
+impl Rows {
+    /// Opens the workspace `name`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be reached, has another schema, or has no such workspace.
+    pub fn open(database: &Database, name: &str) -> Result<Rows, RowsError> {
+        database.check()?;
+        check_name(name)?;
+        let rows = Rows {
+            database: database.clone(),
+            workspace: Arc::from(name),
+            known: Arc::default(),
+        };
+        rows.head().map(|_| rows.clone())
+    }
+
+    /// Returns the name of the workspace.
+    pub fn name(&self) -> &str {
+        &self.workspace
+    }
+
+    /// Returns the number of the last change.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be asked, or has no such workspace any more.
+    pub fn head(&self) -> Result<i64, RowsError> {
+        let rows = self.ask("SELECT head FROM workspace WHERE name = $1", [])?;
+        match rows.first() {
+            Some(row) => Ok(row.get(0)),
+            None => Err(RowsError::NoWorkspace(self.workspace.to_string())),
+        }
+    }
+
+    /// Returns the paths of all files, sorted.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be asked.
+    pub fn paths(&self) -> Result<Vec<String>, RowsError> {
+        let rows = self.ask("SELECT place, name FROM memory WHERE workspace = $1", [])?;
+        let paths = rows.iter().map(|row| path_of(row.get(0), row.get(1)));
+        let mut paths: Vec<String> = paths.collect();
+        paths.sort_unstable();
+        Ok(paths)
+    }
+
+    /// Returns the former texts of a memory, oldest first, each with the number of the change that wrote it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be asked.
+    pub fn former_texts(&self, place: Place, name: &str) -> Result<Vec<(i64, Vec<u8>)>, RowsError> {
+        let sql = "SELECT seq, bytes FROM version WHERE workspace = $1 AND place = $2 AND name = $3 \
+             ORDER BY seq";
+        let rows = self.ask(sql, [Value::from(place_name(place)), Value::from(name)])?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+    }
+
+    /// Asks the database; the first value of `sql` is the workspace.
+    pub(super) fn ask<const N: usize>(
+        &self,
+        sql: &'static str,
+        values: [Value; N],
+    ) -> Result<Vec<Row>, RowsError> {
+        let mut all = vec![Value::from(&*self.workspace)];
+        all.extend(values);
+        self.database.read(&self.workspace, sql, all)
+    }
+}

@@ -1,0 +1,122 @@
+//! Connections that break in the middle of a write.
+
+use memdir::files::{Place, Replaced, Storage, WritableStorage};
+use memdir::rows::{Database, Rows};
+
+use crate::postgres::{Cut, CutAt, Session, TestDatabase, query};
+
+const ONE: &str = "20260101_000000_aaaaaaaa.md";
+
+/// Returns the numbers of all changes of the workspace, in order.
+fn numbers(test: &TestDatabase) -> Vec<i64> {
+    let rows = query(&test.address(), "SELECT seq FROM change ORDER BY seq");
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+/// Writes, replaces and moves a memory over a cable that is cut at `at`, each time anew.
+fn over_a_cut_cable(at: CutAt) {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let rows = test.workspace("atlas");
+    let cut_rows = || {
+        let cut = Cut::lay(&test.address(), at);
+        let database = Database::new(&cut.address(&test.address())).unwrap();
+        Rows::open(&database, "atlas").unwrap()
+    };
+    cut_rows().add(Place::Files, ONE, b"first").unwrap();
+    let seen = rows.reader(Place::Files).read(ONE, u64::MAX).unwrap();
+    assert_eq!(seen.bytes, b"first");
+    let replaced = cut_rows()
+        .replace(Place::Files, ONE, &seen, b"second")
+        .unwrap();
+    assert_eq!(replaced, Replaced::Done);
+    cut_rows()
+        .relocate(ONE, Place::Files, Place::Archive)
+        .unwrap();
+    let now = rows.reader(Place::Archive).read(ONE, u64::MAX).unwrap();
+    assert_eq!(now.bytes, b"second");
+    // Each write once: an added text, a replaced one, and a move of two changes.
+    assert_eq!(numbers(&test), [1, 2, 3, 4]);
+    assert_eq!(rows.head().unwrap(), 4);
+    assert_eq!(
+        rows.former_texts(Place::Files, ONE).unwrap(),
+        [(1, b"first".to_vec())]
+    );
+}
+
+#[test]
+fn a_commit_that_never_arrived_is_made_again() {
+    over_a_cut_cable(CutAt::BeforeCommit);
+}
+
+#[test]
+fn a_commit_whose_answer_was_lost_is_not_made_twice() {
+    over_a_cut_cable(CutAt::AfterCommit);
+}
+
+#[test]
+fn a_connection_that_is_killed_while_it_waits_for_the_workspace_loses_no_write() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let rows = test.workspace("atlas");
+    let mut holder = Session::new(&test.address());
+    holder
+        .execute("BEGIN; UPDATE workspace SET head = head WHERE name = 'atlas'")
+        .unwrap();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| rows.add(Place::Files, ONE, b"one"));
+        let mut killer = Session::new(&test.address());
+        let waiting = format!(
+            "SELECT pid FROM pg_stat_activity WHERE datname = '{}' AND wait_event_type = 'Lock'",
+            test.name
+        );
+        let pid: i32 = killer.until(&waiting)[0].get(0);
+        killer.query(&format!("SELECT pg_terminate_backend({pid}, 5000)"));
+        holder.execute("ROLLBACK").unwrap();
+        writer.join().unwrap().unwrap();
+    });
+    assert_eq!(numbers(&test), [1]);
+    assert_eq!(rows.list(Place::Files).unwrap().entries.len(), 1);
+}
+
+#[test]
+fn connections_that_were_killed_while_idle_are_replaced() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let rows = test.workspace("atlas");
+    let feed = rows.changes(Box::new(|| ())).unwrap();
+    assert!(feed.take().everything);
+    let kill = format!(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity \
+         WHERE datname = '{}' AND pid <> pg_backend_pid()",
+        test.name
+    );
+    query(&test.address(), &kill);
+    rows.add(Place::Files, ONE, b"one").unwrap();
+    query(&test.address(), &kill);
+    assert_eq!(rows.list(Place::Files).unwrap().entries.len(), 1);
+    query(&test.address(), &kill);
+    let changed = feed.take();
+    assert_eq!(changed.names.into_iter().collect::<Vec<_>>(), [ONE]);
+    assert!(!changed.everything);
+}
+
+#[test]
+fn a_database_that_is_gone_is_an_error_and_no_empty_store() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let rows = test.workspace("atlas");
+    rows.add(Place::Files, ONE, b"one").unwrap();
+    let feed = rows.changes(Box::new(|| ())).unwrap();
+    feed.take();
+    drop(test);
+    assert!(feed.take().everything);
+    assert!(rows.list(Place::Files).is_err());
+    assert!(rows.reader(Place::Files).read(ONE, u64::MAX).is_err());
+    assert!(rows.add(Place::Files, ONE, b"one").is_err());
+    assert!(rows.folders_changed(Place::Files, &[(String::new(), 1)]));
+}

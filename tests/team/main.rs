@@ -1,0 +1,16 @@
+//! Memories in PostgreSQL: the contract of a place for memories, on a directory and on rows; what several servers
+//! do to one workspace; and the same answers from both.
+//!
+//! `tests/team/with_postgres.sh cargo test --features team --test team` starts a server for them. Without
+//! `MEMDIR_TEST_POSTGRES` every test here is skipped, and says so.
+
+mod answers;
+mod contract;
+mod faults;
+mod journals;
+mod postgres;
+mod schema;
+mod servers;
+#[path = "../support/mod.rs"]
+mod support;
+mod walk;

