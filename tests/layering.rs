@@ -126,6 +126,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "relay",
             "http",
             "config",
+            "rows",
         ],
     ),
 ];
@@ -793,6 +794,8 @@ const OPENS_A_FOLDER: &[(&str, &[&str])] = &[
             // The other store of `sync --with`, and what is noted in both.
             "engine/history/with/two_stores.rs",
             "engine/history/with/record.rs",
+            // A folder that is copied into a workspace, or from one.
+            "cli/store/team.rs",
             // The shell's completion lists names and waits for nothing.
             "cli/complete.rs",
         ],

@@ -34,6 +34,8 @@ use self::programs::Line;
 use self::serving::{mcp, open, serve};
 use self::sessions::{brief, hook, pause, review};
 use self::sharing::{import_export, mine, sync};
+#[cfg(feature = "team")]
+use self::store::team;
 use self::store::{adopt, config, layout, purge, reset, secrets, setup, status, trust};
 use self::terminal::fail::Failure;
 use self::terminal::log;
@@ -274,6 +276,10 @@ fn perform(context: &mut Context, command: Command) -> Result<Outcome, Failure> 
         Command::Mcp(command) => mcp::mcp(context, &command),
         Command::Serve(command) => serve::serve(context, &command),
         Command::Open(command) => open::open(context, &command),
+        #[cfg(feature = "team")]
+        Command::Team(command) => team::team(context, &command),
+        #[cfg(not(feature = "team"))]
+        Command::Team(_) => Err(serve::without_team()),
         Command::Token(command) => serve::token(context, &command),
         Command::Trust(command) => trust::trust(context, &command),
         Command::Completions(command) => setup::completions(&command, &mut context.output),

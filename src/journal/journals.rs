@@ -54,7 +54,7 @@ impl JournalFolder {
     }
 
     /// Adds the noted lines and `lines`, in one write.
-    fn append(&self, lines: &[Line]) -> Result<(), JournalError> {
+    pub(super) fn append(&self, lines: &[Line]) -> Result<(), JournalError> {
         let noted = std::mem::take(&mut *self.noted());
         let appended = self.append_all(noted.iter().chain(lines));
         if appended.is_err() {

@@ -80,6 +80,15 @@ impl<S: LineStore> LineJournal<S> {
         }
     }
 
+    /// Returns whether the journal has no lines.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be read.
+    pub fn is_empty(&self) -> Result<bool, JournalError> {
+        Ok(self.lines_after(0)?.is_empty())
+    }
+
     fn failed(&self, what: &'static str, error: io::Error) -> JournalError {
         failed(what, Path::new(&self.store.name()), error)
     }
@@ -89,7 +98,7 @@ impl<S: LineStore> LineJournal<S> {
     }
 
     /// Adds the noted lines and `lines`, in one write.
-    fn append(&self, lines: &[Line]) -> Result<(), JournalError> {
+    pub(super) fn append(&self, lines: &[Line]) -> Result<(), JournalError> {
         let noted = std::mem::take(&mut *self.noted());
         let texts: Vec<String> = noted.iter().chain(lines).map(text_of).collect();
         let appended = self.store.append(&texts);

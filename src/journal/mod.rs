@@ -7,6 +7,7 @@
 //! counts, never a memory. A long journal is left for a new one, and the uses in the left ones become
 //! one sum (`sums`); records of changes stay as they are. `lifecycle` evaluates uses.
 
+mod copying;
 mod error;
 mod journals;
 mod line;
@@ -19,6 +20,7 @@ mod sums;
 mod uses;
 
 pub use self::uses::Uses;
+pub use copying::{copy_to_folder, copy_to_lines};
 pub use error::JournalError;
 pub use journals::JournalFolder;
 pub use line_journal::{LineJournal, LineStore, NumberedLine};

@@ -21,59 +21,57 @@ const ADD: &str = "INSERT INTO journal (workspace, number, line) \
 const REMOVE: &str =
     "DELETE FROM journal WHERE workspace = $1 AND number = ANY($2) RETURNING number";
 
-impl Rows {
-    /// Replaces the lines `numbers` by `lines`, in one transaction; changes nothing, and returns false, if one of
-    /// them is gone.
-    fn put_lines(&self, numbers: &[u64], lines: &[String]) -> Result<bool, RowsError> {
-        let workspace = self.workspace.clone();
-        let removed: Vec<i64> = numbers.iter().map(|number| *number as i64).collect();
-        let lines = lines.to_vec();
-        self.database.run(|database| async move {
-            let connection = database.connection().await?;
-            let work = async {
-                let count = lines.len() as i64;
-                let name: &str = &workspace;
-                let begin = begin(name);
-                let draw: [(&(dyn ToSql + Sync), Type); 2] =
-                    [(&name, Type::TEXT), (&count, Type::INT8)];
-                let (begun, head) = tokio::join!(
-                    biased;
-                    connection.batch_execute(&begin),
-                    connection.query_typed_one(DRAW, &draw),
-                );
-                begun?;
-                let head: i64 = head?.get(0);
-                if !removed.is_empty() {
-                    let values: [(&(dyn ToSql + Sync), Type); 2] =
-                        [(&name, Type::TEXT), (&removed, Type::INT8_ARRAY)];
-                    let gone = connection.query_typed(REMOVE, &values).await?.len();
-                    if gone != removed.len() {
-                        connection.batch_execute("ROLLBACK").await?;
-                        return Ok(false);
-                    }
+/// Replaces the lines `numbers` by `lines`, in one transaction; changes nothing, and returns false, if one of
+/// them is gone.
+fn put_lines(rows: &Rows, numbers: &[u64], lines: &[String]) -> Result<bool, RowsError> {
+    let workspace = rows.workspace.clone();
+    let removed: Vec<i64> = numbers.iter().map(|number| *number as i64).collect();
+    let lines = lines.to_vec();
+    rows.database.run(|database| async move {
+        let connection = database.connection().await?;
+        let work = async {
+            let count = lines.len() as i64;
+            let name: &str = &workspace;
+            let begin = begin(name);
+            let draw: [(&(dyn ToSql + Sync), Type); 2] =
+                [(&name, Type::TEXT), (&count, Type::INT8)];
+            let (begun, head) = tokio::join!(
+                biased;
+                connection.batch_execute(&begin),
+                connection.query_typed_one(DRAW, &draw),
+            );
+            begun?;
+            let head: i64 = head?.get(0);
+            if !removed.is_empty() {
+                let values: [(&(dyn ToSql + Sync), Type); 2] =
+                    [(&name, Type::TEXT), (&removed, Type::INT8_ARRAY)];
+                let gone = connection.query_typed(REMOVE, &values).await?.len();
+                if gone != removed.len() {
+                    connection.batch_execute("ROLLBACK").await?;
+                    return Ok(false);
                 }
-                let numbers: Vec<i64> = (head - count + 1..=head).collect();
-                let values: [(&(dyn ToSql + Sync), Type); 3] = [
-                    (&name, Type::TEXT),
-                    (&numbers, Type::INT8_ARRAY),
-                    (&lines, Type::TEXT_ARRAY),
-                ];
-                let (added, ended) = tokio::join!(
-                    biased;
-                    connection.query_typed(ADD, &values),
-                    connection.batch_execute("COMMIT"),
-                );
-                added?;
-                ended?;
-                Ok(true)
-            };
-            let done = work.await;
-            if done.is_err() {
-                discard(connection);
             }
-            done
-        })
-    }
+            let numbers: Vec<i64> = (head - count + 1..=head).collect();
+            let values: [(&(dyn ToSql + Sync), Type); 3] = [
+                (&name, Type::TEXT),
+                (&numbers, Type::INT8_ARRAY),
+                (&lines, Type::TEXT_ARRAY),
+            ];
+            let (added, ended) = tokio::join!(
+                biased;
+                connection.query_typed(ADD, &values),
+                connection.batch_execute("COMMIT"),
+            );
+            added?;
+            ended?;
+            Ok(true)
+        };
+        let done = work.await;
+        if done.is_err() {
+            discard(connection);
+        }
+        done
+    })
 }
 
 impl LineStore for Rows {
@@ -82,7 +80,7 @@ impl LineStore for Rows {
     }
 
     fn append(&self, lines: &[String]) -> io::Result<()> {
-        self.put_lines(&[], lines)
+        put_lines(self, &[], lines)
             .map(drop)
             .map_err(RowsError::into_io)
     }
@@ -100,6 +98,6 @@ impl LineStore for Rows {
     }
 
     fn replace(&self, numbers: &[u64], lines: &[String]) -> io::Result<bool> {
-        self.put_lines(numbers, lines).map_err(RowsError::into_io)
+        put_lines(self, numbers, lines).map_err(RowsError::into_io)
     }
 }

@@ -8,6 +8,7 @@
 //! is from files. Serving, identities and tokens are left to others.
 
 mod catalog;
+mod check;
 mod database;
 mod error;
 mod feed;
@@ -17,10 +18,13 @@ mod notices;
 mod reader;
 mod schema;
 mod storage;
+mod transfer;
 mod workspace;
 mod writing;
 
 pub use catalog::Workspace;
+pub use check::{Checked, check};
 pub use database::Database;
 pub use error::RowsError;
+pub use transfer::{Copied, CopyError, export, import};
 pub use workspace::Rows;

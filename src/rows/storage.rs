@@ -30,40 +30,6 @@ fn below(folder: &str) -> [Value; 2] {
 }
 
 impl Rows {
-    /// Adds files with their times, in nanoseconds since 1970: paths below the folder of a store, such as
-    /// `archive/x.md`. Results are in the same order.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the database fails; nothing was added then. A path that exists is [`FilesError::Taken`].
-    pub fn add_files(
-        &self,
-        files: &[(String, Vec<u8>, i64)],
-    ) -> Result<Vec<Result<(), FilesError>>, RowsError> {
-        let edit = |(path, bytes, modified): &(String, Vec<u8>, i64)| {
-            let (place, name) = match Place::of(path) {
-                Some((place, name)) => (place_name(place), name),
-                None => (BESIDE, path.as_str()),
-            };
-            let text = Text {
-                modified: Some(*modified),
-                ..Text::new(bytes)
-            };
-            Edit {
-                place,
-                name: name.to_owned(),
-                expected: Expected::Absent,
-                text: Some(text),
-            }
-        };
-        let edits: Vec<Edit> = files.iter().map(edit).collect();
-        let outcomes = self.write(edits)?;
-        let added = outcomes.into_iter().zip(files);
-        Ok(added
-            .map(|(outcome, (path, ..))| added_as(outcome, path))
-            .collect())
-    }
-
     fn write(&self, edits: Vec<Edit>) -> Result<Vec<Outcome>, RowsError> {
         writing::write(&self.database, &self.workspace, edits)
     }
@@ -79,6 +45,40 @@ impl Rows {
     fn entry(&self, place: Place, name: &str) -> Option<Entry> {
         RowReader::new(self, place_name(place)).look(name)
     }
+}
+
+/// Adds files with their times, in nanoseconds since 1970: paths below the folder of a store, such as
+/// `archive/x.md`. Results are in the same order.
+///
+/// # Errors
+///
+/// Fails if the database fails; nothing was added then. A path that exists is [`FilesError::Taken`].
+pub(super) fn added_files(
+    rows: &Rows,
+    files: &[(String, Vec<u8>, i64)],
+) -> Result<Vec<Result<(), FilesError>>, RowsError> {
+    let edit = |(path, bytes, modified): &(String, Vec<u8>, i64)| {
+        let (place, name) = match Place::of(path) {
+            Some((place, name)) => (place_name(place), name),
+            None => (BESIDE, path.as_str()),
+        };
+        let text = Text {
+            modified: Some(*modified),
+            ..Text::new(bytes)
+        };
+        Edit {
+            place,
+            name: name.to_owned(),
+            expected: Expected::Absent,
+            text: Some(text),
+        }
+    };
+    let edits: Vec<Edit> = files.iter().map(edit).collect();
+    let outcomes = rows.write(edits)?;
+    let added = outcomes.into_iter().zip(files);
+    Ok(added
+        .map(|(outcome, (path, ..))| added_as(outcome, path))
+        .collect())
 }
 
 /// Returns the result of adding the file at `path`.

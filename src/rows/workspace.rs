@@ -72,19 +72,6 @@ impl Rows {
         }
     }
 
-    /// Returns the paths of all files, sorted.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the database cannot be asked.
-    pub fn paths(&self) -> Result<Vec<String>, RowsError> {
-        let rows = self.ask("SELECT place, name FROM memory WHERE workspace = $1", [])?;
-        let paths = rows.iter().map(|row| path_of(row.get(0), row.get(1)));
-        let mut paths: Vec<String> = paths.collect();
-        paths.sort_unstable();
-        Ok(paths)
-    }
-
     /// Returns the former texts of a memory, oldest first, each with the number of the change that wrote it.
     ///
     /// # Errors

@@ -1,38 +1,17 @@
 //! The same files in a folder and in rows answer the same questions with the same bytes.
 
-use std::path::Path;
-use std::time::UNIX_EPOCH;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use memdir::engine::{Engine, Import, ImportDefaults, Query, QueryKind, live, ops};
 use memdir::eval::Dataset;
-use memdir::files::Storage;
+use memdir::files::{Place, Storage, Store, WritableStorage};
 use memdir::model::Filter;
+use memdir::rows;
 use memdir::rows::Rows;
 
 use crate::postgres::{TestDatabase, engine};
-use crate::support::{TestStore, fixture, keywords, query, regular_files};
-
-/// Copies all files of a folder into a workspace, with their times.
-fn copy_into(rows: &Rows, root: &Path) {
-    let files: Vec<(String, Vec<u8>, i64)> = regular_files(root)
-        .into_iter()
-        .filter_map(|path| {
-            let name = path
-                .strip_prefix(root)
-                .unwrap()
-                .to_str()
-                .unwrap()
-                .to_owned();
-            let is_derived = name.starts_with(".memdir");
-            let modified = path.metadata().unwrap().modified().unwrap();
-            let nanos = modified.duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
-            (!is_derived).then(|| (name, std::fs::read(&path).unwrap(), nanos))
-        })
-        .collect();
-    for added in rows.add_files(&files).unwrap() {
-        added.unwrap();
-    }
-}
+use crate::support::{TestStore, fixture, keywords, new_memory, query, regular_files};
 
 /// Returns everything that a caller can see of the answers to `queries`.
 fn answers(engine: &Engine, queries: &[Query]) -> Vec<String> {
@@ -60,7 +39,7 @@ fn compare(root: &TestStore, queries: &[Query]) {
         return;
     };
     let rows = test.workspace("atlas");
-    copy_into(&rows, root.root());
+    rows::import(&rows, &Store::at(root.root())).unwrap();
     let folder = root.engine();
     let expected = answers(&folder, queries);
     assert!(expected.iter().any(|answer| answer.lines().count() > 2));
@@ -144,19 +123,74 @@ fn a_folder_comes_back_from_rows_byte_for_byte() {
         return;
     };
     let store = TestStore::of_fixture("damage");
-    ops::remember(&store.engine(), crate::support::new_memory("zebra"), None).unwrap();
+    let first = store.engine();
+    let kept = ops::remember(&first, new_memory("zebra"), None).unwrap();
+    let gone = ops::remember(&first, new_memory("okapi"), None).unwrap();
+    ops::forget(&first, gone.stem.as_str()).unwrap();
+    let recalled = ops::recall(&first, &[kept.stem.as_str().to_owned()]);
+    first.writer.count_uses(&recalled);
+    store.put("../memdir.toml", "[search]\nlimit = 7\n");
     let rows = test.workspace("atlas");
-    copy_into(&rows, store.root());
-    let paths = rows.paths().unwrap();
-    let own = |path: &std::path::PathBuf| !path.starts_with(store.state());
-    let expected = regular_files(store.root()).into_iter().filter(own).count();
-    assert_eq!(paths.len(), expected);
-    for path in paths {
-        let version = rows.version_at(&path).unwrap().unwrap();
-        assert_eq!(
-            version.bytes,
-            std::fs::read(store.root().join(&path)).unwrap(),
-            "{path}"
-        );
+    let copied = rows::import(&rows, &Store::at(store.root())).unwrap();
+    assert!(copied.added > 5 && copied.known == 0, "{copied:?}");
+    // Once more: everything is known, and uses count once.
+    let again = rows::import(&rows, &Store::at(store.root())).unwrap();
+    assert_eq!((again.added, again.known), (0, copied.added));
+    let back = TestStore::new();
+    std::fs::remove_dir(back.files()).unwrap();
+    let exported = rows::export(&rows, &Store::at(back.root())).unwrap();
+    assert_eq!(exported.added, copied.added);
+    for top in ["files", "archive", "memdir.toml"] {
+        assert_eq!(tree(back.root(), top), tree(store.root(), top));
     }
+    let usage = |store: &TestStore| {
+        let engine = store.engine();
+        let (memory, _) = ops::recall_one(&engine, kept.stem.as_str()).unwrap();
+        let records = live::records_of(&engine.live, &kept.stem).unwrap();
+        (live::state_of(&engine.live, &memory), records)
+    };
+    assert_eq!(usage(&back), usage(&store));
+    assert_eq!(usage(&back).0.1.count(), 1);
+    let full = rows::export(&rows, &Store::at(back.root())).unwrap_err();
+    assert!(full.to_string().ends_with("is not empty"), "{full}");
+}
+
+#[test]
+fn an_import_overwrites_nothing() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let name = "20260101_000000_aaaaaaaa.md";
+    let store = TestStore::new();
+    store.put(name, "of the folder");
+    let rows = test.workspace("atlas");
+    rows.add(Place::Files, name, b"of the team").unwrap();
+    let copied = rows::import(&rows, &Store::at(store.root())).unwrap();
+    assert_eq!(copied.different, [format!("files/{name}")]);
+    let version = rows.reader(Place::Files).read(name, u64::MAX).unwrap();
+    assert_eq!(version.bytes, b"of the team");
+}
+
+/// Returns the memories in a folder, or one file, each with the hash of its bytes and its time.
+fn tree(root: &Path, top: &str) -> Vec<(PathBuf, u128, SystemTime)> {
+    let top = root.join(top);
+    let files = match top.is_dir() {
+        true => regular_files(&top),
+        false => vec![top],
+    };
+    // Settings have no time of their own.
+    let time = |path: &Path| match path.extension().is_some_and(|end| end == "toml") {
+        true => SystemTime::UNIX_EPOCH,
+        false => path.metadata().unwrap().modified().unwrap(),
+    };
+    let file = |path: PathBuf| {
+        let below = path.strip_prefix(root).unwrap().to_owned();
+        let hash = memdir::files::digest(&std::fs::read(&path).unwrap());
+        (below, hash, time(&path))
+    };
+    let is_kept = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name == "memdir.toml" || memdir::format::is_memory_name(name)
+    };
+    files.into_iter().filter(is_kept).map(file).collect()
 }

@@ -5,6 +5,7 @@
 //! `MEMDIR_TEST_POSTGRES` every test here is skipped, and says so.
 
 mod answers;
+mod command;
 mod contract;
 mod faults;
 mod journals;

@@ -1,5 +1,6 @@
 //! Migrations of the schema, and the fences around a workspace.
 
+use memdir::files::{Place, WritableStorage};
 use memdir::rows::{Database, Rows, RowsError};
 
 use crate::postgres::{Session, TestDatabase, query};
@@ -90,12 +91,8 @@ fn workspaces_are_made_listed_and_dropped() {
     assert!(matches!(bad, RowsError::WorkspaceName(_)), "{bad}");
     database.create_workspace("beta").unwrap();
     let rows = Rows::open(&database, "atlas").unwrap();
-    rows.add_files(&[(
-        "files/20260101_000000_aaaaaaaa.md".to_owned(),
-        b"x".to_vec(),
-        7,
-    )])
-    .unwrap();
+    rows.add(Place::Files, "20260101_000000_aaaaaaaa.md", b"x")
+        .unwrap();
     let names = |database: &Database| -> Vec<(String, i64)> {
         let all = database.workspaces().unwrap().into_iter();
         all.map(|one| (one.name, one.memories)).collect()
@@ -129,9 +126,12 @@ fn the_role_of_servers_sees_one_workspace_whatever_it_asks_for() {
     let Some(test) = TestDatabase::new() else {
         return;
     };
-    let file = |name: &str| vec![(format!("files/{name}.md"), b"x".to_vec(), 7)];
-    test.workspace("atlas").add_files(&file("a")).unwrap();
-    test.workspace("beta").add_files(&file("b")).unwrap();
+    test.workspace("atlas")
+        .add(Place::Files, "a.md", b"x")
+        .unwrap();
+    test.workspace("beta")
+        .add(Place::Files, "b.md", b"x")
+        .unwrap();
     let mut session = Session::new(&test.address());
     let tables = ["memory", "version", "change", "journal", "journal_head"];
     let mut all: Vec<String> = tables.map(str::to_owned).to_vec();

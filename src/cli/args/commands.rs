@@ -451,6 +451,9 @@ connected to again.")]
     /// Look at the store in your browser: search, history, review, brief
     #[command(after_help = serve::OPEN_EXAMPLES)]
     Open(serve::Open),
+    /// Make and fill the workspaces of a team in PostgreSQL
+    #[command(after_help = sharing::TEAM_EXAMPLES)]
+    Team(sharing::Team),
     /// Show and change the tokens that open `memdir serve`
     #[command(after_help = super::serve::TOKEN_EXAMPLES)]
     Token(serve::Token),

@@ -22,8 +22,8 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "A store and who uses it",
         &[
-            "init", "setup", "open", "mcp", "serve", "token", "shell", "as", "config", "trust",
-            "model", "doctor",
+            "init", "setup", "open", "mcp", "serve", "team", "token", "shell", "as", "config",
+            "trust", "model", "doctor",
         ],
     ),
     ("Sessions of agents", &["brief", "hook", "pause", "review"]),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, Subcommand};
 
 use super::shared::Filters;
 
@@ -220,3 +220,64 @@ them, in one call a session; what that sends, and to whom, is shown and asked ab
 before you accept it: `memdir review`.
 
 Exit code: 0 kept or known, 1 there is nothing to read, or records were damaged, 2 error";
+
+pub const TEAM_EXAMPLES: &str = "Examples:
+  memdir team migrate                           make the tables, or bring them up to date
+  memdir team create atlas
+  memdir team import atlas ~/memories           copy a store into the workspace
+  memdir team export atlas ~/copy               copy the workspace into a new folder
+  memdir serve --database postgres://memdir@db.example/memdir
+
+The address of the database is MEMDIR_DATABASE, or --database, which every user of the machine can read in the list of
+processes. The program has this command if it was built with the feature `team`; docs/TEAM.md says what is kept.";
+
+#[derive(Debug, ClapArgs)]
+pub struct Team {
+    /// Address of the database, such as postgres://memdir@db.example/memdir [default: MEMDIR_DATABASE]
+    #[arg(long, global = true, value_name = "URL")]
+    pub database: Option<String>,
+    #[command(subcommand)]
+    pub what: TeamCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TeamCommand {
+    /// Bring the tables of the database up to date
+    Migrate,
+    /// List the workspaces
+    List,
+    /// Make a workspace
+    Create {
+        /// Its name: small letters, digits and hyphens
+        name: String,
+    },
+    /// Remove a workspace with all its memories, versions and journals
+    Drop {
+        /// Its name
+        name: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Copy a store into a workspace; nothing there is overwritten
+    Import {
+        /// Name of the workspace
+        name: String,
+        /// Folder of the store
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+    /// Copy a workspace into a folder that does not exist, or is empty
+    Export {
+        /// Name of the workspace
+        name: String,
+        /// The folder
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+    /// Check the hashes of all memories of a workspace, and its feed of changes
+    Check {
+        /// Its name
+        name: String,
+    },
+}

@@ -206,6 +206,13 @@ fn tell(context: &mut Context, command: &Serve, engine: &Engine, serving: &Servi
     }
 }
 
+/// Returns the failure of a command that this program was built without.
+#[cfg(not(feature = "team"))]
+pub fn without_team() -> Failure {
+    Failure::new("this program was built without the feature `team`")
+        .hint("Build it with `cargo install --path . --features team`.")
+}
+
 fn failure(error: HttpError) -> Failure {
     let failure = Failure::new("cannot serve over HTTP");
     let hint = match &error {

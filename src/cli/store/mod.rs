@@ -8,4 +8,6 @@ pub mod reset;
 pub mod secrets;
 pub mod setup;
 pub mod status;
+#[cfg(feature = "team")]
+pub mod team;
 pub mod trust;

@@ -106,6 +106,7 @@ pub fn decide(
         Command::Init(_)
         | Command::Setup(_)
         | Command::Trust(_)
+        | Command::Team(_)
         | Command::Model(_)
         | Command::Eval(_) => Ok(false),
         // Nobody is there to be asked, or no answer depends on it.

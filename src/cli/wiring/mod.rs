@@ -2,6 +2,8 @@
 
 pub mod afterwards;
 pub mod context;
+#[cfg(feature = "team")]
+pub mod database;
 pub mod each;
 pub mod editor;
 pub mod embedding;

@@ -1,0 +1,30 @@
+//! The database with a team's workspaces, as the command line and the environment name it.
+
+use crate::cli::terminal::fail::Failure;
+use crate::cli::wiring::context::Context;
+use crate::rows::{Database, RowsError};
+
+/// Variable with the address of the database.
+pub const VARIABLE: &str = "MEMDIR_DATABASE";
+
+/// Returns the database at the address that a command names, or the environment.
+pub fn open(context: &Context, address: Option<&str>) -> Result<Database, Failure> {
+    let variable = context.environment.variables.get(VARIABLE);
+    let variable = variable.filter(|value| !value.is_empty());
+    let Some(address) = address.or(variable.map(String::as_str)) else {
+        return Err(Failure::new("no database is named").hint(format!(
+            "Set {VARIABLE} to its address, or give --database URL."
+        )));
+    };
+    Database::new(address).map_err(failure)
+}
+
+/// Returns the failure of an operation on the database.
+pub fn failure(error: RowsError) -> Failure {
+    let hint = error.hint();
+    let failure = Failure::new("cannot use the database").because(error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}

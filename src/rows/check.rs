@@ -1,0 +1,83 @@
+//! Checks of a workspace: the hashes of its files, and its feed of changes.
+
+use super::database::Value;
+use super::error::RowsError;
+use super::workspace::{Rows, path_of};
+use super::writing::hash_in;
+
+/// Result of a check.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Checked {
+    /// Number of files that were read.
+    pub files: usize,
+    /// Faults, each as a sentence.
+    pub findings: Vec<String>,
+}
+
+/// Number of files that are read together.
+const BATCH: i64 = 200;
+
+/// Files after a place and a name.
+const FILES: &str = "SELECT place, name, bytes, hash FROM memory WHERE workspace = $1 \
+     AND (place, name) > ($2, $3) ORDER BY place, name LIMIT $4";
+
+/// Numbers that are missing between two changes, and the last number if it is not that of the workspace.
+const GAPS: &str = "SELECT seq, before FROM ( \
+     SELECT seq, lag(seq, 1, 0::bigint) OVER (ORDER BY seq) AS before FROM change WHERE workspace = $1 \
+     ) c WHERE seq <> before + 1 UNION ALL \
+     SELECT w.head + 1, last FROM workspace w, \
+     (SELECT coalesce(max(seq), 0) AS last FROM change WHERE workspace = $1) c \
+     WHERE w.name = $1 AND w.head <> last ORDER BY 1 LIMIT 100";
+
+/// Files whose newest change in the feed says something else.
+const NOT_AS_TOLD: &str = "SELECT coalesce(m.place, c.place), coalesce(m.name, c.name) \
+     FROM (SELECT DISTINCT ON (place, name) place, name, seq, hash FROM change WHERE workspace = $1 \
+     ORDER BY place, name, seq DESC) c \
+     FULL JOIN (SELECT place, name, seq, hash FROM memory WHERE workspace = $1) m \
+     ON m.place = c.place AND m.name = c.name \
+     WHERE m.hash IS DISTINCT FROM c.hash OR (m.seq IS NOT NULL AND m.seq IS DISTINCT FROM c.seq) \
+     ORDER BY 1, 2 LIMIT 100";
+
+/// Checks that each file has the hash that stands beside it, that the numbers of changes have no gaps, and that
+/// the newest change of each file is what the file is.
+///
+/// # Errors
+///
+/// Fails if the database cannot be asked.
+pub fn check(rows: &Rows) -> Result<Checked, RowsError> {
+    let mut checked = Checked::default();
+    let (mut place, mut name) = (String::new(), String::new());
+    loop {
+        let after = [
+            Value::Text(place.clone()),
+            Value::Text(name.clone()),
+            Value::Number(BATCH),
+        ];
+        let found = rows.ask(FILES, after)?;
+        let Some(last) = found.last() else { break };
+        (place, name) = (last.get(0), last.get(1));
+        checked.files += found.len();
+        let is_damaged = |row: &&tokio_postgres::Row| {
+            hash_in(row.get(3)) != Some(crate::files::digest(row.get(2)))
+        };
+        let damaged = found.iter().filter(is_damaged);
+        checked.findings.extend(damaged.map(|row| {
+            let path = path_of(row.get(0), row.get(1));
+            format!("{path} has other bytes than its hash says")
+        }));
+    }
+    for row in rows.ask(GAPS, [])? {
+        let (next, before): (i64, i64) = (row.get(0), row.get(1));
+        let (first, last) = (before + 1, next - 1);
+        checked
+            .findings
+            .push(format!("the changes {first} to {last} are missing"));
+    }
+    for row in rows.ask(NOT_AS_TOLD, [])? {
+        let path = path_of(row.get(0), row.get(1));
+        checked
+            .findings
+            .push(format!("{path} is not what its newest change says"));
+    }
+    Ok(checked)
+}
