@@ -347,6 +347,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("page/parts", &[]),
+    ("http/workspaces", &["answer", "guard", "openapi", "site"]),
     ("http/login", &["proof", "tokens"]),
     (
         "http/page",

@@ -274,6 +274,12 @@ fn perform(context: &mut Context, command: Command) -> Result<Outcome, Failure> 
         Command::Mine(command) => mine::mine(context, &command),
         Command::Export(command) => import_export::export(context, &command),
         Command::Mcp(command) => mcp::mcp(context, &command),
+        #[cfg(feature = "team")]
+        Command::Serve(command) if command.database.is_some() => {
+            serving::team::serve(context, &command)
+        }
+        #[cfg(not(feature = "team"))]
+        Command::Serve(command) if command.database.is_some() => Err(serve::without_team()),
         Command::Serve(command) => serve::serve(context, &command),
         Command::Open(command) => open::open(context, &command),
         #[cfg(feature = "team")]

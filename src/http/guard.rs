@@ -22,10 +22,11 @@ use serde_json::json;
 
 use super::answer::RequestError;
 use super::client::{Client, Peer};
+use super::names::Names;
 use super::openapi::BASE;
 use super::proof::{ConnectionProof, Handshake};
 use super::reading::{MOST_BYTES, too_long};
-use super::site::Site;
+use super::site::{Front, Site};
 use super::tokens::{FIRST, Rights, Tokens};
 use super::{answer, page, proof, reading};
 
@@ -113,14 +114,14 @@ fn check(
     request: &Request<Body>,
 ) -> Result<Client, (&'static str, RequestError)> {
     let headers = request.headers();
-    check_host(site, request).map_err(|error| ("host", error))?;
-    check_origin(site, headers).map_err(|error| ("origin", error))?;
+    check_host(&site.names, request).map_err(|error| ("host", error))?;
+    check_origin(&site.names, headers).map_err(|error| ("origin", error))?;
     check_site(headers).map_err(|error| ("site", error))?;
     let client = match request.uri().path() {
         OPEN | proof::PATH => Ok(Client::unnamed(peer(request))),
         _ if page::is_of_page(route) => page::check_visit(site, route, headers, peer(request))
             .ok_or_else(|| missing("a browser needs a session: `memdir open` begins one")),
-        _ => check_token(site, request),
+        _ => check_token(&site.front, request),
     };
     let client = client.map_err(|error| ("token", error))?;
     check_body(request.method(), route, headers).map_err(|error| ("body", error))?;
@@ -131,13 +132,34 @@ fn forbidden(code: &'static str, message: &str) -> RequestError {
     RequestError::new(StatusCode::FORBIDDEN, code, message)
 }
 
-fn check_host(site: &Site, request: &Request<Body>) -> Result<(), RequestError> {
+/// Checks a request before its workspace is known: host, origin, and a token that is shown. A token that is
+/// proved is none here, since a proof is valid once. Returns the layer that refuses it.
+pub(super) fn check_front(
+    front: &Front,
+    request: &Request<Body>,
+) -> Result<(), (&'static str, RequestError)> {
+    let headers = request.headers();
+    check_host(&front.names, request).map_err(|error| ("host", error))?;
+    check_origin(&front.names, headers).map_err(|error| ("origin", error))?;
+    check_site(headers).map_err(|error| ("site", error))?;
+    let shown = headers.get(header::AUTHORIZATION);
+    let scheme = shown.and_then(|shown| shown.to_str().ok()?.split_whitespace().next());
+    if scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(proof::SCHEME)) {
+        return Err(("token", missing("a token is needed, as `Bearer`")));
+    }
+    let client = check_token(front, request).map_err(|error| ("token", error))?;
+    drop(client);
+    Ok(())
+}
+
+/// Checks that a request calls this server by one of its names.
+pub(super) fn check_host(names: &Names, request: &Request<Body>) -> Result<(), RequestError> {
     let mut named = request.headers().get_all(header::HOST).iter();
     let in_header = named.next().and_then(|host| host.to_str().ok());
     let in_address = request.uri().authority().map(|it| it.as_str());
     // Each that is there must be ours; a request with none, or two, is nobody's.
     let mut hosts = in_header.into_iter().chain(in_address).peekable();
-    let is_ours = hosts.peek().is_some() && hosts.all(|host| site.names.is_host(host));
+    let is_ours = hosts.peek().is_some() && hosts.all(|host| names.is_host(host));
     match is_ours && named.next().is_none() {
         true => Ok(()),
         false => {
@@ -147,13 +169,13 @@ fn check_host(site: &Site, request: &Request<Body>) -> Result<(), RequestError> 
     }
 }
 
-fn check_origin(site: &Site, headers: &HeaderMap) -> Result<(), RequestError> {
+fn check_origin(names: &Names, headers: &HeaderMap) -> Result<(), RequestError> {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let host = headers.get(header::HOST);
     let host = host.and_then(|host| host.to_str().ok());
     let is_ours = |origin: &HeaderValue| {
         let origin = origin.to_str();
-        origin.is_ok_and(|origin| site.names.is_origin(origin, host))
+        origin.is_ok_and(|origin| names.is_origin(origin, host))
     };
     match origins.all(is_ours) {
         true => Ok(()),
@@ -196,10 +218,10 @@ fn peer(request: &Request<Body>) -> Peer {
     peer.copied().unwrap_or(Peer::Socket)
 }
 
-fn check_token(site: &Site, request: &Request<Body>) -> Result<Client, RequestError> {
+fn check_token(front: &Front, request: &Request<Body>) -> Result<Client, RequestError> {
     let peer = peer(request);
-    let is_asked = site.needs_token && peer != Peer::Socket;
-    let Some(tokens) = site.tokens.as_ref().filter(|_| is_asked) else {
+    let is_asked = front.needs_token && peer != Peer::Socket;
+    let Some(tokens) = front.tokens.as_ref().filter(|_| is_asked) else {
         return Ok(Client::unnamed(peer));
     };
     let mut shown = request.headers().get_all(header::AUTHORIZATION).iter();

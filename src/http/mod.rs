@@ -26,6 +26,7 @@ mod reading;
 mod serve;
 mod site;
 pub mod tokens;
+mod workspaces;
 mod write_timeout;
 
 pub use crate::page::{Examine, HealthCheck};
@@ -35,4 +36,5 @@ pub use login::codes;
 pub use names::is_loopback;
 pub use openapi::document;
 pub use rate::Rate;
-pub use serve::{HttpError, NOTE, Serving, Settings, lock_of, noted, serve};
+pub use serve::{HttpError, NOTE, Serving, Settings, lock_of, noted, serve, serve_workspaces};
+pub use workspaces::{Workspace, Workspaces};

@@ -23,20 +23,20 @@ use super::concurrency::{ConcurrencyLimits, THREADS};
 use super::connection::{ConnectionSlots, ServerState};
 use super::events::Events;
 use super::listen::{Address, TlsError};
-use super::login::sessions::Sessions;
 use super::metrics::Metrics;
 use super::names::Names;
 use super::openapi::BASE;
 use super::page::add_routes;
 use super::rate::{Rate, Rates};
 use super::reading::MOST_BYTES;
-use super::site::Site;
+use super::site::{Front, Site};
 use super::tokens::{TokenError, Tokens};
+use super::workspaces::{Hosted, Workspaces};
 use super::{answer, connection, guard, listen, metrics, openapi, proof, reading};
 use crate::dialect::{Call, Caller, Endpoint, Refusal, Verb};
 use crate::engine::{history, ops};
 use crate::mcp::{Gate, Served, Streamable};
-use crate::page::{Examine, Health, Uploads};
+use crate::page::Examine;
 
 /// Maximum number of store-sized bodies that are read at once.
 const LARGE_BODIES: usize = 2;
@@ -138,6 +138,37 @@ pub fn serve(
     settings: &Settings,
     begun: impl FnOnce(&Serving),
 ) -> Result<(), HttpError> {
+    serve_by(settings, begun, |front| {
+        let site = Arc::new(Site::new(front, served));
+        let router = router(&site);
+        (router, Box::new(move || site.mcp.stop()))
+    })
+}
+
+/// Serves many workspaces until the process is asked to end, as [`serve`].
+///
+/// # Errors
+///
+/// As for [`serve`].
+pub fn serve_workspaces(
+    workspaces: Arc<dyn Workspaces>,
+    settings: &Settings,
+    begun: impl FnOnce(&Serving),
+) -> Result<(), HttpError> {
+    serve_by(settings, begun, |front| {
+        let hosted = Arc::new(Hosted::new(front, workspaces, router));
+        (hosted.router(), Box::new(move || hosted.stop()))
+    })
+}
+
+/// Routes, and a function that ends the sessions of what they serve.
+type Answers = (Router, Box<dyn FnOnce()>);
+
+fn serve_by(
+    settings: &Settings,
+    begun: impl FnOnce(&Serving),
+    answers: impl FnOnce(&Front) -> Answers,
+) -> Result<(), HttpError> {
     let far = settings
         .addresses
         .iter()
@@ -154,15 +185,15 @@ pub fn serve(
         .enable_all()
         .build()
         .map_err(HttpError::Start)?;
-    let ended = runtime.block_on(run(served, settings, begun));
+    let ended = runtime.block_on(run(settings, begun, answers));
     runtime.shutdown_background();
     ended
 }
 
 async fn run(
-    served: Served,
     settings: &Settings,
     begun: impl FnOnce(&Serving),
+    answers: impl FnOnce(&Front) -> Answers,
 ) -> Result<(), HttpError> {
     let (stop, stopping) = watch::channel(false);
     let tokens = match Tokens::open(settings.tokens.clone()) {
@@ -195,25 +226,23 @@ async fn run(
         hosts.extend(own.map(|own| own.to_string()));
         listeners.push(listener);
     }
-    let gate: Arc<dyn Gate> = Arc::clone(&admission) as Arc<dyn Gate>;
-    let site = Arc::new(Site {
-        sessions: Sessions::new(served.engine.live.state(), tls.is_some()),
-        uploads: Uploads::default(),
-        health: Health::new(Arc::clone(&settings.examine)),
-        dialect: settings.dialect.clone(),
-        mcp: (settings.mcp)(served.clone(), gate, MOST_BYTES),
-        served,
-        names: Names::new(&hosts, &settings.origins, tls.is_some()),
-        tokens,
+    let front = Front {
+        names: Arc::new(Names::new(&hosts, &settings.origins, tls.is_some())),
+        tokens: tokens.map(Arc::new),
         needs_token: settings.needs_token,
         admission,
         metrics: Arc::clone(&metrics),
-        large: Semaphore::new(LARGE_BODIES),
+        large: Arc::new(Semaphore::new(LARGE_BODIES)),
         outgoing: Arc::new(Semaphore::new(OUTGOING / 1024)),
+        has_tls: tls.is_some(),
+        examine: Arc::clone(&settings.examine),
+        dialect: settings.dialect.clone(),
+        mcp: settings.mcp,
         stopping: stopping.clone(),
-    });
+    };
+    let (router, end_sessions) = answers(&front);
     let state = ServerState {
-        router: router(&site),
+        router,
         metrics,
         stopping,
         slots: Arc::new(ConnectionSlots::default()),
@@ -228,7 +257,7 @@ async fn run(
     shutdown.await;
     tracing::info!("stopping");
     stop.send_replace(true);
-    site.mcp.stop();
+    end_sessions();
     for task in accepting {
         let _ = task.await; // One that broke down listens no more, either.
     }

@@ -1,13 +1,14 @@
 //! The journal of a workspace, as rows.
 
 use std::io;
+use std::sync::Arc;
 
 use tokio_postgres::types::{ToSql, Type};
 
 use super::database::{Value, begin, discard};
 use super::error::RowsError;
 use super::workspace::Rows;
-use crate::journal::{LineStore, NumberedLine};
+use crate::journal::{Journal, LineJournal, LineStore, NumberedLine};
 
 /// Draws the next numbers of lines, in the order of the commits.
 const DRAW: &str = "INSERT INTO journal_head AS h (workspace, head) VALUES ($1, $2) \
@@ -72,6 +73,11 @@ fn put_lines(rows: &Rows, numbers: &[u64], lines: &[String]) -> Result<bool, Row
         }
         done
     })
+}
+
+/// Returns the journal of a workspace.
+pub fn journal(rows: &Rows) -> Arc<dyn Journal> {
+    Arc::new(LineJournal::new(rows.clone()))
 }
 
 impl LineStore for Rows {

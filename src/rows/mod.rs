@@ -26,5 +26,6 @@ pub use catalog::Workspace;
 pub use check::{Checked, check};
 pub use database::Database;
 pub use error::RowsError;
+pub use journal::journal;
 pub use transfer::{Copied, CopyError, export, import};
 pub use workspace::Rows;

@@ -12,6 +12,7 @@ mod journals;
 mod postgres;
 mod schema;
 mod servers;
+mod serving;
 #[path = "../support/mod.rs"]
 mod support;
 mod walk;

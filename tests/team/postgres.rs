@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use memdir::engine::{Backend, Engine, Options};
-use memdir::journal::LineJournal;
 use memdir::rows::{Database, Rows};
 use tokio_postgres::{NoTls, Row};
 
@@ -167,7 +166,7 @@ pub fn engine(rows: &Rows, cache: &std::path::Path) -> Engine {
 pub fn backend(rows: &Rows) -> Backend {
     Backend {
         storage: Arc::new(rows.clone()),
-        journal: Arc::new(LineJournal::new(rows.clone())),
+        journal: memdir::rows::journal(rows),
         name: format!("the workspace {} of a database", rows.name()),
     }
 }

@@ -63,6 +63,17 @@ pub struct Serve {
     /// limit for the store's own token on a server that only this machine reaches]
     #[arg(long, value_name = "N")]
     pub writes_per_second: Option<u32>,
+    /// Serve the workspaces of a team in PostgreSQL, each at /w/NAME/mcp and /w/NAME/api/v1; without URL the address
+    /// is MEMDIR_DATABASE
+    #[arg(
+        long, value_name = "URL", num_args = 0..=1, default_missing_value = "", help_heading = "Team",
+        conflicts_with_all = ["install_service", "uninstall_service"]
+    )]
+    pub database: Option<String>,
+    /// Folder of the indexes of workspaces, which can be deleted, and of the file `tokens` [default: `team` in the
+    /// user's folder for caches]
+    #[arg(long, value_name = "DIR", requires = "database", help_heading = "Team")]
+    pub cache: Option<PathBuf>,
     /// How lines of the log look: `json` is one object a line
     #[arg(long, value_parser = ["text", "json"], default_value = "text")]
     pub log_format: String,

@@ -280,7 +280,7 @@ fn project_of(file: &Path) -> &Path {
     }
 }
 
-fn dialect(context: &Context, wanted: &ToolSet) -> Result<Arc<dyn Dialect>, Failure> {
+pub(super) fn dialect(context: &Context, wanted: &ToolSet) -> Result<Arc<dyn Dialect>, Failure> {
     let settings = &context.config.mcp;
     let name = wanted.dialect.as_deref().or(settings.dialect.as_deref());
     let name = name.unwrap_or(dialect::NAMES[0]);

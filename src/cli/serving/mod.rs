@@ -9,3 +9,5 @@ mod page;
 mod relay;
 pub mod serve;
 mod service;
+#[cfg(feature = "team")]
+pub mod team;

@@ -115,7 +115,7 @@ pub(super) fn serve_then(
 }
 
 /// Returns the rates of reads and of writes: of every client, and of the store's owner.
-fn rates(command: &Serve, addresses: &[Address]) -> [[Rate; 2]; 2] {
+pub(super) fn rates(command: &Serve, addresses: &[Address]) -> [[Rate; 2]; 2] {
     let rate = |a_second: u32, burst: u32| Rate {
         a_second,
         // Who raises the one means the other, too.
@@ -160,7 +160,7 @@ fn begin_note(note: &Path) -> Option<Lock> {
 }
 
 /// Returns the addresses to listen at, if that is safe.
-fn addresses(command: &Serve) -> Result<Vec<Address>, Failure> {
+pub(super) fn addresses(command: &Serve) -> Result<Vec<Address>, Failure> {
     let mut addresses = command.listen.clone();
     if addresses.is_empty() && command.socket.is_none() {
         addresses.push(Address::Network((Ipv4Addr::LOCALHOST, PORT).into()));
@@ -213,7 +213,7 @@ pub fn without_team() -> Failure {
         .hint("Build it with `cargo install --path . --features team`.")
 }
 
-fn failure(error: HttpError) -> Failure {
+pub(super) fn failure(error: HttpError) -> Failure {
     let failure = Failure::new("cannot serve over HTTP");
     let hint = match &error {
         HttpError::Listen(_, cause) if cause.kind() == std::io::ErrorKind::AddrInUse => {

@@ -98,6 +98,9 @@ fn words(context: &Context, command: &Serve) -> Vec<String> {
         install_service: _,
         uninstall_service: _,
         print: _,
+        // A service is one of the user's store.
+        database: _,
+        cache: _,
     } = command;
     let file = |path: &Option<PathBuf>| path.as_deref().map(|path| shown(here(path)));
     let options = [

@@ -11,7 +11,10 @@ pub const VARIABLE: &str = "MEMDIR_DATABASE";
 pub fn open(context: &Context, address: Option<&str>) -> Result<Database, Failure> {
     let variable = context.environment.variables.get(VARIABLE);
     let variable = variable.filter(|value| !value.is_empty());
-    let Some(address) = address.or(variable.map(String::as_str)) else {
+    let Some(address) = address
+        .filter(|address| !address.is_empty())
+        .or(variable.map(String::as_str))
+    else {
         return Err(Failure::new("no database is named").hint(format!(
             "Set {VARIABLE} to its address, or give --database URL."
         )));

@@ -1,0 +1,147 @@
+//! `memdir serve --database`: the workspaces of a team over HTTP.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use crate::cli::args::serve::Serve;
+use crate::cli::serving::health::DoctorRuns;
+use crate::cli::serving::{mcp, serve};
+use crate::cli::terminal::fail::Failure;
+use crate::cli::wiring::context::{Context, Outcome, open};
+use crate::cli::wiring::database;
+use crate::dialect::{Dialect, Preferences};
+use crate::engine::{Backend, Background, EngineError, Options};
+use crate::http::{Serving, Settings, Workspace, Workspaces, tokens};
+use crate::mcp::{Served, Session};
+use crate::model::is_possible_time;
+use crate::rows;
+use crate::rows::{Database, Rows, RowsError};
+
+/// Folder below the user's cache, where no other is named.
+const CACHE: &str = "team";
+
+/// Serves the workspaces of a database until the process is asked to end.
+pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure> {
+    let now = context.now();
+    if !is_possible_time(now) {
+        return Err(EngineError::ClockIsWrong(now).into());
+    }
+    let addresses = serve::addresses(command)?;
+    let database = database::open(context, command.database.as_deref())?;
+    database.check().map_err(database::failure)?;
+    let cache = cache(context, command)?;
+    crate::embed::limit_kept_memory();
+    let workspaces = TeamWorkspaces {
+        database,
+        options: Options {
+            state: None,
+            cache: None,
+            git: None,
+            namespace: None,
+            ..context.options(&cache)
+        },
+        dialect: mcp::dialect(context, &command.tool_set)?,
+        preferences: Arc::new(mcp::preferences(context, &command.tool_set)?),
+        cache: cache.clone(),
+    };
+    let [[reads, writes], [owner_reads, owner_writes]] = serve::rates(command, &addresses);
+    let doctor = DoctorRuns::new();
+    let settings = Settings {
+        addresses,
+        hosts: command.allow_host.clone(),
+        origins: command.allow_origin.clone(),
+        tokens: tokens::path(&cache),
+        needs_token: !command.no_token,
+        examine: doctor.examine(&cache),
+        dialect: context.config.mcp.dialect.clone(),
+        tls: command.tls_cert.clone().zip(command.tls_key.clone()),
+        reads,
+        writes,
+        owner_reads,
+        owner_writes,
+        mcp: crate::mcp::streamable,
+    };
+    let ended = crate::http::serve_workspaces(Arc::new(workspaces), &settings, |serving| {
+        tell(context, &settings, serving);
+        if let Err(error) = crate::service::tell_ready() {
+            tracing::warn!("cannot tell the service manager that this server is ready: {error}");
+        }
+    });
+    doctor.end();
+    match ended {
+        // A call that still runs must not keep the process.
+        Ok(()) => std::process::exit(0),
+        Err(error) => Err(serve::failure(error)),
+    }
+}
+
+/// Returns the folder of what is derived from workspaces, made if it is missing.
+fn cache(context: &Context, command: &Serve) -> Result<PathBuf, Failure> {
+    let named = command.cache.as_ref();
+    let named = named.map(|cache| context.environment.folder.join(cache));
+    let usual = || Some(context.config.cache.as_ref()?.join(CACHE));
+    let cache = named.or_else(usual).ok_or_else(|| {
+        Failure::new("there is no folder for caches").hint("Name one by --cache DIR.")
+    })?;
+    crate::files::create_private_folder(&cache).map_err(|error| {
+        Failure::new(format!("cannot make the folder {}", cache.display())).because(error)
+    })?;
+    Ok(cache)
+}
+
+/// Says where it listens, on standard error.
+fn tell(context: &Context, settings: &Settings, serving: &Serving) {
+    let names = serving.names.join(" and ");
+    let output = &context.output;
+    output.note(format!("serving the workspaces of a database at {names}"));
+    output.note("MCP at /w/NAME/mcp, REST at /w/NAME/api/v1");
+    output.note(match settings.needs_token {
+        true => format!("the tokens are in {}", settings.tokens.display()),
+        false => "no token is asked for: any program on this machine may read and write".to_owned(),
+    });
+}
+
+/// Workspaces of a database, with the settings of this server.
+struct TeamWorkspaces {
+    database: Database,
+    cache: PathBuf,
+    options: Options,
+    dialect: Arc<dyn Dialect>,
+    preferences: Arc<Preferences>,
+}
+
+impl Workspaces for TeamWorkspaces {
+    fn open(&self, name: &str) -> Result<Option<Workspace>, String> {
+        let rows = match Rows::open(&self.database, name) {
+            Ok(rows) => rows,
+            Err(RowsError::NoWorkspace(_) | RowsError::WorkspaceName(_)) => return Ok(None),
+            Err(error) => {
+                let failure = database::failure(error);
+                return Err(format!("{}: {}", failure.what, failure.causes.join(": ")));
+            }
+        };
+        let backend = Backend {
+            storage: Arc::new(rows.clone()),
+            journal: rows::journal(&rows),
+            name: format!("the workspace {name} of a database"),
+        };
+        let options = Options {
+            root: self.cache.join(name),
+            backend: Some(backend),
+            ..self.options.clone()
+        };
+        let engine = Arc::new(open(options).map_err(|failure| failure.what)?);
+        let background = Background::start(&engine).map_err(|error| error.to_string())?;
+        Ok(Some(Workspace {
+            served: Served {
+                engine,
+                dialect: Arc::clone(&self.dialect),
+                preferences: Arc::clone(&self.preferences),
+                stores: Arc::default(),
+                session: Session::default(),
+                notice: Arc::new(Mutex::new(None)),
+            },
+            kept: Box::new(Mutex::new(background)),
+        }))
+    }
+}

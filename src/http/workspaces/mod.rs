@@ -1,0 +1,263 @@
+//! Many workspaces at one server: each is answered below `/w/NAME`, as a store by itself is.
+//!
+//! Guarantees: host, origin and token of a request are checked before its workspace is looked for, so that nobody
+//! without a token learns which there are; a request is answered by the engine of the workspace that its address
+//! names, and by no other. Open workspaces are kept, and those that were not asked for longest are closed where there
+//! are many. MCP, the REST interface and metrics are served; the page for people is not.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ::http::{Request, StatusCode, Uri};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use tokio::sync::OnceCell;
+use tower::ServiceExt;
+
+use super::answer::RequestError;
+use super::guard;
+use super::openapi::BASE;
+use super::site::{Front, Site};
+use crate::dialect::Refusal;
+use crate::mcp::Served;
+
+/// Maximum number of open workspaces, beside those that answer a request just now.
+const MAX_OPEN: usize = 64;
+
+/// Beginning of the addresses of workspaces.
+const PREFIX: &str = "/w/";
+
+/// Workspaces that a server can open.
+pub trait Workspaces: Send + Sync {
+    /// Opens the workspace `name`; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason if it cannot be opened now.
+    fn open(&self, name: &str) -> Result<Option<Workspace>, String>;
+}
+
+/// An open workspace.
+pub struct Workspace {
+    /// Engine and tool set.
+    pub served: Served,
+    /// Dropped when the workspace is closed, such as its work in the background.
+    pub kept: Box<dyn Any + Send + Sync>,
+}
+
+/// Workspaces of a server.
+pub(super) struct Hosted {
+    front: Front,
+    workspaces: Arc<dyn Workspaces>,
+    /// Makes the routes of one store.
+    routes: fn(&Arc<Site>) -> Router,
+    slots: Mutex<HashMap<String, Arc<Slot>>>,
+    /// Number of requests, as the time of the last use of a workspace.
+    requests: AtomicU64,
+}
+
+/// A workspace that is open, or about to be.
+#[derive(Default)]
+struct Slot {
+    open: OnceCell<Open>,
+    used: AtomicU64,
+}
+
+struct Open {
+    site: Arc<Site>,
+    router: Router,
+    /// Dropped after the others.
+    _kept: Box<dyn Any + Send + Sync>,
+}
+
+impl Hosted {
+    /// Returns the workspaces behind `front`, each with `routes`.
+    pub(super) fn new(
+        front: &Front,
+        workspaces: Arc<dyn Workspaces>,
+        routes: fn(&Arc<Site>) -> Router,
+    ) -> Hosted {
+        Hosted {
+            front: front.clone(),
+            workspaces,
+            routes,
+            slots: Mutex::default(),
+            requests: AtomicU64::new(0),
+        }
+    }
+
+    /// Returns the routes of all workspaces.
+    pub(super) fn router(self: &Arc<Self>) -> Router {
+        Router::new()
+            .route(guard::OPEN, get(health))
+            // No route: its parameters would be arguments of the call within the workspace.
+            .fallback(answer)
+            .with_state(Arc::clone(self))
+    }
+
+    /// Ends the sessions of all open workspaces.
+    pub(super) fn stop(&self) {
+        for slot in self.slots().values() {
+            if let Some(open) = slot.open.get() {
+                open.site.mcp.stop();
+            }
+        }
+    }
+
+    fn slots(&self) -> MutexGuard<'_, HashMap<String, Arc<Slot>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the open workspace `name`.
+    async fn workspace(&self, name: &str) -> Result<Arc<Slot>, RequestError> {
+        let slot = Arc::clone(self.slots().entry(name.to_owned()).or_default());
+        let now = self.requests.fetch_add(1, Ordering::Relaxed);
+        slot.used.store(now, Ordering::Relaxed);
+        let opened = slot
+            .open
+            .get_or_try_init(|| self.open(name))
+            .await
+            .map(drop);
+        if let Err(error) = opened {
+            // Requests that wait for it make a slot anew.
+            self.slots().remove(name);
+            return Err(error);
+        }
+        self.close_unused();
+        Ok(slot)
+    }
+
+    async fn open(&self, name: &str) -> Result<Open, RequestError> {
+        let (workspaces, name) = (Arc::clone(&self.workspaces), name.to_owned());
+        let opened = tokio::task::spawn_blocking(move || workspaces.open(&name)).await;
+        let opened = opened.map_err(|_| RequestError::internal())?;
+        let opened = opened.map_err(|why| {
+            tracing::error!("a workspace cannot be opened: {why}");
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            RequestError::new(status, "UNAVAILABLE", "the workspace cannot be opened now")
+        })?;
+        let workspace = opened.ok_or_else(|| {
+            let message = "there is no workspace of that name";
+            RequestError::new(StatusCode::NOT_FOUND, Refusal::NOT_FOUND, message)
+        })?;
+        let site = Arc::new(Site::new(&self.front, workspace.served));
+        Ok(Open {
+            router: (self.routes)(&site),
+            site,
+            _kept: workspace.kept,
+        })
+    }
+
+    /// Closes the workspaces that were not asked for longest, if there are too many.
+    fn close_unused(&self) {
+        let mut slots = self.slots();
+        let mut closed = Vec::new();
+        while slots.len() > MAX_OPEN {
+            // One that answers has another owner.
+            let idle = slots
+                .iter()
+                .filter(|(_, slot)| Arc::strong_count(slot) == 1)
+                .min_by_key(|(_, slot)| slot.used.load(Ordering::Relaxed));
+            let Some(name) = idle.map(|(name, _)| name.clone()) else {
+                break;
+            };
+            closed.extend(slots.remove(&name));
+        }
+        drop(slots);
+        if !closed.is_empty() {
+            // Work in the background is waited for.
+            drop(tokio::task::spawn_blocking(move || drop(closed)));
+        }
+    }
+}
+
+async fn health(State(hosted): State<Arc<Hosted>>, request: Request<Body>) -> Response {
+    match guard::check_host(&hosted.front.names, &request) {
+        Ok(()) => super::answer::small(StatusCode::OK, &serde_json::json!({"status": "ok"})),
+        Err(error) => refused(&hosted, "host", error),
+    }
+}
+
+/// Answers a request to a workspace.
+async fn answer(State(hosted): State<Arc<Hosted>>, mut request: Request<Body>) -> Response {
+    if let Err((layer, error)) = guard::check_front(&hosted.front, &request) {
+        return refused(&hosted, layer, error);
+    }
+    let Some((name, rest)) = parts_of(request.uri()) else {
+        return none().into_response();
+    };
+    let slot = match hosted.workspace(&name).await {
+        Ok(slot) => slot,
+        Err(error) => return error.into_response(),
+    };
+    let Some(open) = slot.open.get() else {
+        return RequestError::internal().into_response();
+    };
+    *request.uri_mut() = rest;
+    let answered = open.router.clone().oneshot(request).await;
+    answered.unwrap_or_else(|never| match never {})
+}
+
+fn refused(hosted: &Hosted, layer: &'static str, error: RequestError) -> Response {
+    hosted.front.metrics.refused(layer);
+    error.into_response()
+}
+
+fn none() -> RequestError {
+    let message = "there is nothing at this address";
+    RequestError::new(StatusCode::NOT_FOUND, Refusal::NOT_FOUND, message)
+}
+
+/// Splits an address into the name of the workspace and the address within it; `None` if nothing is served there.
+fn parts_of(uri: &Uri) -> Option<(String, Uri)> {
+    let (name, _) = uri.path().strip_prefix(PREFIX)?.split_once('/')?;
+    let within = &uri.path()[PREFIX.len() + name.len()..];
+    let is_below = |top: &str| {
+        let rest = within.strip_prefix(top);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    if !["/mcp", BASE, "/metrics"].into_iter().any(is_below) {
+        return None;
+    }
+    let query = uri
+        .query()
+        .map_or_else(String::new, |query| format!("?{query}"));
+    let rest = format!("{within}{query}").parse().ok()?;
+    Some((name.to_owned(), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(address: &str, expected: Option<(&str, &str)>) {
+        let found = parts_of(&address.parse().unwrap());
+        let found = found.map(|(name, rest)| (name, rest.to_string()));
+        let expected = expected.map(|(name, rest)| (name.to_owned(), rest.to_owned()));
+        assert_eq!(found, expected, "{address}");
+    }
+
+    #[test]
+    fn an_address_names_a_workspace_and_what_is_served_of_it() {
+        check("/w/atlas/mcp", Some(("atlas", "/mcp")));
+        check(
+            "/w/atlas/api/v1/stats?x=1&y",
+            Some(("atlas", "/api/v1/stats?x=1&y")),
+        );
+        check("http://host/w/atlas/metrics", Some(("atlas", "/metrics")));
+        check("/w/%61tlas/mcp", Some(("%61tlas", "/mcp")));
+        check("/w/../w/atlas/mcp", None);
+        check("/w/atlas", None);
+        check("/w/atlas/", None);
+        check("/w/atlas/mcpx", None);
+        check("/w/atlas/page", None);
+        check("/w/atlas/api/v2", None);
+        check("/atlas/mcp", None);
+    }
+}

@@ -1,0 +1,224 @@
+//! `memdir serve --database`: several servers, several workspaces, over HTTP.
+
+use serde_json::{Value, json};
+
+use crate::postgres::{Session, TestDatabase};
+use crate::support::TestStore;
+use crate::support::memdir_server::{Answered, Server};
+
+/// Starts a server of the workspaces in the database.
+fn server(test: &TestDatabase, arguments: &[&str]) -> Server {
+    let store = TestStore::new();
+    let cache = store.root().join("cache");
+    let own = ["--database", "--cache", cache.to_str().unwrap()];
+    let address = test.address();
+    let variables = [("MEMDIR_DATABASE", address.as_str())];
+    Server::with(store, &[&own, arguments].concat(), &variables)
+}
+
+/// The first token of a server.
+fn token(server: &Server) -> String {
+    let tokens = std::fs::read_to_string(server.store.root().join("cache/tokens")).unwrap();
+    let line = tokens.lines().last().unwrap();
+    line.split_whitespace().last().unwrap().to_owned()
+}
+
+fn remember(server: &Server, workspace: &str, content: &str) -> String {
+    let body = json!({"title": content, "content": content, "tier": "long"});
+    let path = format!("/w/{workspace}/api/v1/memories");
+    let answered = server.json("POST", &path, &token(server), &body);
+    assert_eq!(answered.status, 201, "{answered:?}");
+    let id = json_of(&answered)["id"].as_str().unwrap().to_owned();
+    assert!(!id.is_empty());
+    id
+}
+
+fn json_of(answered: &Answered) -> Value {
+    serde_json::from_slice(&answered.body).unwrap()
+}
+
+/// The contents of the memories that a server finds.
+fn found(server: &Server, workspace: &str, words: &str) -> Vec<String> {
+    let path = format!("/w/{workspace}/api/v1/search?q={words}");
+    let answered = server.get(&path, &token(server));
+    assert_eq!(answered.status, 200, "{answered:?}");
+    let hits = json_of(&answered);
+    let text = hits.to_string();
+    let all = ["zebra of atlas", "zebra of beta", "okapi of atlas"];
+    let known = all.into_iter().filter(|one| text.contains(one));
+    known.map(str::to_owned).collect()
+}
+
+#[test]
+fn every_server_answers_from_every_workspace_with_the_newest_writes() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    for name in ["atlas", "beta"] {
+        test.workspace(name);
+    }
+    let servers = [server(&test, &[]), server(&test, &[])];
+    remember(&servers[0], "atlas", "The zebra of atlas.");
+    remember(&servers[1], "beta", "The zebra of beta.");
+    for server in &servers {
+        assert_eq!(found(server, "atlas", "zebra"), ["zebra of atlas"]);
+        assert_eq!(found(server, "beta", "zebra"), ["zebra of beta"]);
+    }
+    let id = remember(&servers[1], "atlas", "The okapi of atlas.");
+    assert_eq!(found(&servers[0], "atlas", "okapi"), ["okapi of atlas"]);
+    let path = format!("/w/atlas/api/v1/memories/{id}");
+    let gone = servers[0].json("DELETE", &path, &token(&servers[0]), &Value::Null);
+    assert!(gone.status < 300, "{gone:?}");
+    assert!(found(&servers[1], "atlas", "okapi").is_empty());
+    // An id of another workspace is unknown.
+    let foreign = servers[0].get(
+        &format!("/w/beta/api/v1/memories/{id}"),
+        &token(&servers[0]),
+    );
+    assert_eq!(foreign.status, 404, "{foreign:?}");
+}
+
+#[test]
+fn agents_speak_mcp_to_a_workspace() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    let server = server(&test, &[]);
+    let bearer = format!("Authorization: Bearer {}", token(&server));
+    let call = |name: &str, arguments: Value| {
+        let headers = [
+            bearer.as_str(),
+            "Content-Type: application/json",
+            "Accept: application/json, text/event-stream",
+            "MCP-Protocol-Version: 2026-07-28",
+            "Mcp-Method: tools/call",
+            &format!("Mcp-Name: {name}"),
+        ];
+        let message = json!({
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": name, "arguments": arguments, "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            }},
+        });
+        let answered = server.ask(
+            "POST",
+            "/w/atlas/mcp",
+            &headers,
+            message.to_string().as_bytes(),
+        );
+        assert_eq!(answered.status, 200, "{answered:?}");
+        String::from_utf8(answered.body).unwrap()
+    };
+    let stored = call(
+        "remember",
+        json!({"content": "The zebra of atlas.", "topics": ["animals"], "agent": "a", "user": "u"}),
+    );
+    assert!(!stored.contains("\"isError\":true"), "{stored}");
+    let thought = call("think", json!({"query": "zebra"}));
+    assert!(thought.contains("The zebra of atlas."), "{thought}");
+}
+
+#[test]
+fn without_a_token_nobody_learns_which_workspaces_there_are() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    let server = server(&test, &[]);
+    let paths = [
+        "/w/atlas/api/v1/topics",
+        "/w/beta/api/v1/topics",
+        "/w/atlas/mcp",
+        "/",
+        "/mcp",
+    ];
+    for path in paths {
+        let answered = server.ask("GET", path, &[], b"");
+        assert_eq!(answered.status, 401, "{path}: {answered:?}");
+        let answered = server.get(path, "0123456789012345678901234567890123456789");
+        assert_eq!(answered.status, 401, "{path}: {answered:?}");
+        let proof = server.ask("GET", path, &["Authorization: Memdir x"], b"");
+        assert_eq!(proof.status, 401, "{path}: {proof:?}");
+    }
+    let foreign = server.raw(b"GET /w/atlas/api/v1/topics HTTP/1.1\r\nHost: elsewhere.example\r\nConnection: close\r\n\r\n");
+    assert_eq!(foreign.status, 403, "{foreign:?}");
+    let token = token(&server);
+    assert_eq!(server.get("/w/atlas/api/v1/topics", &token).status, 200);
+    for path in [
+        "/w/beta/api/v1/topics",
+        "/w/Atlas/api/v1/topics",
+        "/w/atlas%27/api/v1/topics",
+        "/w/%2e%2e/api/v1/topics",
+        "/w/atlas/page",
+        "/w/atlas/",
+        "/api/v1/topics",
+        "/mcp",
+    ] {
+        assert_eq!(server.get(path, &token).status, 404, "{path}");
+    }
+    assert_eq!(server.ask("GET", "/healthz", &[], b"").status, 200);
+    // Nothing was made for names that are none.
+    let cache = std::fs::read_dir(server.store.root().join("cache")).unwrap();
+    let mut names: Vec<_> = cache.map(|entry| entry.unwrap().file_name()).collect();
+    names.sort_unstable();
+    assert!(
+        names
+            .iter()
+            .all(|name| name == "atlas" || name.to_str().unwrap().starts_with("tokens")),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn a_server_that_is_killed_loses_nothing_that_it_acknowledged() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    let mut first = server(&test, &[]);
+    for number in 0..10 {
+        remember(&first, "atlas", &format!("The zebra of atlas, {number}."));
+    }
+    first.signal("KILL");
+    first.child.wait().unwrap();
+    let second = server(&test, &[]);
+    let mut session = Session::new(&test.address());
+    assert_eq!(
+        session
+            .query("SELECT FROM memory WHERE place = 'files'")
+            .len(),
+        10
+    );
+    assert_eq!(found(&second, "atlas", "zebra"), ["zebra of atlas"]);
+}
+
+#[test]
+fn a_server_ends_in_order() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    let mut server = server(&test, &[]);
+    remember(&server, "atlas", "The zebra of atlas.");
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn a_server_of_a_database_that_is_not_migrated_says_so() {
+    let Some(test) = TestDatabase::empty() else {
+        return;
+    };
+    let store = TestStore::new();
+    let mut command = crate::support::memdir_server::memdir(store.root());
+    command.args(["serve", "--listen", "127.0.0.1:0", "--database"]);
+    command.env("MEMDIR_DATABASE", test.address());
+    let output = command.output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("memdir team migrate"), "{told}");
+}
