@@ -188,6 +188,15 @@ pub trait Storage: Send + Sync {
     fn remove_leftovers(&self, place: Place, temps: &[String]) -> Vec<Leftover>;
 }
 
+/// Files whose former texts are erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FormerNames<'a> {
+    /// The file of this name.
+    Name(&'a str),
+    /// The file of this stem, in whatever folder.
+    Stem(&'a str),
+}
+
 /// Write access to memories.
 pub trait WritableStorage: Storage {
     /// Creates the store, if it does not exist.
@@ -208,7 +217,7 @@ pub trait WritableStorage: Storage {
     /// order.
     fn add_many(&self, place: Place, files: &[(String, Vec<u8>)]) -> Vec<Result<(), FilesError>>;
 
-    /// Replaces the text of a memory that was read as `seen`; its permissions stay.
+    /// Replaces the text of a memory that was read as `seen`, and that needs no copy; its permissions stay.
     ///
     /// # Errors
     ///
@@ -278,6 +287,17 @@ pub trait WritableStorage: Storage {
         seen: Option<&Version>,
         bytes: Option<&[u8]>,
     ) -> Result<Replaced, FilesError>;
+
+    /// Erases the former texts of memories, live and archived, that this storage keeps. A directory keeps none:
+    /// they are in the history, or in the archive.
+    ///
+    /// # Errors
+    ///
+    /// Fails if they cannot be erased.
+    fn erase_former(&self, names: FormerNames<'_>) -> Result<(), FilesError> {
+        let _ = names;
+        Ok(())
+    }
 
     /// Writes `bytes` beside the memory `name` as a conflict copy; returns the copy's name.
     ///

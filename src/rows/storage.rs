@@ -14,11 +14,14 @@ use super::workspace::{BESIDE, Rows, path_of, place_name};
 use super::writing;
 use super::writing::{Edit, Expected, Outcome, Text};
 use crate::files::{
-    ChangeFeed, Entry, FilesError, Leftover, Listing, Place, Reader, Replaced, Skipped, Storage,
-    TOMBSTONES, Version, WritableStorage,
+    ChangeFeed, Entry, FilesError, FormerNames, Leftover, Listing, Place, Reader, Replaced,
+    Skipped, Storage, TOMBSTONES, Version, WritableStorage,
 };
 
 use crate::format::is_memory_name;
+
+/// Name of the file with a store's settings.
+pub(super) const SETTINGS: &str = "memdir.toml";
 
 /// Returns the first name below `folder`, and the first one after all of them.
 fn below(folder: &str) -> [Value; 2] {
@@ -71,6 +74,7 @@ pub(super) fn added_files(
             name: name.to_owned(),
             expected: Expected::Absent,
             text: Some(text),
+            keeps: false,
         }
     };
     let edits: Vec<Edit> = files.iter().map(edit).collect();
@@ -234,6 +238,7 @@ impl WritableStorage for Rows {
             name: name.to_owned(),
             expected: Expected::Absent,
             text: Some(Text::new(bytes)),
+            keeps: false,
         })?;
         added_as(outcome, &place.path_of(name))
     }
@@ -244,6 +249,7 @@ impl WritableStorage for Rows {
             name: name.clone(),
             expected: Expected::Absent,
             text: Some(Text::new(bytes)),
+            keeps: false,
         };
         let outcomes = self.write(files.iter().map(edit).collect());
         let names = files.iter().map(|(name, _)| place.path_of(name));
@@ -257,12 +263,7 @@ impl WritableStorage for Rows {
         seen: &Version,
         bytes: &[u8],
     ) -> Result<Replaced, FilesError> {
-        let outcome = self.write_one(Edit {
-            place: place_name(place),
-            name: name.to_owned(),
-            expected: Expected::Hash(seen.hash),
-            text: Some(Text::new(bytes)),
-        })?;
+        let outcome = self.write_one(replacing(place, name, seen, bytes))?;
         replaced_as(outcome, place.path_of(name))
     }
 
@@ -273,8 +274,11 @@ impl WritableStorage for Rows {
         seen: &Version,
         bytes: &[u8],
     ) -> Result<Replaced, FilesError> {
-        // Every version is kept.
-        self.replace(place, name, seen, bytes)
+        let outcome = self.write_one(Edit {
+            keeps: true,
+            ..replacing(place, name, seen, bytes)
+        })?;
+        replaced_as(outcome, place.path_of(name))
     }
 
     fn replace_many(
@@ -282,12 +286,8 @@ impl WritableStorage for Rows {
         place: Place,
         files: &[(String, Version, Vec<u8>)],
     ) -> Vec<Result<Replaced, FilesError>> {
-        let edit = |(name, seen, bytes): &(String, Version, Vec<u8>)| Edit {
-            place: place_name(place),
-            name: name.clone(),
-            expected: Expected::Hash(seen.hash),
-            text: Some(Text::new(bytes)),
-        };
+        let edit =
+            |(name, seen, bytes): &(String, Version, Vec<u8>)| replacing(place, name, seen, bytes);
         let outcomes = self.write(files.iter().map(edit).collect());
         let names = files.iter().map(|(name, ..)| place.path_of(name));
         each(outcomes, names, replaced_as)
@@ -299,6 +299,7 @@ impl WritableStorage for Rows {
             name: name.to_owned(),
             expected: Expected::Hash(seen.hash),
             text: None,
+            keeps: true,
         })?;
         replaced_as(outcome, place.path_of(name))
     }
@@ -316,6 +317,24 @@ impl WritableStorage for Rows {
         }
     }
 
+    fn erase_former(&self, names: FormerNames<'_>) -> Result<(), FilesError> {
+        let (sql, name) = match names {
+            FormerNames::Name(name) => (
+                "DELETE FROM version WHERE workspace = $1 AND place <> 'beside' AND name = $2",
+                name.to_owned(),
+            ),
+            FormerNames::Stem(stem) => (
+                "DELETE FROM version WHERE workspace = $1 AND place <> 'beside' \
+                 AND regexp_replace(name, '^.*/', '') = $2",
+                format!("{stem}.md"),
+            ),
+        };
+        let erased = self.ask(sql, [Value::Text(name.clone())]);
+        erased
+            .map(drop)
+            .map_err(|error| error.at("erase former texts of", name))
+    }
+
     fn put_beside(
         &self,
         path: &str,
@@ -327,11 +346,24 @@ impl WritableStorage for Rows {
             name: path.to_owned(),
             expected: seen.map_or(Expected::Absent, |seen| Expected::Hash(seen.hash)),
             text: bytes.map(Text::new),
+            // Of the others nobody asks for a former text.
+            keeps: path == SETTINGS,
         })?;
         Ok(match outcome {
             Outcome::Done => Replaced::Done,
             Outcome::Stale | Outcome::Taken | Outcome::Missing => Replaced::Stale,
         })
+    }
+}
+
+/// Returns the edit that replaces the text `seen`, and keeps no copy of it.
+fn replacing(place: Place, name: &str, seen: &Version, bytes: &[u8]) -> Edit {
+    Edit {
+        place: place_name(place),
+        name: name.to_owned(),
+        expected: Expected::Hash(seen.hash),
+        text: Some(Text::new(bytes)),
+        keeps: false,
     }
 }
 

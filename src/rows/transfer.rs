@@ -7,16 +7,13 @@
 use std::path::PathBuf;
 
 use super::error::RowsError;
-use super::storage::added_files;
+use super::storage::{SETTINGS, added_files};
 use super::workspace::{BESIDE, Rows, path_of, place_name};
 use crate::files::{
     Entry, FilesError, PROPOSALS, Place, Reader, Replaced, Skipped, Storage, Store, TOMBSTONES,
     Version, WritableStorage,
 };
 use crate::journal::{JournalError, JournalFolder, LineJournal, copy_to_folder, copy_to_lines};
-
-/// Name of the file with a store's settings.
-const SETTINGS: &str = "memdir.toml";
 
 /// Maximum number of files, and of their bytes, that are copied together.
 const MAX_FILES: usize = 500;

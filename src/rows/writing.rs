@@ -23,6 +23,8 @@ pub(super) struct Edit {
     pub(super) expected: Expected,
     /// New text; `None` removes the file.
     pub(super) text: Option<Text>,
+    /// Whether the former text is kept.
+    pub(super) keeps: bool,
 }
 
 /// Present state of a file for which an edit is meant.
@@ -467,7 +469,7 @@ impl Columns {
             }
             let number = before + columns.ops.len() as i64 + 1;
             let (place, name) = (edit.place.to_owned(), edit.name.clone());
-            if there.is_some() {
+            if edit.keeps && there.is_some() {
                 columns.replaced.0.push(place.clone());
                 columns.replaced.1.push(name.clone());
                 columns.replaced.2.push(number);

@@ -28,7 +28,7 @@ fn over_a_cut_cable(at: CutAt) {
     let seen = rows.reader(Place::Files).read(ONE, u64::MAX).unwrap();
     assert_eq!(seen.bytes, b"first");
     let replaced = cut_rows()
-        .replace(Place::Files, ONE, &seen, b"second")
+        .replace_and_keep(Place::Files, ONE, &seen, b"second")
         .unwrap();
     assert_eq!(replaced, Replaced::Done);
     cut_rows()

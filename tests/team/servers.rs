@@ -178,6 +178,48 @@ fn a_memory_is_remembered_found_recalled_changed_forgotten_and_restored() {
 }
 
 #[test]
+fn a_purged_or_redacted_text_is_in_no_table() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let rows = test.workspace("atlas");
+    let cache = tempfile::tempdir().unwrap();
+    let engine = engine(&rows, cache.path());
+    let holding_word = |word: &str| {
+        let sql = format!(
+            "SELECT FROM memory WHERE position('{word}'::bytea IN bytes) > 0 \
+             UNION ALL SELECT FROM version WHERE position('{word}'::bytea IN bytes) > 0"
+        );
+        query(&test.address(), &sql).len()
+    };
+    let change = |id: &str, content: &str| {
+        let change = Change {
+            content: Some(content.to_owned()),
+            ..Change::default()
+        };
+        ops::update(&engine, id, &change).unwrap();
+    };
+    let one = ops::remember(&engine, new_memory("zebra"), None)
+        .unwrap()
+        .stem;
+    change(one.as_str(), "zebra with stripes");
+    ops::forget(&engine, one.as_str()).unwrap();
+    ops::restore(&engine, one.as_str()).unwrap();
+    assert_eq!(holding_word("zebra"), 2);
+    let key = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    let other = ops::remember(&engine, new_memory(&format!("okapi {key}")), None)
+        .unwrap()
+        .stem;
+    change(other.as_str(), &format!("okapi with {key}"));
+    assert_eq!(holding_word("ghp_"), 2);
+    ops::purge(&engine, one.as_str()).unwrap();
+    assert_eq!(holding_word("zebra"), 0);
+    ops::redact_secrets(&engine, other.as_str()).unwrap();
+    assert_eq!(holding_word("ghp_"), 0);
+    assert_eq!(holding(&engine, "okapi").len(), 1);
+}
+
+#[test]
 fn what_is_derived_may_be_deleted() {
     let Some(test) = TestDatabase::new() else {
         return;

@@ -9,7 +9,7 @@ use crate::engine::parts::Engine;
 use crate::engine::texts::{parse, stem_of};
 use crate::engine::write::screen::{found_but, found_secrets};
 use crate::engine::write::{put, screen};
-use crate::files::{FilesError, Place, Replaced, Version};
+use crate::files::{FilesError, FormerNames, Place, Replaced, Version};
 use crate::model::Stem;
 use crate::{format, secrets};
 
@@ -97,6 +97,9 @@ fn settle_secrets(
         };
         if replaced.is_written() {
             engine.writer.note_change(tool, &name);
+        }
+        if tool == "redact" {
+            engine.writer.erase_former(FormerNames::Name(&name))?;
         }
         match replaced {
             Replaced::Done => Ok(Some(settled)),

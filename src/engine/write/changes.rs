@@ -6,7 +6,7 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::write::writer::Writer;
-use crate::files::{FilesError, Place, Replaced, ReplacedText, Version};
+use crate::files::{FilesError, FormerNames, Place, Replaced, ReplacedText, Version};
 
 /// Place and name of a memory.
 pub(in crate::engine) type At<'a> = (Place, &'a str);
@@ -106,6 +106,11 @@ impl Writer {
         seen: &Version,
     ) -> Result<Replaced, FilesError> {
         self.tell_live(at.1, self.storage.remove(at.0, at.1, seen))
+    }
+
+    /// Erases the former texts of memories that the storage keeps.
+    pub(in crate::engine) fn erase_former(&self, names: FormerNames<'_>) -> Result<(), FilesError> {
+        self.storage.erase_former(names)
     }
 
     /// Moves a memory to the other folder, under the same name.

@@ -28,7 +28,7 @@ use crate::engine::parts::Engine;
 use crate::engine::texts::stem_of;
 use crate::engine::write::tombstones;
 use crate::engine::write::tombstones::texts_since_added;
-use crate::files::{FilesError, Place, Replaced, tombstone_of};
+use crate::files::{FilesError, FormerNames, Place, Replaced, tombstone_of};
 use crate::git::Id;
 use crate::model::Stem;
 use crate::secrets;
@@ -361,6 +361,13 @@ fn remove_files(
             }
         }
         if !is_there {
+            let former = match stem.is_canonical() {
+                true => FormerNames::Stem(stem.as_str()),
+                false => FormerNames::Name(name),
+            };
+            if reach == Reach::Everywhere || leaves_word {
+                engine.writer.erase_former(former)?;
+            }
             return Ok(removed);
         }
     }
