@@ -42,6 +42,7 @@ pub mod service;
 pub mod sessions;
 pub mod sqlite;
 pub mod talks;
+pub mod tls;
 pub mod trust;
 pub mod vectors;
 pub mod words;

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
+
+use crate::tls::read_certificates;
 
 /// An address to listen at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,15 +142,6 @@ pub enum TlsError {
     Key { path: PathBuf, why: String },
     #[error("certificate and key do not serve: {0}")]
     Pair(#[from] rustls::Error),
-}
-
-/// Reads the certificates of a PEM file; the error is the reason why there are none.
-pub fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
-    match read {
-        Ok(certificates) if certificates.is_empty() => Err("it holds none".to_owned()),
-        read => read.map_err(|error| error.to_string()),
-    }
 }
 
 /// Reads certificates and key from two PEM files for connections over TLS.

@@ -12,8 +12,9 @@ use std::time::Duration;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Config, NoTls, Row};
+use tokio_postgres::{Config, Row};
 
+use super::encryption::{Address, Encryption};
 use super::error::RowsError;
 use super::notices::{Notices, Signal};
 use super::schema;
@@ -39,6 +40,7 @@ const LIMITS: &str = "SET LOCAL statement_timeout = '30s'; SET LOCAL lock_timeou
 pub struct Database {
     pool: Pool,
     config: Arc<Config>,
+    encryption: Encryption,
     notices: Arc<Notices>,
     threads: Arc<Threads>,
 }
@@ -71,9 +73,10 @@ impl Database {
     ///
     /// As for [`Database::new`].
     pub fn with_connections(address: &str, connections: usize) -> Result<Database, RowsError> {
-        let mut config: Config = address
-            .parse()
-            .map_err(|_| RowsError::Address(without_password(address)))?;
+        let Address {
+            mut config,
+            encryption,
+        } = Address::parse(address)?;
         config.connect_timeout(CONNECT);
         config.keepalives_idle(Duration::from_secs(30));
         if config.get_application_name().is_none() {
@@ -88,7 +91,7 @@ impl Database {
         let manager = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
-        let manager = Manager::from_config(config.clone(), NoTls, manager);
+        let manager = Manager::from_config(config.clone(), encryption.clone(), manager);
         let pool = Pool::builder(manager)
             .max_size(connections.max(1))
             .wait_timeout(Some(CONNECT))
@@ -100,6 +103,7 @@ impl Database {
         Ok(Database {
             pool,
             config: Arc::new(config),
+            encryption,
             notices: Arc::default(),
             threads: Arc::new(Threads(Some(runtime))),
         })
@@ -158,7 +162,8 @@ impl Database {
     pub(super) fn subscribe(&self, workspace: &Arc<str>, signal: &Arc<Signal>) {
         if self.notices.add(workspace, signal) {
             let (config, notices) = (Arc::clone(&self.config), Arc::clone(&self.notices));
-            self.spawn(async move { notices.listen(&config).await });
+            let encryption = self.encryption.clone();
+            self.spawn(async move { notices.listen(&config, encryption).await });
         }
     }
 
@@ -251,17 +256,6 @@ pub(super) fn begin(workspace: &str) -> String {
 /// Returns the statements that begin a transaction about the workspaces themselves.
 pub(super) fn begin_for_all() -> String {
     format!("BEGIN; {LIMITS}")
-}
-
-/// Returns an address without its password.
-fn without_password(address: &str) -> String {
-    let Some((scheme, rest)) = address.split_once("://") else {
-        return "the address".to_owned();
-    };
-    match rest.rsplit_once('@') {
-        Some((_, host)) => format!("{scheme}://…@{host}"),
-        None => address.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,9 @@ pub enum RowsError {
     Unreachable(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the database refused a statement")]
     Failed(#[source] tokio_postgres::Error),
-    #[error("the program for the database cannot be started")]
+    #[error("the database cannot be reached over TLS")]
+    Trust(#[from] crate::tls::TrustError),
+    #[error("the threads of the database cannot be started")]
     NotStarted(#[source] io::Error),
     #[error("the connection broke during the commit, and whether it was written is unknown")]
     UnknownOutcome(#[source] Box<RowsError>),

@@ -10,6 +10,7 @@
 mod catalog;
 mod check;
 mod database;
+mod encryption;
 mod error;
 mod feed;
 mod journal;

@@ -8,7 +8,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::mpsc::unbounded_channel;
-use tokio_postgres::{AsyncMessage, Config, NoTls};
+use tokio_postgres::{AsyncMessage, Config};
+
+use super::encryption::Encryption;
 
 /// Channel of the notifications; the payload is the name of the workspace.
 pub(super) const CHANNEL: &str = "memdir";
@@ -105,10 +107,10 @@ impl Notices {
     }
 
     /// Listens for ever, on a connection of its own.
-    pub(super) async fn listen(&self, config: &Config) {
+    pub(super) async fn listen(&self, config: &Config, encryption: Encryption) {
         let mut pause = PAUSES[0];
         loop {
-            match self.listen_once(config).await {
+            match self.listen_once(config, encryption.clone()).await {
                 Ok(()) => pause = PAUSES[0],
                 Err(error) => tracing::warn!("no notifications of the database: {error}"),
             }
@@ -120,8 +122,12 @@ impl Notices {
     }
 
     /// Listens until the connection ends.
-    async fn listen_once(&self, config: &Config) -> Result<(), tokio_postgres::Error> {
-        let (client, mut connection) = config.connect(NoTls).await?;
+    async fn listen_once(
+        &self,
+        config: &Config,
+        encryption: Encryption,
+    ) -> Result<(), tokio_postgres::Error> {
+        let (client, mut connection) = config.connect(encryption).await?;
         let (sender, mut notices) = unbounded_channel();
         let reading = tokio::spawn(async move {
             while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await

@@ -4,6 +4,7 @@ use memdir::files::{Place, WritableStorage};
 use memdir::rows::{Database, Rows, RowsError};
 
 use crate::postgres::{Session, TestDatabase, query};
+use crate::support::skip;
 
 #[test]
 fn an_empty_database_is_migrated_once() {
@@ -175,6 +176,40 @@ fn the_role_of_servers_sees_one_workspace_whatever_it_asks_for() {
     }
     let partition = session.execute("SELECT FROM memory_00");
     assert!(refused(partition).contains("permission denied"));
+}
+
+#[test]
+fn a_connection_over_tls_knows_to_whom_it_speaks() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let Ok(authority) = std::env::var("MEMDIR_TEST_POSTGRES_CA") else {
+        skip("a test of TLS: MEMDIR_TEST_POSTGRES_CA is not set");
+        return;
+    };
+    let encrypted = format!("{}?sslmode=require", test.address());
+    let database = Database::new(&format!("{encrypted}&sslrootcert={authority}")).unwrap();
+    database.create_workspace("atlas").unwrap();
+    let rows = Rows::open(&database, "atlas").unwrap();
+    rows.add(Place::Files, "20260101_000000_aaaaaaaa.md", b"x")
+        .unwrap();
+    let sessions = format!(
+        "SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
+         WHERE datname = '{}' AND application_name = 'memdir'",
+        test.name
+    );
+    let sessions = query(&test.address(), &sessions);
+    assert!(!sessions.is_empty());
+    assert!(sessions.iter().all(|row| row.get(0)));
+    // Nobody in the system's list vouches for that server.
+    let error = match Database::new(&encrypted) {
+        Ok(stranger) => stranger.check().unwrap_err(),
+        Err(none) => none,
+    };
+    assert!(
+        matches!(error, RowsError::Unreachable(_) | RowsError::Trust(_)),
+        "{error}"
+    );
 }
 
 #[test]

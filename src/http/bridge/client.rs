@@ -36,9 +36,12 @@ use super::connection::Open;
 use super::events::Messages;
 use super::failure::{Refused, RequestFailure};
 use super::timeouts::{CONNECTING, SILENCE};
-use super::tls;
 use crate::http::proof::{Handshake, Key};
 use crate::http::{proof, tokens};
+use crate::tls;
+
+/// Protocol of the connections, as ALPN names it.
+pub(super) const PROTOCOL: &str = "http/1.1";
 
 /// Maximum time a server may take to prove itself: it only computes, and a session waits for it.
 const PROVING: Duration = Duration::from_secs(10);
@@ -281,7 +284,7 @@ impl HttpClient {
         match made.as_ref() {
             Some(connector) => Ok(connector.clone()),
             None => {
-                let connector = tls::connector(self.authorities.as_deref());
+                let connector = tls::connector(self.authorities.as_deref(), PROTOCOL);
                 Ok(made.insert(connector.map_err(io::Error::other)?).clone())
             }
         }

@@ -17,7 +17,6 @@ mod failure;
 mod message;
 mod session;
 mod timeouts;
-mod tls;
 
 use std::collections::HashMap;
 use std::io;
@@ -28,9 +27,9 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
 
+pub use crate::tls::TrustError;
 pub use address::{BadPlace, ServerAddress, Whereabouts};
 pub use client::Token;
-pub use tls::TrustError;
 
 use self::client::HttpClient;
 use self::exchange::Exchange;
@@ -39,6 +38,7 @@ use self::message::Message;
 use self::session::Session;
 use crate::dialect::JsonObject;
 use crate::mcp::{Lines, ServeError};
+use crate::tls;
 
 /// Maximum number of concurrent requests, as many as a server on standard input and output runs
 /// itself.
@@ -97,7 +97,7 @@ pub fn bridge(settings: Settings) -> Result<(), BridgeError> {
         Whereabouts::At(ServerAddress::Network { is_encrypted, .. }) => {
             if *is_encrypted {
                 // Said now and not with each request.
-                tls::connector(settings.authorities.as_deref())?;
+                tls::connector(settings.authorities.as_deref(), client::PROTOCOL)?;
             }
             true
         }

@@ -1,4 +1,4 @@
-//! TLS to a server: encryption, and verification of its certificate.
+//! TLS to servers: encryption, and verification of their certificates.
 //!
 //! Trusted are the authorities in a PEM file: one that is named, or the system's. A certificate that
 //! stands in that file itself is trusted, too, also one that signs itself as an authority, which is
@@ -10,14 +10,13 @@ use std::{fmt, io};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
 };
 use tokio_rustls::TlsConnector;
-
-use crate::http::listen::read_certificates;
 
 /// Files of trusted authorities on common systems.
 const SYSTEM: [&str; 4] = [
@@ -30,9 +29,7 @@ const SYSTEM: [&str; 4] = [
 /// Error of setting up TLS to a server.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    #[error(
-        "this system has no file of trusted certificates that is known: give --connect-ca FILE"
-    )]
+    #[error("this system has no file of trusted certificates that is known: name one")]
     NoAuthorities,
     #[error("cannot read certificates from {}: {why}", path.display())]
     Authorities { path: PathBuf, why: String },
@@ -40,8 +37,26 @@ pub enum TrustError {
     Unusable { path: PathBuf, why: String },
 }
 
-/// Creates a connector that trusts the certificates in `authorities`, else the system's.
-pub fn connector(authorities: Option<&Path>) -> Result<TlsConnector, TrustError> {
+/// Reads the certificates of a PEM file; the error is the reason why there are none.
+///
+/// # Errors
+///
+/// Fails if the file cannot be read, or holds none.
+pub fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    match read {
+        Ok(certificates) if certificates.is_empty() => Err("it holds none".to_owned()),
+        read => read.map_err(|error| error.to_string()),
+    }
+}
+
+/// Creates a connector that trusts the certificates in `authorities`, else the system's. `protocol` is the one that
+/// is spoken, as ALPN names it.
+///
+/// # Errors
+///
+/// Fails if there are no certificates to trust.
+pub fn connector(authorities: Option<&Path>, protocol: &str) -> Result<TlsConnector, TrustError> {
     let system = || SYSTEM.iter().map(Path::new).find(|path| path.exists());
     let path = authorities
         .or_else(system)
@@ -70,11 +85,15 @@ pub fn connector(authorities: Option<&Path>) -> Result<TlsConnector, TrustError>
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
 /// Returns the name that the certificate of a server at `host` must have.
+///
+/// # Errors
+///
+/// Fails if it is neither a name nor an address.
 pub fn name(host: &str) -> io::Result<ServerName<'static>> {
     ServerName::try_from(host.to_owned()).map_err(io::Error::other)
 }
