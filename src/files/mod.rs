@@ -45,7 +45,8 @@ pub use medium::{Medium, medium};
 pub use note::{CrashMarker, begin_lines, leave_line, lines_at, remove_lines, take_lines};
 pub use replaced::ReplacedText;
 pub use storage::{
-    ChangeFeed, Changed, FormerNames, Leftover, Reader, Replaced, Storage, Version, WritableStorage,
+    ChangeFeed, ChangeLog, Changed, FormerNames, Leftover, Reader, RecordedChange, Replaced,
+    Storage, Version, WritableStorage,
 };
 pub use store::Store;
 #[cfg(test)]

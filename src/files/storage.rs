@@ -94,6 +94,50 @@ pub trait ChangeFeed: Send + Sync {
     fn tells_at_once(&self) -> bool;
 }
 
+/// Changes of memories that were made together, as a storage recorded them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedChange {
+    /// Number of the last of them.
+    pub number: u64,
+    /// Time in nanoseconds since 1970.
+    pub at: i64,
+    /// Paths of the changed files, such as `archive/x.md`, in order; each with whether it was removed.
+    pub files: Vec<(String, bool)>,
+}
+
+/// History of a storage that keeps former texts itself.
+pub trait ChangeLog {
+    /// Returns at most `most` changes of memories, newest first; with `stem`, of that memory.
+    ///
+    /// # Errors
+    ///
+    /// Fails if they cannot be read.
+    fn recorded(&self, stem: Option<&str>, most: usize) -> Result<Vec<RecordedChange>, FilesError>;
+
+    /// Returns the number of the last change at or before a time in nanoseconds since 1970.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be read.
+    fn number_at(&self, at: i64) -> Result<Option<u64>, FilesError>;
+
+    /// Returns path and text of the memory `stem` after the change `number`; `None` if it was not there, or is not
+    /// kept.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be read.
+    fn text_after(&self, stem: &str, number: u64) -> Result<Option<(String, Vec<u8>)>, FilesError>;
+
+    /// Returns the names of files that a change had, without folders, and that begin with `beginning`, or whose
+    /// handle does.
+    ///
+    /// # Errors
+    ///
+    /// Fails if they cannot be read.
+    fn names_like(&self, beginning: &str) -> Result<Vec<String>, FilesError>;
+}
+
 /// Read access to memories. Names come from its own listings or from a parsed stem.
 pub trait Storage: Send + Sync {
     /// Lists the memories of `place`; a folder that does not exist is empty.
@@ -156,6 +200,11 @@ pub trait Storage: Send + Sync {
     /// piece by piece.
     fn shows_whole_texts(&self) -> bool {
         false
+    }
+
+    /// Returns the history that this storage keeps itself; `None` of a directory, whose history is git's.
+    fn change_log(&self) -> Option<&dyn ChangeLog> {
+        None
     }
 
     /// Returns the stems of the purged memories.

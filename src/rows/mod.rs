@@ -13,6 +13,7 @@ mod database;
 mod encryption;
 mod error;
 mod feed;
+mod history;
 mod journal;
 mod known;
 mod notices;

@@ -14,8 +14,8 @@ use super::workspace::{BESIDE, Rows, path_of, place_name};
 use super::writing;
 use super::writing::{Edit, Expected, Outcome, Text};
 use crate::files::{
-    ChangeFeed, Entry, FilesError, FormerNames, Leftover, Listing, Place, Reader, Replaced,
-    Skipped, Storage, TOMBSTONES, Version, WritableStorage,
+    ChangeFeed, ChangeLog, Entry, FilesError, FormerNames, Leftover, Listing, Place, Reader,
+    Replaced, Skipped, Storage, TOMBSTONES, Version, WritableStorage,
 };
 
 use crate::format::is_memory_name;
@@ -185,6 +185,10 @@ impl Storage for Rows {
 
     fn shows_whole_texts(&self) -> bool {
         true
+    }
+
+    fn change_log(&self) -> Option<&dyn ChangeLog> {
+        Some(self)
     }
 
     fn purged(&self) -> Result<BTreeSet<String>, FilesError> {

@@ -248,7 +248,7 @@ impl Attempt<'_> {
         let before = head - wanted;
         let columns = match self.work {
             Work::Edits(edits) => Columns::of_edits(edits, before, hash_of),
-            Work::Rename(from, to) => Columns::of_rename(from, to, hash_of),
+            Work::Rename(from, to) => Columns::of_rename(from, to, before, hash_of),
         };
         if columns.ops.is_empty() {
             client.batch_execute("ROLLBACK").await?;
@@ -503,6 +503,7 @@ impl Columns {
     fn of_rename(
         from: &(&'static str, String),
         to: &(&'static str, String),
+        before: i64,
         hash_of: impl Fn(&str, &str) -> Option<u128>,
     ) -> Columns {
         let mut columns = Columns::default();
@@ -514,6 +515,13 @@ impl Columns {
         };
         columns.outcomes.push(outcome);
         if let (Outcome::Done, Some(hash)) = (outcome, there) {
+            // The text stays, and where it was is history.
+            columns.replaced = (
+                vec![from.0.to_owned()],
+                vec![from.1.clone()],
+                // Both changes of a move are one.
+                vec![before + 2],
+            );
             columns.ops = vec!["remove".to_owned(), "put".to_owned()];
             columns.places = vec![from.0.to_owned(), to.0.to_owned()];
             columns.names = vec![from.1.clone(), to.1.clone()];

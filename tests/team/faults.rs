@@ -39,10 +39,8 @@ fn over_a_cut_cable(at: CutAt) {
     // Each write once: an added text, a replaced one, and a move of two changes.
     assert_eq!(numbers(&test), [1, 2, 3, 4]);
     assert_eq!(rows.head().unwrap(), 4);
-    assert_eq!(
-        rows.former_texts(Place::Files, ONE).unwrap(),
-        [(1, b"first".to_vec())]
-    );
+    let former = [(1, b"first".to_vec()), (2, b"second".to_vec())];
+    assert_eq!(rows.former_texts(Place::Files, ONE).unwrap(), former);
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use memdir::engine::{EngineError, Recalled, live, ops};
+use memdir::clock::{Clock, SystemClock};
+use memdir::engine::{EngineError, Recalled, Revision, live, ops};
 use memdir::files::{Place, Storage, WritableStorage};
 use memdir::model::{Change, NewMemory, Patch};
 use memdir::rows::Rows;
@@ -178,6 +179,69 @@ fn a_memory_is_remembered_found_recalled_changed_forgotten_and_restored() {
 }
 
 #[test]
+fn earlier_texts_are_shown_and_brought_back_without_git() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let rows = test.workspace("atlas");
+    let cache = tempfile::tempdir().unwrap();
+    let engine = engine(&rows, cache.path());
+    let stem = ops::remember(&engine, new_memory("zebra"), None)
+        .unwrap()
+        .stem;
+    let id = stem.as_str();
+    let change = |content: &str| {
+        let change = Change {
+            content: Some(content.to_owned()),
+            ..Change::default()
+        };
+        ops::update(&engine, id, &change).unwrap();
+    };
+    change("zebra with stripes");
+    ops::remember(&engine, new_memory("okapi"), None).unwrap();
+    ops::forget(&engine, id).unwrap();
+    ops::restore(&engine, id).unwrap();
+    change("zebra with spots");
+    let log = ops::log(&engine, Some(id), 100).unwrap();
+    assert_eq!(log.stem.as_ref(), Some(&stem));
+    let numbers: Vec<&str> = log.changes.iter().map(|one| one.commit.as_str()).collect();
+    assert_eq!(numbers, ["8", "7", "5", "2", "1"]);
+    let whole = ops::log(&engine, None, 2).unwrap();
+    assert_eq!((whole.changes.len(), whole.has_more), (2, true));
+    let at = |text: &str| Revision {
+        text: text.to_owned(),
+        at: None,
+    };
+    let text = |revision: &str| {
+        let versions = ops::versions(&engine, id, Some(&at(revision))).unwrap();
+        let text = String::from_utf8(versions.before.unwrap().bytes).unwrap();
+        text.rsplit("---\n\n").next().unwrap().to_owned()
+    };
+    assert_eq!(text("1"), "zebra");
+    assert_eq!(text("2"), "zebra with stripes");
+    assert_eq!(text("4"), "zebra with stripes");
+    assert_eq!(text("6"), "zebra with stripes");
+    assert_eq!(text("8"), "zebra with spots");
+    let last = ops::versions(&engine, id, None).unwrap().before.unwrap();
+    assert_eq!(last.commit.as_deref(), Some("7"));
+    assert!(ops::versions(&engine, id, Some(&at("0"))).is_err());
+    let restored = ops::restore_as_of(&engine, id, &at("1")).unwrap();
+    assert!(restored.changed);
+    assert_eq!(holding(&engine, "zebra").len(), 1);
+    assert!(holding(&engine, "spots").is_empty());
+    // Also of a memory that is forgotten, and by a beginning of its id.
+    ops::forget(&engine, id).unwrap();
+    ops::restore_as_of(&engine, stem.short(), &at("8")).unwrap();
+    assert_eq!(holding(&engine, "spots").len(), 1);
+    // By time: now, every change was made.
+    let now = Revision {
+        text: "now".to_owned(),
+        at: Some(SystemClock.now()),
+    };
+    assert!(!ops::restore_as_of(&engine, id, &now).unwrap().changed);
+}
+
+#[test]
 fn a_purged_or_redacted_text_is_in_no_table() {
     let Some(test) = TestDatabase::new() else {
         return;
@@ -205,7 +269,8 @@ fn a_purged_or_redacted_text_is_in_no_table() {
     change(one.as_str(), "zebra with stripes");
     ops::forget(&engine, one.as_str()).unwrap();
     ops::restore(&engine, one.as_str()).unwrap();
-    assert_eq!(holding_word("zebra"), 2);
+    // Two texts, and the second one where it was before it was forgotten and restored.
+    assert_eq!(holding_word("zebra"), 4);
     let key = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
     let other = ops::remember(&engine, new_memory(&format!("okapi {key}")), None)
         .unwrap()

@@ -70,6 +70,9 @@ fn every_server_answers_from_every_workspace_with_the_newest_writes() {
     let gone = servers[0].json("DELETE", &path, &token(&servers[0]), &Value::Null);
     assert!(gone.status < 300, "{gone:?}");
     assert!(found(&servers[1], "atlas", "okapi").is_empty());
+    let history = servers[1].get(&format!("{path}/history?limit=9"), &token(&servers[1]));
+    assert_eq!(history.status, 200, "{history:?}");
+    assert_eq!(json_of(&history)["changes"].as_array().unwrap().len(), 2);
     // An id of another workspace is unknown.
     let foreign = servers[0].get(
         &format!("/w/beta/api/v1/memories/{id}"),

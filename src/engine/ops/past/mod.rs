@@ -6,5 +6,6 @@ pub(in crate::engine) mod log;
 pub(in crate::engine) mod plan;
 pub(in crate::engine) mod purge;
 pub(in crate::engine) mod rearrange;
+pub(in crate::engine) mod recorded;
 pub(in crate::engine) mod reset;
 pub(in crate::engine) mod undo;

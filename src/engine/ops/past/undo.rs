@@ -17,7 +17,7 @@ use crate::engine::history::commits::commit_message::{CommitMessage, UNDOES, Und
 use crate::engine::history::commits::compare::{COMMITTED, OWN_CHANGE};
 use crate::engine::history::commits::message::Reason;
 use crate::engine::history::commits::{commit, commit_message, dates, quarantine};
-use crate::engine::history::past_commits::{PastCommits, Revision};
+use crate::engine::history::past_commits::{PastCommits, PastText, Revision};
 use crate::engine::history::turn::MAX_TRIES;
 use crate::engine::history::{past_commits, turn};
 use crate::engine::live::names;
@@ -165,15 +165,46 @@ pub fn restore_as_of(
     let commit = history.find(revision)?;
     let (_lock, user) = turn::take_turn(&engine.history)?;
     let text = history.text_at(&stem, commit, None)?;
-    let file = text.file.unwrap_or_default();
+    let (name, names) = put_back(engine, &stem, &text, id)?;
+    let changed = !names.is_empty();
+    if changed {
+        let file = name.rsplit('/').next().unwrap_or(&name);
+        let reason = Reason {
+            subject: format!(
+                "Restore memory {} ({file}) as of {}",
+                stem.short(),
+                commit.short()
+            ),
+            trailers: Vec::new(),
+        };
+        turn::commit_as(&engine.history, names.clone(), user, &reason)?;
+        date_again(engine, &names);
+    }
+    Ok(RestoredText {
+        stem,
+        name,
+        as_of: commit.to_string(),
+        changed,
+    })
+}
+
+/// Gives the memory `stem` the text that it had; `id` names it in an error. Returns its file, and the names of changed
+/// files: none if it has that text.
+pub(super) fn put_back(
+    engine: &Engine,
+    stem: &Stem,
+    text: &PastText,
+    id: &str,
+) -> Result<(String, BTreeSet<String>), EngineError> {
+    let file = text.file.clone().unwrap_or_default();
     let Some((_, then)) = Place::of(&file) else {
         return Err(EngineError::NotFound(id.to_owned()));
     };
     let mut name = then.to_owned();
     let mut plan_now = || {
         let mut plan = Plan::default();
-        match log::present(engine, &stem)? {
-            None if tombstones::is_purged(&engine.writer, &stem, &text.bytes)? => {
+        match log::present(engine, stem)? {
+            None if tombstones::is_purged(&engine.writer, stem, &text.bytes)? => {
                 return Err(PastError::Purged(stem.short().to_owned()).into());
             }
             None => plan.operations.push(Operation::Add {
@@ -201,27 +232,11 @@ pub fn restore_as_of(
         Ok(plan)
     };
     let mut plan = plan_now()?;
-    let changed = !plan.operations.is_empty();
-    if changed {
-        let names = perform_all(engine, &mut plan, "restore", &mut plan_now)?;
-        let file = name.rsplit('/').next().unwrap_or(&name);
-        let reason = Reason {
-            subject: format!(
-                "Restore memory {} ({file}) as of {}",
-                stem.short(),
-                commit.short()
-            ),
-            trailers: Vec::new(),
-        };
-        turn::commit_as(&engine.history, names.clone(), user, &reason)?;
-        date_again(engine, &names);
-    }
-    Ok(RestoredText {
-        stem,
-        name,
-        as_of: commit.to_string(),
-        changed,
-    })
+    let names = match plan.operations.is_empty() {
+        true => BTreeSet::new(),
+        false => perform_all(engine, &mut plan, "restore", &mut plan_now)?,
+    };
+    Ok((name, names))
 }
 
 /// Sets the modification times of notes that were written back to those that they had.
