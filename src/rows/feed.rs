@@ -14,8 +14,9 @@ use crate::files::{ChangeFeed, Changed};
 /// Maximum number of changes that are told by name.
 const MAX_NAMES: i64 = 4_096;
 
-/// Changes after a number, with the number of the last one.
-const CHANGES: &str = "SELECT w.head, c.place, c.name FROM workspace w LEFT JOIN LATERAL ( \
+/// Changes after a number, with the numbers of the last one and of the last line of the journal.
+const CHANGES: &str = "SELECT w.head, c.place, c.name, \
+     coalesce((SELECT head FROM journal_head WHERE workspace = $1), 0) FROM workspace w LEFT JOIN LATERAL ( \
      SELECT place, name FROM change WHERE workspace = $1 AND seq > $2 ORDER BY seq LIMIT $3 \
      ) c ON true WHERE w.name = $1";
 
@@ -80,6 +81,7 @@ impl ChangeFeed for Feed {
             }
         };
         let head: i64 = rows[0].get(0);
+        self.known.advance_journal(rows[0].get(3));
         let since = told.replace(head);
         let changes: Vec<(&str, &str)> = rows
             .iter()

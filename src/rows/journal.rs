@@ -26,6 +26,7 @@ const REMOVE: &str =
 /// them is gone.
 fn put_lines(rows: &Rows, numbers: &[u64], lines: &[String]) -> Result<bool, RowsError> {
     let workspace = rows.workspace.clone();
+    let known = Arc::clone(&rows.known);
     let removed: Vec<i64> = numbers.iter().map(|number| *number as i64).collect();
     let lines = lines.to_vec();
     rows.database.run(|database| async move {
@@ -65,6 +66,8 @@ fn put_lines(rows: &Rows, numbers: &[u64], lines: &[String]) -> Result<bool, Row
             );
             added?;
             ended?;
+            // Own lines count at once.
+            known.advance_journal(head);
             Ok(true)
         };
         let done = work.await;
@@ -101,6 +104,11 @@ impl LineStore for Rows {
             text: row.get(1),
         };
         Ok(rows.iter().map(line).collect())
+    }
+
+    fn ends_with(&self, number: u64) -> bool {
+        let last = self.known.journal_head();
+        last.is_some_and(|last| last <= number as i64)
     }
 
     fn replace(&self, numbers: &[u64], lines: &[String]) -> io::Result<bool> {

@@ -21,6 +21,8 @@ struct Facts {
     feeds: usize,
     /// Number of the last change that a feed told.
     head: i64,
+    /// Number of the last line of the journal, as of the last question of a feed.
+    journal_head: i64,
     entries: HashMap<String, Entry>,
     /// Whether there are live memories in a folder.
     folders: HashMap<String, bool>,
@@ -52,6 +54,18 @@ impl Known {
     pub(super) fn head(&self) -> Option<i64> {
         let facts = self.lock();
         (facts.feeds > 0 && facts.head > 0).then_some(facts.head)
+    }
+
+    /// Returns the number of the last line of the journal; `None` if no feed is followed.
+    pub(super) fn journal_head(&self) -> Option<i64> {
+        let facts = self.lock();
+        (facts.feeds > 0 && facts.head > 0).then_some(facts.journal_head)
+    }
+
+    /// Takes in the number of the last line of the journal.
+    pub(super) fn advance_journal(&self, head: i64) {
+        let mut facts = self.lock();
+        facts.journal_head = facts.journal_head.max(head);
     }
 
     /// Takes in that the files `names` changed, up to the change `head`; all files with `None`.

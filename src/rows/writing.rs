@@ -254,7 +254,7 @@ impl Attempt<'_> {
             client.batch_execute("ROLLBACK").await?;
             return Ok(columns.outcomes);
         }
-        self.finish(client, before, columns).await
+        self.finish(client, (before, wanted), columns).await
     }
 
     /// Returns the places and names of all files of the changes.
@@ -275,18 +275,25 @@ impl Attempt<'_> {
     async fn finish(
         &self,
         client: &Client,
-        before: i64,
+        (before, wanted): (i64, i64),
         columns: Columns,
     ) -> Result<Vec<Outcome>, Failed> {
         let workspace = || Value::from(self.workspace);
         let count = columns.ops.len() as i64;
         let numbers: Vec<i64> = (before + 1..=before + count).collect();
-        let statement = |sql: &str, values: Vec<Value>| (sql.to_owned(), values);
+        let statement = |is_needed: bool, sql: &str, values: Vec<Value>| {
+            is_needed.then(|| (sql.to_owned(), values))
+        };
+        let replaces = !columns.replaced.0.is_empty();
+        let removes = !columns.removed.0.is_empty();
+        let puts = !columns.put.0.is_empty();
         let head = statement(
+            count != wanted,
             "UPDATE workspace SET head = $2 WHERE name = $1",
             vec![workspace(), Value::Number(before + count)],
         );
         let version = statement(
+            replaces,
             "INSERT INTO version (workspace, place, name, seq, bytes, hash, modified, until) \
              SELECT m.workspace, m.place, m.name, m.seq, m.bytes, m.hash, m.modified, r.until \
              FROM unnest($2::text[], $3::text[], $4::bigint[]) AS r(place, name, until) \
@@ -300,6 +307,7 @@ impl Attempt<'_> {
         );
         let memory = match self.work {
             Work::Rename(from, to) => statement(
+                true,
                 &format!(
                     "UPDATE memory SET place = $4, name = $5, seq = $6, changed = {NOW} \
                      WHERE workspace = $1 AND place = $2 AND name = $3"
@@ -314,6 +322,7 @@ impl Attempt<'_> {
                 ],
             ),
             Work::Edits(_) => statement(
+                puts,
                 &format!(
                     "INSERT INTO memory (workspace, place, name, seq, bytes, hash, modified, changed) \
                      SELECT $1, place, name, seq, bytes, hash, coalesce(nullif(modified, 0), {NOW}), {NOW} \
@@ -335,6 +344,7 @@ impl Attempt<'_> {
             ),
         };
         let removal = statement(
+            removes,
             "DELETE FROM memory WHERE workspace = $1 \
              AND (place, name) IN (SELECT * FROM unnest($2::text[], $3::text[]))",
             vec![
@@ -344,6 +354,7 @@ impl Attempt<'_> {
             ],
         );
         let change = statement(
+            true,
             "INSERT INTO change (workspace, seq, op, place, name, hash, token) \
              SELECT $1, seq, op, place, name, hash, $7 \
              FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::bytea[]) \
@@ -358,7 +369,10 @@ impl Attempt<'_> {
                 Value::Number(self.token),
             ],
         );
-        let execute = async |(sql, values): &(String, Vec<Value>)| {
+        let execute = async |statement: &Option<(String, Vec<Value>)>| {
+            let Some((sql, values)) = statement else {
+                return Ok(());
+            };
             let values: Vec<_> = values.iter().map(Value::typed).collect();
             client.query_typed(sql, &values).await.map(drop)
         };
