@@ -25,6 +25,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use memmap2::Mmap;
+#[cfg(unix)]
+use memmap2::UncheckedAdvice;
 use zerocopy::IntoBytes as _;
 
 #[cfg(unix)]
@@ -223,6 +225,22 @@ pub fn forget_changed_in(path: &Path) {
     }
 }
 
+/// Unmaps the pages of all maps, which stay in the system's cache of files: a page that is used again is mapped
+/// again. To be called before a long rest.
+pub fn give_back_pages() {
+    #[cfg(unix)]
+    for source in maps_in(Path::new("")) {
+        if let Source::Mapped(mapped) = &*source {
+            // SAFETY: the pages are those of a file, or zeros in their place, and were never written: they
+            // are the same when they are mapped again.
+            #[allow(unsafe_code, reason = "advice may drop what was written")]
+            let result = unsafe { mapped.map.unchecked_advise(UncheckedAdvice::DontNeed) };
+            // The pages stay, which costs memory and nothing else.
+            drop(result);
+        }
+    }
+}
+
 /// Returns the number of maps of changed files below the folder `path` that [`changed_in`] names no more, because
 /// they were forgotten or given back. Whoever finds it as it was, and no file changed, has read what
 /// was written.
@@ -344,6 +362,16 @@ mod tests {
         }
         fs::create_dir(scene.path().join("folder")).unwrap();
         assert!(Bytes::open(&folder, "folder").is_err());
+    }
+
+    #[test]
+    fn pages_that_were_given_back_hold_what_they_held() {
+        let (scene, folder) = scene();
+        fs::write(scene.path().join("a"), vec![7; LARGE]).unwrap();
+        let bytes = Bytes::open(&folder, "a").unwrap();
+        give_back_pages();
+        assert!(bytes.len() == LARGE && bytes.iter().all(|byte| *byte == 7));
+        assert!(!bytes.is_changed());
     }
 
     #[cfg(unix)]

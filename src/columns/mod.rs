@@ -18,7 +18,7 @@ use std::ops::{Deref, Range};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 pub use file::{ColumnWriter, Columns, remove};
-pub use mapped::{Bytes, changed_in, forget_changed_in, forgotten_changes};
+pub use mapped::{Bytes, changed_in, forget_changed_in, forgotten_changes, give_back_pages};
 
 /// A value that a column may hold: one of which every pattern of bits is valid.
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy {}

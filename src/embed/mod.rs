@@ -33,7 +33,7 @@ pub use hosted::{EmbeddingProtocol, HOSTED_MAX_TOKENS, Hosted, HostedSettings};
 pub use libraries::runtime_libraries;
 pub use local::Local;
 pub use local_settings::{LocalSettings, Pooling};
-pub use memory::{give_back_memory, limit_kept_memory};
+pub use memory::{give_back_memory, give_back_program, limit_kept_memory};
 pub use onnx::check_runtime;
 pub use priority::Priority;
 

@@ -15,6 +15,8 @@ mod query;
 mod scan;
 mod text;
 
+/// Unmaps the pages of index files until they are used again; for a process that rests.
+pub use crate::columns::give_back_pages;
 pub use query::{Query, QueryKind, SearchResults};
 pub use scan::Scan;
 

@@ -57,9 +57,9 @@ const CHECK_AGAIN: Duration = Duration::from_secs(24 * 3600);
 /// Interval at which expired memories are archived.
 const EXPIRY_PAUSE: Duration = Duration::from_secs(30 * 60);
 
-/// Time without a new read after which the read cache is emptied: a server is mostly idle, and
-/// its memory is needed elsewhere.
-const FORGET_AFTER: Duration = Duration::from_secs(60);
+/// Time without work after which the read cache is emptied and memory given back: a server is mostly
+/// idle, and its memory is needed elsewhere.
+const REST_AFTER: Duration = Duration::from_secs(45);
 
 /// Handle of the loop, which runs until it is dropped.
 pub struct Background {
@@ -127,6 +127,8 @@ struct Loop {
     next_beat: Instant,
     /// Time at which noted uses are written, while some wait.
     write_uses_at: Option<Instant>,
+    /// Time at which memory is given back, while there was work since it was.
+    rest_at: Option<Instant>,
     /// Time of the next check of a part of the index, while there is one.
     next_check: Option<Instant>,
     /// Time at which this leader archives expired memories again.
@@ -157,6 +159,7 @@ impl Loop {
             changed: None,
             next_beat: Instant::now(),
             write_uses_at: None,
+            rest_at: Some(Instant::now() + REST_AFTER),
             next_check: None,
             next_expiry: Instant::now(),
             failures: 0,
@@ -174,6 +177,9 @@ impl Loop {
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(at) => inbox.recv_timeout(at.saturating_duration_since(Instant::now())),
             };
+            if event.is_ok() {
+                self.rest_at = Some(Instant::now() + REST_AFTER);
+            }
             match event {
                 Ok(Event::FilesChanged) => self.note_change(),
                 Ok(Event::Used) => self.write_uses_at = Some(Instant::now() + USES_WAIT),
@@ -202,6 +208,9 @@ impl Loop {
             }
             if self.settle_at().is_some_and(|at| at <= now) {
                 self.bring_up_to_date();
+            }
+            if self.rest_at.is_some_and(|at| at <= now) {
+                self.rest();
             }
             if self.lead.is_some() {
                 if self.next_beat <= Instant::now() {
@@ -255,7 +264,8 @@ impl Loop {
         let beat = leads.then_some(self.next_beat);
         let check = self.next_check.filter(|_| leads && self.changed.is_none());
         let expiry = leads.then_some(self.next_expiry);
-        let wakes = [self.settle_at(), self.write_uses_at, beat, check, expiry];
+        let uses = self.write_uses_at;
+        let wakes = [self.settle_at(), uses, self.rest_at, beat, check, expiry];
         wakes.into_iter().flatten().min()
     }
 
@@ -362,11 +372,22 @@ impl Loop {
             self.wait_to_lead();
             return;
         }
-        let known = self.engine.live.read_cache.as_ref();
-        if known.is_some_and(|known| known.forget_after(FORGET_AFTER)) {
-            crate::embed::give_back_memory();
+        let cache = self.engine.live.read_cache.as_ref();
+        if cache.is_some_and(|cache| cache.forget_after(REST_AFTER)) {
+            self.rest();
         }
         let may_be_complete = self.changed.is_none();
         leader::beat(&self.engine.live, may_be_complete);
+    }
+
+    /// Gives back memory that only work needs.
+    fn rest(&mut self) {
+        self.rest_at = None;
+        if let Some(cache) = &self.engine.live.read_cache {
+            cache.forget_after(REST_AFTER);
+        }
+        crate::embed::give_back_memory();
+        crate::embed::give_back_program();
+        crate::index::give_back_pages();
     }
 }
