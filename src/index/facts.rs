@@ -41,7 +41,8 @@ pub(super) fn is_called(name: &str, id: &str) -> bool {
 
 /// Returns the stem in a file's name below the memory directory.
 pub(super) fn stem_in(name: &str) -> &str {
-    let file = name.rsplit('/').next().unwrap_or(name);
+    let slash = memchr::memrchr(b'/', name.as_bytes());
+    let file = slash.map_or(name, |slash| &name[slash + 1..]);
     file.strip_suffix(".md").unwrap_or(file)
 }
 

@@ -12,7 +12,7 @@ fn lines_of(from: &dyn Journal) -> Result<Vec<Line>, JournalError> {
     if let Some(error) = unread {
         return Err(error);
     }
-    let mut uses: Vec<_> = uses.0.iter().collect();
+    let mut uses: Vec<_> = uses.iter().collect();
     uses.sort_unstable_by_key(|(stem, _)| *stem);
     let sums = uses.into_iter().filter_map(|(stem, usage)| {
         // The times of changes are in the records.

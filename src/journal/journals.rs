@@ -157,7 +157,8 @@ impl Journal for JournalFolder {
     fn uses(&self) -> (Arc<Uses>, Option<JournalError>) {
         let unwritten = self.write_noted().err();
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = Arc::clone(&read.uses);
+        // Not held while nothing is replaced: what is shared is copied when it changes.
+        let mut before = None;
         for _ in 0..MAX_TRIES {
             let files = match self.files() {
                 Ok(files) => files,
@@ -170,7 +171,7 @@ impl Journal for JournalFolder {
                     .is_some_and(|(size, id)| *id == known.id && *size >= known.size)
             });
             if !is_as_before {
-                *read = Read::default();
+                before.get_or_insert(std::mem::take(&mut *read).uses);
             }
             let done = match read.files.is_empty() {
                 true => read.all(files),
@@ -179,10 +180,13 @@ impl Journal for JournalFolder {
             match done {
                 Ok(()) => return (Arc::clone(&read.uses), unwritten),
                 Err(Unread::Failed(error)) => return (Arc::clone(&read.uses), Some(error)),
-                Err(Unread::Replaced) => *read = Read::default(),
+                Err(Unread::Replaced) => {
+                    before.get_or_insert(std::mem::take(&mut *read).uses);
+                }
             }
         }
         let restless = io::Error::other("journals are replaced again and again; ask once more");
+        let before = before.unwrap_or_default();
         (before, Some(failed("read", &self.folder, restless)))
     }
 

@@ -234,7 +234,7 @@ impl<S: LineStore> Journal for LineJournal<S> {
         let lines = lines.into_iter().map(|(_, line)| line);
         let lines = lines.filter(|line| matches!(line, Line::Used(..) | Line::Sums(..)));
         sum.take_journal(lines, None);
-        let sums: Vec<String> = sum.0.into_iter().filter_map(sum_line).collect();
+        let sums: Vec<String> = sum.iter().filter_map(sum_line).collect();
         let replaced = self.store.replace(&numbers, &sums);
         match replaced.map_err(|error| self.failed("sum up", error))? {
             true => Ok(new),
@@ -245,9 +245,9 @@ impl<S: LineStore> Journal for LineJournal<S> {
 }
 
 /// Returns the line with the sum of the uses of one memory.
-fn sum_line((stem, usage): (String, Usage)) -> Option<String> {
+fn sum_line((stem, usage): (&String, &Usage)) -> Option<String> {
     let last = usage.last()?;
-    let line = Line::Sums(last, [(stem, usage)].into());
+    let line = Line::Sums(last, [(stem.clone(), usage.clone())].into());
     Some(text_of(&line))
 }
 

@@ -171,7 +171,7 @@ impl Sum {
     /// Returns the text of the sum, with equal bytes for equal sums.
     fn render(&self) -> Vec<u8> {
         let mut text = Line::Summed(self.summed.clone()).render().into_bytes();
-        let sorted: BTreeMap<&String, &Usage> = self.uses.0.iter().collect();
+        let sorted: BTreeMap<&String, &Usage> = self.uses.iter().collect();
         for (stem, usage) in sorted {
             let uses = BTreeMap::from([(stem.clone(), usage.clone())]);
             let line = Line::Sums(usage.last().unwrap_or_default(), uses);

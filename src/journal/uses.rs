@@ -1,8 +1,11 @@
 //! Uses of memories, from the lines of all journals.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::hash::BuildHasher as _;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::line::Line;
 use super::record::{DECAY, RESTORE, Record, SESSION, TIER, UNDO_DECAY};
@@ -37,32 +40,58 @@ impl Record {
     }
 }
 
-/// Uses of all memories, by stem.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Uses(pub(super) HashMap<String, Usage>);
+/// Number of parts of [`Uses`]: an answer changes ten of them, and a copy of all costs a few microseconds.
+const PARTS: usize = 256;
+
+/// Uses of all memories, by stem. A change of a copy that is shared copies the changed parts only: a server
+/// counts the uses of an answer while other searches read those before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Uses(Vec<Arc<FxHashMap<String, Usage>>>);
+
+impl Default for Uses {
+    fn default() -> Uses {
+        Uses(vec![Arc::default(); PARTS])
+    }
+}
+
+/// Returns the number of the part for a stem.
+fn part_of(stem: &str) -> usize {
+    // The maps of the parts use the other bits.
+    (FxBuildHasher.hash_one(stem) >> 32) as usize % PARTS
+}
 
 impl Uses {
     /// Returns the uses of one memory; `None` if it was never used.
     pub fn of(&self, stem: &str) -> Option<&Usage> {
-        self.0.get(stem)
+        self.0[part_of(stem)].get(stem)
     }
 
     /// Returns whether no memory was used.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.iter().next().is_none()
+    }
+
+    /// Returns all memories with their uses, in any order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&String, &Usage)> {
+        self.0.iter().flat_map(|part| part.iter())
+    }
+
+    fn entry(&mut self, stem: String) -> &mut Usage {
+        let part = &mut self.0[part_of(&stem)];
+        Arc::make_mut(part).entry(stem).or_default()
     }
 
     /// Adds the uses in `other`.
-    pub(super) fn add_all(&mut self, other: Uses) {
-        for (stem, usage) in other.0 {
-            self.0.entry(stem).or_default().add_all(&usage);
+    pub(super) fn add_all(&mut self, other: &Uses) {
+        for (stem, usage) in other.iter() {
+            self.entry(stem.clone()).add_all(usage);
         }
     }
 
     /// Raises counts to those of `sums`, which were counted of the same uses at another time.
     pub(super) fn raise_to(&mut self, sums: &BTreeMap<String, Usage>) {
         for (stem, usage) in sums {
-            self.0.entry(stem.clone()).or_default().raise_to(usage);
+            self.entry(stem.clone()).raise_to(usage);
         }
     }
 
@@ -79,7 +108,7 @@ impl Uses {
                 line => self.take(line, until),
             }
         }
-        self.add_all(sums);
+        self.add_all(&sums);
     }
 
     /// Adds a line that was added to a journal; sums are ignored.
@@ -87,14 +116,14 @@ impl Uses {
         match line {
             Line::Used(at, stems) if !is_until(at, until) => {
                 for stem in stems {
-                    self.0.entry(stem).or_default().add(at);
+                    self.entry(stem).add(at);
                 }
             }
             Line::Used(..) | Line::Sums(..) | Line::Summed(_) => {}
             Line::Record(record) => {
                 let Some(note) = record.note() else { return };
                 for stem in record.of {
-                    note(self.0.entry(stem).or_default(), record.at);
+                    note(self.entry(stem), record.at);
                 }
             }
         }

@@ -206,12 +206,12 @@ fn confidence(stated: &Stated, known: &UsesUntil, life: &Life, now: DateTime<Utc
         .timestamp
         .max(known.settled.unwrap_or(stated.timestamp));
     let mut fall = |confidence: f64, until: DateTime<Utc>| {
+        let Some(decay) = &life.decay else {
+            return confidence;
+        };
         let elapsed = (until - since).max(TimeDelta::zero());
         since = since.max(until);
-        match &life.decay {
-            None => confidence,
-            Some(decay) => confidence * decay.factor(stated.kind, elapsed),
-        }
+        confidence * decay.factor(stated.kind, elapsed)
     };
     let settled = known.settled.map(|settled| settled.date_naive());
     let days = known.days.iter();

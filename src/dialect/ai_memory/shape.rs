@@ -15,7 +15,8 @@ use crate::dialect::parameter::Parameter;
 use crate::dialect::reply::{Reply, ToolError};
 use crate::dialect::toon::toon;
 use crate::dialect::{metadata, toon};
-use crate::engine::{Engine, Relation, live, ops};
+use crate::engine::live::UsesOfAll;
+use crate::engine::{Engine, Relation, ops};
 use crate::model::{Memory, Stem};
 
 /// Importance of a memory that states none.
@@ -76,7 +77,12 @@ pub(super) struct MemoryView {
 
 impl MemoryView {
     pub fn of(engine: &Engine, memory: &Memory) -> MemoryView {
-        let (state, usage) = live::state_of(&engine.live, memory);
+        MemoryView::by_uses(engine, memory, &UsesOfAll::read(&engine.live))
+    }
+
+    /// Returns the view of a memory by uses that were read for several.
+    pub fn by_uses(engine: &Engine, memory: &Memory, uses: &UsesOfAll) -> MemoryView {
+        let (state, usage) = uses.state_of(&engine.live, memory);
         MemoryView {
             id: engine.live.shown_id(&memory.stem),
             tier: state.tier.map_or(USUAL_TIER, |tier| tier.as_str()),

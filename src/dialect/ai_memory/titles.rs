@@ -2,6 +2,8 @@
 //! came in another way (a merge, an import, an editor), the one that was changed last is shown, and
 //! it names the others.
 
+use std::cell::OnceCell;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,6 +11,7 @@ use super::shape;
 use super::shape::MemoryView;
 use crate::dialect::call::Call;
 use crate::dialect::reply::ToolError;
+use crate::engine::live::UsesOfAll;
 use crate::engine::{Contender, Engine, ops};
 use crate::model::{Filter, Memory, Stem};
 
@@ -31,6 +34,8 @@ pub(super) struct Titles {
     groups: Vec<Vec<Contender>>,
     /// Ids of the groups' memories as they are shown.
     ids: Vec<Vec<String>>,
+    /// Uses as of the first memory that is listed.
+    uses: OnceCell<UsesOfAll>,
 }
 
 impl Titles {
@@ -44,6 +49,7 @@ impl Titles {
         Ok(Titles {
             ids: groups.iter().map(stems).collect(),
             groups,
+            uses: OnceCell::new(),
         })
     }
 
@@ -86,7 +92,8 @@ impl Titles {
 
     /// Returns the view of a memory with the ids of the others of its title.
     pub fn listed(&self, engine: &Engine, memory: &Memory) -> ListedMemory {
-        let memory = MemoryView::of(engine, memory);
+        let uses = || UsesOfAll::read(&engine.live);
+        let memory = MemoryView::by_uses(engine, memory, self.uses.get_or_init(uses));
         ListedMemory {
             same_title: self.others(&memory.id),
             memory,

@@ -55,5 +55,5 @@ pub use changes::listen;
 pub use indexing::{clear_remains, reindex, reindex_unless_led, settle};
 pub use names::{resolve, shown_name};
 pub use rows::stems;
-pub use usage::{records_of, records_since, state_of};
+pub use usage::{UsesOfAll, records_of, records_since, state_of};
 pub use watching::follow_events;

@@ -37,13 +37,28 @@ pub(in crate::engine) fn at_once<T>(live: &LiveStore, act: impl FnOnce(AsOf<'_>)
     })
 }
 
-/// Returns the state of a memory as of now, and its uses.
+/// Returns the state of a memory as of now, and its uses. For several memories, see [`UsesOfAll`].
 pub fn state_of(live: &LiveStore, memory: &Memory) -> (State, Usage) {
-    let uses = self::uses(live);
-    let usage = uses.of(memory.stem.as_str()).cloned().unwrap_or_default();
-    let stated = Stated::of(memory);
-    let state = lifecycle::state(&stated, &usage, &live.life, live.clock.now());
-    (state, usage)
+    UsesOfAll::read(live).state_of(live, memory)
+}
+
+/// Uses of all memories at one moment. Reading them looks at every journal.
+pub struct UsesOfAll(Arc<Uses>);
+
+impl UsesOfAll {
+    /// Reads all journals.
+    pub fn read(live: &LiveStore) -> UsesOfAll {
+        UsesOfAll(uses(live))
+    }
+
+    /// Returns the state of a memory as of now by these uses, and its uses.
+    pub fn state_of(&self, live: &LiveStore, memory: &Memory) -> (State, Usage) {
+        let usage = self.0.of(memory.stem.as_str());
+        let usage = usage.cloned().unwrap_or_default();
+        let stated = Stated::of(memory);
+        let state = lifecycle::state(&stated, &usage, &live.life, live.clock.now());
+        (state, usage)
+    }
 }
 
 /// Returns when a memory expires that gets the tier now and is not used any more; `None` for never.

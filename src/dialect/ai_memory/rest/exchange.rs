@@ -15,6 +15,7 @@ use crate::dialect::json::JsonObject;
 use crate::dialect::parameter::{Form, Parameter};
 use crate::dialect::reply::{Reply, ToolError};
 use crate::dialect::views::schema_of;
+use crate::engine::live::UsesOfAll;
 use crate::engine::{Import, ImportDefaults, Imported, ai_memory_objects, ops};
 use crate::model::{Filter, Handle, Memory, Stem};
 
@@ -100,8 +101,9 @@ struct ExportView {
 fn export(call: &Call<'_>, _: &Arguments) -> Result<Reply, ToolError> {
     let engine = call.engine;
     let (mut memories, mut shown) = (Vec::new(), Vec::new());
+    let uses = UsesOfAll::read(&engine.live);
     ops::export(engine, &Filter::default(), &mut |memory, _| {
-        let mut view = MemoryView::of(engine, &memory);
+        let mut view = MemoryView::by_uses(engine, &memory, &uses);
         // What uses have added comes with the uses: who takes both in would count them twice.
         view.priority = memory.importance.unwrap_or(shape::USUAL_IMPORTANCE);
         shown.push(view);
