@@ -244,13 +244,13 @@ pub(super) use self::unix as system;
 /// Reads relative to open folders, so that a folder replaced by a link is not followed.
 #[cfg(unix)]
 pub(super) mod unix {
-    use std::borrow::Cow;
-    use std::ffi::{CStr, CString};
+    use std::ffi::CStr;
     use std::fs::File;
     use std::io;
     use std::sync::{Mutex, PoisonError};
 
     use rustix::fs::{AtFlags, Dir, FileType, Stat};
+    use rustix::path::Arg;
 
     use super::{AT_ONCE, DirectoryEntry, Listing, SHARE, Skipped, Stamp, is_visible, join};
     use crate::beneath::Folder;
@@ -316,7 +316,7 @@ pub(super) mod unix {
     }
 
     /// A file's name, and its type in the folder's entry.
-    type Named = (CString, FileType);
+    type Named = (String, FileType);
 
     /// The names in a folder that is being read.
     struct Names<'a> {
@@ -364,11 +364,7 @@ pub(super) mod unix {
                 let stored = self.fd.stored_name(name);
                 let name = &*stored;
                 if is_memory(name) {
-                    let named = match stored {
-                        Cow::Borrowed(_) => raw.to_owned(),
-                        Cow::Owned(name) => CString::new(name)?,
-                    };
-                    files.push((named, kind));
+                    files.push((stored.into_owned(), kind));
                 } else if kind == FileType::Directory && is_visible(name) {
                     self.folders.push(join(self.folder, name));
                 } else if kind == FileType::Symlink
@@ -396,10 +392,7 @@ pub(super) mod unix {
         let mut listing = Listing::default();
         listing.entries.reserve(files.len());
         for (name, kind) in files {
-            // It was text when it was put on the list.
-            if let Some(seen) = look(fd, &name, kind)
-                && let Ok(name) = name.into_string()
-            {
+            if let Some(seen) = look(fd, &name, kind) {
                 listing.take(join(folder, name), seen);
             }
         }
@@ -413,7 +406,7 @@ pub(super) mod unix {
     }
 
     /// Reads the metadata of a file; `None` if it is gone.
-    fn look(fd: &Folder, name: &CStr, kind: FileType) -> Option<DirectoryEntry> {
+    fn look(fd: &Folder, name: &str, kind: FileType) -> Option<DirectoryEntry> {
         if kind != FileType::RegularFile {
             return Some(other(kind));
         }
@@ -483,7 +476,7 @@ pub(super) mod unix {
         DirectoryEntry::Other(what.to_owned())
     }
 
-    fn stat(fd: &Folder, name: &CStr) -> io::Result<Stat> {
+    fn stat(fd: &Folder, name: impl Arg + Copy) -> io::Result<Stat> {
         Ok(rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 

@@ -10,6 +10,7 @@
 //! (`patterns`, by the words in `needed`). One clear sign is enough, of the weak ones it takes two. Time is linear in the
 //! length of the text.
 
+mod expression;
 mod hidden;
 mod needed;
 mod patterns;

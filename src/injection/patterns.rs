@@ -9,6 +9,7 @@ use std::sync::{LazyLock, OnceLock};
 use memchr::memmem::Finder;
 use regex::Regex;
 
+use super::expression::Expression;
 use super::needed::Needed;
 use super::signs::{CLEAR, FoundSigns};
 use super::spelling;
@@ -27,7 +28,7 @@ struct Sign {
     /// Its expression, with `{NAME}` for a part.
     text: &'static str,
     /// Compiled when a text has one of its words for the first time.
-    compiled: OnceLock<Regex>,
+    compiled: OnceLock<Expression>,
 }
 
 /// `signs.txt`.
@@ -96,7 +97,8 @@ fn signs(folded: &str) -> impl Iterator<Item = &'static Sign> {
         Some(&TABLE.signs[sign])
     });
     next.filter(|sign| {
-        let compile = || Regex::new(&expression(sign)).expect("the table's expressions are right");
+        let compile =
+            || Expression::new(&expression(sign)).expect("the table's expressions are right");
         sign.compiled.get_or_init(compile).is_match(folded)
     })
 }

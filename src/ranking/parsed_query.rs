@@ -41,6 +41,14 @@ static WHEN: LazyLock<Regex> = LazyLock::new(|| {
     .expect("it is valid")
 });
 
+/// Returns whether a query of these lower-case words holds one that [`WHEN`] needs. To compile it takes longer
+/// than most searches.
+fn may_ask_when(words: &[String]) -> bool {
+    let needed = ["when", "how", "what", "which"];
+    let holds_one = |word: &String| needed.iter().any(|needed| word.contains(needed));
+    words.iter().any(holds_one)
+}
+
 /// Kind of thing that a question asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
@@ -284,7 +292,7 @@ impl ParsedQuery {
             users,
             aliases: HashMap::new(),
             asks,
-            asks_when: WHEN.is_match(query),
+            asks_when: may_ask_when(&words) && WHEN.is_match(query),
             asks_number: asks_number(&words),
             wanted: Wanted::by(&words),
             asks_summary: words.iter().any(|word| asks_summary(word)),
