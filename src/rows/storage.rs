@@ -17,7 +17,6 @@ use crate::files::{
     ChangeFeed, ChangeLog, Entry, FilesError, FormerNames, Leftover, Listing, Place, Reader,
     Replaced, Skipped, Storage, TOMBSTONES, Version, WritableStorage,
 };
-
 use crate::format::is_memory_name;
 
 /// Name of the file with a store's settings.

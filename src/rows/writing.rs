@@ -75,7 +75,7 @@ const QUESTIONS: u32 = 6;
 
 /// Error of an attempt.
 enum Failed {
-    /// Nothing was written.
+    /// Failed before the commit: no change was written.
     Before(RowsError),
     /// It may have been written.
     InDoubt(RowsError),

@@ -59,23 +59,9 @@ pub(super) fn serve_then(
     #[cfg(unix)]
     let place = relay::place(context, &command.tool_set);
     let engine = std::sync::Arc::clone(&served.engine);
-    let [[reads, writes], [owner_reads, owner_writes]] = rates(command, &addresses);
     let doctor = DoctorRuns::new();
-    let settings = Settings {
-        addresses,
-        hosts: command.allow_host.clone(),
-        origins: command.allow_origin.clone(),
-        tokens: tokens::path(engine.live.state()),
-        needs_token: !command.no_token,
-        examine: doctor.examine(engine.live.root()),
-        dialect: context.config.mcp.dialect.clone(),
-        tls: command.tls_cert.clone().zip(command.tls_key.clone()),
-        reads,
-        writes,
-        owner_reads,
-        owner_writes,
-        mcp: crate::mcp::streamable,
-    };
+    let folders = (engine.live.state(), engine.live.root());
+    let settings = settings(context, command, addresses, folders, &doctor);
     let note = engine.live.state().join(crate::http::NOTE);
     let noted = begin_note(&note);
     #[cfg(unix)]
@@ -114,8 +100,34 @@ pub(super) fn serve_then(
     }
 }
 
+/// Returns the settings of a server at `addresses`, whose tokens lie in the folder `state`; `doctor` examines `root`.
+pub(super) fn settings(
+    context: &Context,
+    command: &Serve,
+    addresses: Vec<Address>,
+    (state, root): (&Path, &Path),
+    doctor: &DoctorRuns,
+) -> Settings {
+    let [[reads, writes], [owner_reads, owner_writes]] = rates(command, &addresses);
+    Settings {
+        addresses,
+        hosts: command.allow_host.clone(),
+        origins: command.allow_origin.clone(),
+        tokens: tokens::path(state),
+        needs_token: !command.no_token,
+        examine: doctor.examine(root),
+        dialect: context.config.mcp.dialect.clone(),
+        tls: command.tls_cert.clone().zip(command.tls_key.clone()),
+        reads,
+        writes,
+        owner_reads,
+        owner_writes,
+        mcp: crate::mcp::streamable,
+    }
+}
+
 /// Returns the rates of reads and of writes: of every client, and of the store's owner.
-pub(super) fn rates(command: &Serve, addresses: &[Address]) -> [[Rate; 2]; 2] {
+fn rates(command: &Serve, addresses: &[Address]) -> [[Rate; 2]; 2] {
     let rate = |a_second: u32, burst: u32| Rate {
         a_second,
         // Who raises the one means the other, too.

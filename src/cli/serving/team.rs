@@ -11,7 +11,7 @@ use crate::cli::wiring::context::{Context, Outcome, open};
 use crate::cli::wiring::database;
 use crate::dialect::{Dialect, Preferences};
 use crate::engine::{Backend, Background, EngineError, Options};
-use crate::http::{Serving, Settings, Workspace, Workspaces, tokens};
+use crate::http::{Serving, Settings, Workspace, Workspaces};
 use crate::mcp::{Served, Session};
 use crate::model::is_possible_time;
 use crate::rows;
@@ -44,23 +44,8 @@ pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure>
         preferences: Arc::new(mcp::preferences(context, &command.tool_set)?),
         cache: cache.clone(),
     };
-    let [[reads, writes], [owner_reads, owner_writes]] = serve::rates(command, &addresses);
     let doctor = DoctorRuns::new();
-    let settings = Settings {
-        addresses,
-        hosts: command.allow_host.clone(),
-        origins: command.allow_origin.clone(),
-        tokens: tokens::path(&cache),
-        needs_token: !command.no_token,
-        examine: doctor.examine(&cache),
-        dialect: context.config.mcp.dialect.clone(),
-        tls: command.tls_cert.clone().zip(command.tls_key.clone()),
-        reads,
-        writes,
-        owner_reads,
-        owner_writes,
-        mcp: crate::mcp::streamable,
-    };
+    let settings = serve::settings(context, command, addresses, (&cache, &cache), &doctor);
     let ended = crate::http::serve_workspaces(Arc::new(workspaces), &settings, |serving| {
         tell(context, &settings, serving);
         if let Err(error) = crate::service::tell_ready() {

@@ -148,18 +148,7 @@ pub fn versions(
 ) -> Result<Versions, EngineError> {
     let history = past_commits::history(&engine.history)?;
     let stem = resolve_ever(engine, &history, id)?;
-    let now = match present(engine, &stem)? {
-        Some((place, version)) => PastText {
-            file: Some(place.path_of(&version.entry.name)),
-            bytes: version.bytes,
-            commit: None,
-        },
-        None => PastText {
-            file: None,
-            bytes: Vec::new(),
-            commit: None,
-        },
-    };
+    let now = present_text(engine, &stem)?;
     let before = match revision {
         Some(revision) => {
             let commit = history.find(revision)?;
@@ -168,6 +157,22 @@ pub fn versions(
         None => history.last_other(&stem, &now)?,
     };
     Ok(Versions { stem, before, now })
+}
+
+/// Returns the present text of a memory, live or forgotten; one without a file and without bytes if it is gone.
+pub(in crate::engine) fn present_text(
+    engine: &Engine,
+    stem: &Stem,
+) -> Result<PastText, EngineError> {
+    let (file, bytes) = match present(engine, stem)? {
+        Some((place, version)) => (Some(place.path_of(&version.entry.name)), version.bytes),
+        None => (None, Vec::new()),
+    };
+    Ok(PastText {
+        file,
+        bytes,
+        commit: None,
+    })
 }
 
 /// Returns the memory called `id`: a live one, else a forgotten one, else one from the history.

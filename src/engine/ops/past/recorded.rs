@@ -9,7 +9,7 @@ use crate::engine::error::{EngineError, PastError};
 use crate::engine::history::past_commits::{PastText, Revision};
 use crate::engine::live::names;
 use crate::engine::live::names::Matches;
-use crate::engine::ops::past::log::{Log, PastChange, Versions, present};
+use crate::engine::ops::past::log::{Log, PastChange, Versions, present_text};
 use crate::engine::ops::past::undo::RestoredText;
 use crate::engine::ops::past::{log, undo};
 use crate::engine::parts::Engine;
@@ -63,18 +63,7 @@ pub fn versions(
         return log::versions(engine, id, revision);
     };
     let stem = resolve(engine, history, id)?;
-    let now = match present(engine, &stem)? {
-        Some((place, version)) => PastText {
-            file: Some(place.path_of(&version.entry.name)),
-            bytes: version.bytes,
-            commit: None,
-        },
-        None => PastText {
-            file: None,
-            bytes: Vec::new(),
-            commit: None,
-        },
-    };
+    let now = present_text(engine, &stem)?;
     let before = match revision {
         Some(revision) => Some(text_at(history, &stem, number_of(history, revision)?)?),
         None => last_other(history, &stem, &now)?,
