@@ -13,8 +13,8 @@ use rmcp::model::{
     ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
     InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, PromptsCapability, ReadResourceRequestParams,
-    ReadResourceResponse, ResourceUpdatedNotificationParam, ResourcesCapability,
-    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    ReadResourceResponse, ResourcesCapability, ServerCapabilities, ServerConfig,
+    SubscribeRequestParams, SubscriptionFilter,
 };
 use rmcp::model::{Tool as ListedTool, UnsubscribeRequestParams};
 use rmcp::service::{RequestContext, SubscriptionContext};
@@ -315,6 +315,7 @@ impl ServerHandler for Handler {
         let mut news = begun.unwrap_or_else(|| News::of(&self.served));
         loop {
             let changed = tokio::select! {
+                biased; // A change that is there already is not told after the end.
                 () = context.cancelled() => return Ok(()),
                 changed = news.next() => changed,
             };
@@ -338,18 +339,16 @@ impl ServerHandler for Handler {
         if resources::named(self.served.dialect.as_ref(), &request.uri).is_none() {
             return Err(resources::missing(&request.uri));
         }
-        if !self.followed.add(request.uri)? {
+        if !self.followed.add(request.uri).await? {
             return Ok(());
         }
         let mut news = News::of(&self.served);
         let (served, followed) = (self.served.clone(), self.followed.clone());
         tokio::spawn(async move {
             while let Some(changed) = news.next().await {
-                for uri in followed.touched(&served, &changed) {
-                    let updated = ResourceUpdatedNotificationParam::new(uri);
-                    if context.peer.notify_resource_updated(updated).await.is_err() {
-                        return;
-                    }
+                let told = followed.notify(&served, &changed, &context.peer).await;
+                if told.is_err() {
+                    return;
                 }
             }
         });
@@ -361,7 +360,7 @@ impl ServerHandler for Handler {
         request: UnsubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.followed.remove(&request.uri);
+        self.followed.remove(&request.uri).await;
         Ok(())
     }
 

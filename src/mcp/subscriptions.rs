@@ -5,10 +5,11 @@
 //! notifications for resources with a lifetime: the client reads them again after it.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use rmcp::model::ErrorData;
-use tokio::sync::mpsc;
+use rmcp::model::{ErrorData, ResourceUpdatedNotificationParam};
+use rmcp::service::{Peer, RoleServer, ServiceError};
+use tokio::sync::{Mutex, mpsc};
 
 use super::resources;
 use super::served::Served;
@@ -64,33 +65,38 @@ struct Follow {
 }
 
 impl Followed {
-    fn follow<T>(&self, act: impl FnOnce(&mut Follow) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// Adds an address; returns true if no task forwards the changes yet, so that the caller has to start one.
-    pub fn add(&self, uri: String) -> Result<bool, ErrorData> {
-        self.follow(|follow| {
-            if follow.uris.len() >= MOST && !follow.uris.contains(&uri) {
-                let message = format!("more than {MOST} resources are followed: end some first");
-                return Err(ErrorData::invalid_request(message, None));
+    pub async fn add(&self, uri: String) -> Result<bool, ErrorData> {
+        let mut follow = self.0.lock().await;
+        if follow.uris.len() >= MOST && !follow.uris.contains(&uri) {
+            let message = format!("more than {MOST} resources are followed: end some first");
+            return Err(ErrorData::invalid_request(message, None));
+        }
+        follow.uris.insert(uri);
+        Ok(!std::mem::replace(&mut follow.is_told, true))
+    }
+
+    /// Removes an address. Once this returns, no notification of it is sent any more.
+    pub async fn remove(&self, uri: &str) {
+        self.0.lock().await.uris.remove(uri);
+    }
+
+    /// Notifies the client of each address that `changed` affects; fails once the client is gone.
+    ///
+    /// The addresses stay locked until all notifications are written, so that `remove` has to wait for them.
+    pub async fn notify(
+        &self,
+        served: &Served,
+        changed: &Changed,
+        client: &Peer<RoleServer>,
+    ) -> Result<(), ServiceError> {
+        let follow = self.0.lock().await;
+        for uri in &follow.uris {
+            if is_touched(served, uri, changed) {
+                let updated = ResourceUpdatedNotificationParam::new(uri);
+                client.notify_resource_updated(updated).await?;
             }
-            follow.uris.insert(uri);
-            Ok(!std::mem::replace(&mut follow.is_told, true))
-        })
-    }
-
-    /// Removes an address.
-    pub fn remove(&self, uri: &str) {
-        self.follow(|follow| follow.uris.remove(uri));
-    }
-
-    /// Returns the addresses that `changed` affects.
-    pub fn touched(&self, served: &Served, changed: &Changed) -> Vec<String> {
-        self.follow(|follow| {
-            let uris = follow.uris.iter();
-            let touched = uris.filter(|uri| is_touched(served, uri, changed));
-            touched.cloned().collect()
-        })
+        }
+        Ok(())
     }
 }
