@@ -131,7 +131,10 @@ impl Batch for EmbeddedBatch<'_> {
         }
         let (index, writer) = (self.index, &self.writer);
         let add = |document: &Document| {
-            let filled = index.documents.build(document);
+            // A search may have filled the fields of what was just written.
+            let known = index.layers.filled(document);
+            let filled = known.map(|known| TantivyDocument::clone(&known));
+            let filled = filled.unwrap_or_else(|| index.documents.build(document));
             writer.add_document(filled).map(drop)
         };
         guarded(|| {

@@ -39,7 +39,7 @@ pub struct EmbeddedIndex {
     newest: Mutex<Newest>,
     /// Touched files of an index in memory; one in a folder keeps them in a file.
     touched: Mutex<Touched>,
-    layers: Layers,
+    pub(super) layers: Layers,
     /// Vectors of all models.
     pub(super) vectors: Arc<Models>,
     /// Files that this process wrote in its last batch.

@@ -1,8 +1,9 @@
 //! The parts of a view: segments, and documents that are in no segment yet.
 //!
-//! Making a segment in memory of one document costs more than analysing its text: a dictionary is begun for each field
-//! of the index. So what was just written is a part by itself, with the fields that a segment would have, made by the
-//! same builder and the same tokenizers. Every question about postings and terms is asked here, and answered alike.
+//! Making a segment in memory costs more than analysing the texts in it: a dictionary is made of each field of the
+//! index. So what was just written is a part of *loose* documents, with the fields that a segment would have, made by
+//! the same builder and the same tokenizers; their postings are sorted when they are asked for. Every question about
+//! postings and terms is asked here, and answered alike.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -18,10 +19,10 @@ use super::failure::{failed, unusable};
 use super::lexicon::Lexicon;
 use super::schema;
 use super::schema::{DocumentBuilder, Fields, KEY_NAMES};
-use crate::index::{Document, IndexError};
+use crate::index::IndexError;
 use crate::vectors::VectorKey;
 
-/// A segment, or a document by itself; shared by all snapshots that hold it.
+/// A segment, or loose documents; shared by all snapshots that hold it.
 pub(super) struct Part {
     content: Content,
     /// Its files, by their names in the directory.
@@ -32,7 +33,7 @@ pub(super) struct Part {
 
 enum Content {
     Segment(Box<SegmentReader>),
-    Document(Box<OneDocument>),
+    Loose(Box<LooseDocuments>),
 }
 
 /// Lexicons of a part, for keyword counts, in the order of [`RunsOf`]; deletions do not change them.
@@ -49,98 +50,138 @@ pub(super) enum RunsOf {
     Talks,
 }
 
-/// A document, number 0 of its part.
-pub(super) struct OneDocument {
+/// Documents that are in no segment, numbered from 0.
+pub(super) struct LooseDocuments {
     /// Fields of the index.
     pub fields: Fields,
-    filled: TantivyDocument,
+    filled: Vec<Arc<TantivyDocument>>,
     schema: Schema,
-    /// Terms of each field with their counts, sorted; made when the field is asked for.
-    terms: Vec<OnceLock<Vec<(String, u32)>>>,
+    /// Postings of each field; made when the field is asked for.
+    postings: Vec<OnceLock<LoosePostings>>,
 }
 
-impl OneDocument {
-    fn new(builder: &DocumentBuilder, document: &Document) -> OneDocument {
-        OneDocument {
+/// Postings of a field, of terms in their order.
+#[derive(Default)]
+struct LoosePostings {
+    /// Each term, and where its postings end.
+    terms: Vec<(String, usize)>,
+    /// Documents in their order, each with the number of times it holds the term.
+    counts: Vec<(u32, u32)>,
+}
+
+impl LoosePostings {
+    /// Makes postings of pairs of a term and a document. Each pair counts once unless it `is_counted`.
+    fn of(mut pairs: Vec<(String, u32)>, is_counted: bool) -> LoosePostings {
+        pairs.sort_unstable();
+        let mut made = LoosePostings::default();
+        for same in pairs.chunk_by_mut(|one, next| one == next) {
+            let count = if is_counted { same.len() as u32 } else { 1 };
+            made.counts.push((same[0].1, count));
+            let end = made.counts.len();
+            match made.terms.last_mut() {
+                Some((term, last)) if *term == same[0].0 => *last = end,
+                _ => made.terms.push((std::mem::take(&mut same[0].0), end)),
+            }
+        }
+        made
+    }
+
+    /// Returns the postings of a term; none if no document holds it.
+    fn of_term(&self, term: &str) -> &[(u32, u32)] {
+        let place = self
+            .terms
+            .binary_search_by(|(known, _)| known.as_str().cmp(term));
+        place.map_or(&[], |place| self.at(place))
+    }
+
+    /// Returns the postings of the term at a place.
+    fn at(&self, place: usize) -> &[(u32, u32)] {
+        let from = place
+            .checked_sub(1)
+            .map_or(0, |before| self.terms[before].1);
+        &self.counts[from..self.terms[place].1]
+    }
+
+    /// Returns the terms that begin with `prefix`, with their postings.
+    fn with(&self, prefix: &str) -> impl Iterator<Item = (&str, &[(u32, u32)])> {
+        let from = self
+            .terms
+            .partition_point(|(term, _)| term.as_str() < prefix);
+        let terms = self.terms[from..].iter().enumerate();
+        let terms = terms.take_while(move |(_, (term, _))| term.starts_with(prefix));
+        terms.map(move |(place, (term, _))| (term.as_str(), self.at(from + place)))
+    }
+}
+
+impl LooseDocuments {
+    fn new(builder: &DocumentBuilder, filled: Vec<Arc<TantivyDocument>>) -> LooseDocuments {
+        LooseDocuments {
             fields: builder.fields,
-            filled: builder.build(document),
-            terms: vec![OnceLock::new(); builder.schema.num_fields()],
+            filled,
+            postings: (0..builder.schema.num_fields())
+                .map(|_| OnceLock::new())
+                .collect(),
             schema: builder.schema.clone(),
         }
     }
 
-    /// Returns the terms of a field with their counts, sorted; each counts once where the field keeps no counts.
-    fn terms(&self, field: Field) -> &[(String, u32)] {
-        self.terms[field.field_id() as usize].get_or_init(|| self.make_terms(field))
+    /// Returns the documents with their fields.
+    pub fn filled(&self) -> &[Arc<TantivyDocument>] {
+        &self.filled
     }
 
-    fn make_terms(&self, field: Field) -> Vec<(String, u32)> {
+    fn postings(&self, field: Field) -> &LoosePostings {
+        self.postings[field.field_id() as usize].get_or_init(|| self.make_postings(field))
+    }
+
+    fn make_postings(&self, field: Field) -> LoosePostings {
         let FieldType::Str(options) = self.schema.get_field_entry(field).field_type() else {
-            return Vec::new();
+            return LoosePostings::default();
         };
         let Some(indexing) = options.get_indexing_options() else {
-            return Vec::new();
+            return LoosePostings::default();
         };
         let Some(mut analyzer) = schema::tokenizers().get(indexing.tokenizer()) else {
-            return Vec::new();
+            return LoosePostings::default();
         };
-        let mut terms: Vec<String> = Vec::new();
-        for value in self.filled.get_all(field) {
-            let mut stream = analyzer.token_stream(value.as_str().unwrap_or_default());
-            while stream.advance() {
-                terms.push(stream.token().text.clone());
+        let mut pairs: Vec<(String, u32)> = Vec::new();
+        for (number, filled) in self.filled.iter().enumerate() {
+            for value in filled.get_all(field) {
+                let mut stream = analyzer.token_stream(value.as_str().unwrap_or_default());
+                while stream.advance() {
+                    pairs.push((stream.token().text.clone(), number as u32));
+                }
             }
         }
         // Longer ones are in no segment.
-        terms.retain(|term| term.len() <= MAX_TERM_BYTES);
-        terms.sort_unstable();
-        let is_counted = indexing.index_option() != IndexRecordOption::Basic;
-        let counted = terms.chunk_by(|one, next| one == next).map(|same| {
-            let count = if is_counted { same.len() as u32 } else { 1 };
-            (same[0].clone(), count)
-        });
-        counted.collect()
+        pairs.retain(|(term, _)| term.len() <= MAX_TERM_BYTES);
+        LoosePostings::of(pairs, indexing.index_option() != IndexRecordOption::Basic)
     }
 
-    /// Returns how often a term stands in a field; `None` if it does not.
-    fn count(&self, field: Field, term: &str) -> Option<u32> {
-        let terms = self.terms(field);
-        let place = terms.binary_search_by(|(known, _)| known.as_str().cmp(term));
-        place.ok().map(|place| terms[place].1)
-    }
-
-    /// Returns the terms of a field that begin with `prefix`.
-    fn terms_with(&self, field: Field, prefix: &str) -> &[(String, u32)] {
-        let terms = self.terms(field);
-        let from = terms.partition_point(|(term, _)| term.as_str() < prefix);
-        let length = terms[from..].partition_point(|(term, _)| term.starts_with(prefix));
-        &terms[from..from + length]
-    }
-
-    /// Returns the text of a field; empty if it has none.
-    pub fn text(&self, field: Field) -> &str {
-        let value = self.filled.get_first(field);
+    /// Returns the text of a field of a document; empty if it has none.
+    pub fn text(&self, doc: u32, field: Field) -> &str {
+        let value = self.filled[doc as usize].get_first(field);
         value.and_then(|value| value.as_str()).unwrap_or_default()
     }
 
-    /// Returns the number in a field, if there is one.
-    pub fn u64(&self, field: Field) -> Option<u64> {
-        self.filled.get_first(field)?.as_u64()
+    /// Returns the number in a field of a document, if there is one.
+    pub fn u64(&self, doc: u32, field: Field) -> Option<u64> {
+        self.filled[doc as usize].get_first(field)?.as_u64()
     }
 
-    /// Returns the signed number in a field, if there is one.
-    pub fn i64(&self, field: Field) -> Option<i64> {
-        self.filled.get_first(field)?.as_i64()
+    /// Returns the signed number in a field of a document, if there is one.
+    pub fn i64(&self, doc: u32, field: Field) -> Option<i64> {
+        self.filled[doc as usize].get_first(field)?.as_i64()
     }
 
-    /// Returns the fraction in a field, if there is one.
-    pub fn f64(&self, field: Field) -> Option<f64> {
-        self.filled.get_first(field)?.as_f64()
+    /// Returns the fraction in a field of a document, if there is one.
+    pub fn f64(&self, doc: u32, field: Field) -> Option<f64> {
+        self.filled[doc as usize].get_first(field)?.as_f64()
     }
 
-    /// Returns the bytes in a field, if there are some.
-    pub fn bytes(&self, field: Field) -> Option<&[u8]> {
-        self.filled.get_first(field)?.as_bytes()
+    /// Returns the bytes in a field of a document, if there are some.
+    pub fn bytes(&self, doc: u32, field: Field) -> Option<&[u8]> {
+        self.filled[doc as usize].get_first(field)?.as_bytes()
     }
 }
 
@@ -152,7 +193,7 @@ pub(super) struct PostingsReader<'a> {
 
 enum PostingsSource<'a> {
     Segment(Arc<InvertedIndexReader>, Option<Box<BlockSegmentPostings>>),
-    Document(&'a OneDocument),
+    Loose(&'a LooseDocuments),
 }
 
 impl PostingsReader<'_> {
@@ -166,10 +207,9 @@ impl PostingsReader<'_> {
     ) -> Result<(), IndexError> {
         let (inverted, decoder) = match &mut self.source {
             PostingsSource::Segment(inverted, decoder) => (inverted, decoder),
-            PostingsSource::Document(document) => {
-                if let Some(count) = document.count(self.field, text) {
-                    each(0, count);
-                }
+            PostingsSource::Loose(documents) => {
+                let postings = documents.postings(self.field).of_term(text).iter();
+                postings.for_each(|&(doc, times)| each(doc, times));
                 return Ok(());
             }
         };
@@ -223,10 +263,10 @@ impl Part {
         Part::without_files(Content::Segment(Box::new(reader)))
     }
 
-    /// Returns a document as a part by itself.
-    pub fn one(builder: &DocumentBuilder, document: &Document) -> Part {
-        let document = OneDocument::new(builder, document);
-        Part::without_files(Content::Document(Box::new(document)))
+    /// Returns a part of documents with their fields.
+    pub fn loose(builder: &DocumentBuilder, filled: Vec<Arc<TantivyDocument>>) -> Part {
+        let documents = LooseDocuments::new(builder, filled);
+        Part::without_files(Content::Loose(Box::new(documents)))
     }
 
     fn without_files(content: Content) -> Part {
@@ -242,19 +282,19 @@ impl Part {
     pub fn reader(&self) -> Option<&SegmentReader> {
         match &self.content {
             Content::Segment(reader) => Some(reader),
-            Content::Document(_) => None,
+            Content::Loose(_) => None,
         }
     }
 
-    /// Returns the document that is a part by itself.
-    pub fn document(&self) -> Option<&OneDocument> {
+    /// Returns the documents of a part that is no segment.
+    pub fn documents(&self) -> Option<&LooseDocuments> {
         match &self.content {
             Content::Segment(_) => None,
-            Content::Document(document) => Some(document),
+            Content::Loose(documents) => Some(documents),
         }
     }
 
-    /// Returns Tantivy's id of a segment; empty for a document by itself.
+    /// Returns Tantivy's id of a segment; empty for loose documents.
     pub fn id(&self) -> String {
         let reader = self.reader();
         reader.map_or_else(String::new, |reader| reader.segment_id().uuid_string())
@@ -272,12 +312,16 @@ impl Part {
 
     /// Returns the number of documents, deleted ones included: they are numbered from 0.
     pub fn max_doc(&self) -> u32 {
-        self.reader().map_or(1, SegmentReader::max_doc)
+        match &self.content {
+            Content::Segment(reader) => reader.max_doc(),
+            Content::Loose(documents) => documents.filled.len() as u32,
+        }
     }
 
     /// Returns the number of documents that are not deleted.
     pub fn num_docs(&self) -> u32 {
-        self.reader().map_or(1, SegmentReader::num_docs)
+        self.reader()
+            .map_or_else(|| self.max_doc(), SegmentReader::num_docs)
     }
 
     /// Returns whether it was checked that its files are verified.
@@ -296,9 +340,9 @@ impl Part {
         if slot.get().is_none() {
             let lexicon = match &self.content {
                 Content::Segment(reader) => Lexicon::read(reader, field)?,
-                Content::Document(document) => {
+                Content::Loose(documents) => {
                     let mut lexicon = Lexicon::default();
-                    let terms = document.terms(field).iter();
+                    let terms = documents.postings(field).terms.iter();
                     terms.for_each(|(term, _)| lexicon.push(term));
                     lexicon
                 }
@@ -312,7 +356,7 @@ impl Part {
     pub fn postings_in(&self, field: Field) -> Result<PostingsReader<'_>, IndexError> {
         let source = match &self.content {
             Content::Segment(reader) => PostingsSource::Segment(inverted(reader, field)?, None),
-            Content::Document(document) => PostingsSource::Document(document),
+            Content::Loose(documents) => PostingsSource::Loose(documents),
         };
         Ok(PostingsReader { field, source })
     }
@@ -327,10 +371,9 @@ impl Part {
     ) -> Result<(), IndexError> {
         let reader = match &self.content {
             Content::Segment(reader) => reader,
-            Content::Document(document) => {
-                if let Some(count) = document.count(field, text) {
-                    each(0, count);
-                }
+            Content::Loose(documents) => {
+                let postings = documents.postings(field).of_term(text).iter();
+                postings.for_each(|&(doc, times)| each(doc, times));
                 return Ok(());
             }
         };
@@ -359,10 +402,12 @@ impl Part {
     ) -> Result<(), IndexError> {
         let reader = match &self.content {
             Content::Segment(reader) => reader,
-            Content::Document(document) => {
-                let count = document.count(field, text);
-                if let Some(count) = count {
-                    docs.enumerate().for_each(|(place, _)| each(place, count));
+            Content::Loose(documents) => {
+                let postings = documents.postings(field).of_term(text);
+                for (place, doc) in docs.enumerate() {
+                    if let Ok(at) = postings.binary_search_by_key(&doc, |&(known, _)| known) {
+                        each(place, postings[at].1);
+                    }
                 }
                 return Ok(());
             }
@@ -392,7 +437,7 @@ impl Part {
             Content::Segment(reader) => inverted(reader, field)?
                 .doc_freq(&Term::from_field_text(field, text))
                 .map_err(|error| unusable(&error)),
-            Content::Document(document) => Ok(u32::from(document.count(field, text).is_some())),
+            Content::Loose(documents) => Ok(documents.postings(field).of_term(text).len() as u32),
         }
     }
 
@@ -406,9 +451,9 @@ impl Part {
     ) -> Result<(), IndexError> {
         let reader = match &self.content {
             Content::Segment(reader) => reader,
-            Content::Document(document) => {
-                let terms = document.terms_with(field, prefix).iter();
-                terms.for_each(|(term, _)| each(term.as_bytes(), 1));
+            Content::Loose(documents) => {
+                let terms = documents.postings(field).with(prefix);
+                terms.for_each(|(term, postings)| each(term.as_bytes(), postings.len() as u32));
                 return Ok(());
             }
         };
@@ -430,10 +475,11 @@ impl Part {
     ) -> Result<(), IndexError> {
         let reader = match &self.content {
             Content::Segment(reader) => reader,
-            Content::Document(document) => {
-                let terms = document.terms_with(field, prefix).iter();
-                let rests = terms.map(|(term, _)| term[prefix.len()..].to_owned());
-                values.extend(rests.filter(|_| is_live(0)));
+            Content::Loose(documents) => {
+                let terms = documents.postings(field).with(prefix);
+                let live =
+                    terms.filter(|(_, postings)| postings.iter().any(|(doc, _)| is_live(*doc)));
+                values.extend(live.map(|(term, _)| term[prefix.len()..].to_owned()));
                 return Ok(());
             }
         };
@@ -475,11 +521,12 @@ impl Part {
                     each(doc, key(number(&high), number(&low)));
                 }
             }
-            Content::Document(document) => {
-                let number = |field| document.u64(field).unwrap_or(0);
-                let fields = document.fields;
-                let key = key(number(fields.key_high), number(fields.key_low));
-                docs.for_each(|doc| each(doc, key));
+            Content::Loose(documents) => {
+                let fields = documents.fields;
+                for doc in docs {
+                    let number = |field| documents.u64(doc, field).unwrap_or(0);
+                    each(doc, key(number(fields.key_high), number(fields.key_low)));
+                }
             }
         }
         Ok(())

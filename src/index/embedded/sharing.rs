@@ -4,7 +4,7 @@
 //! in them are looked up in the postings of the other words. So a search costs about the same in a
 //! store of any size, and misses memories that share only common words.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use tantivy::schema::IndexRecordOption;
 
@@ -18,6 +18,7 @@ const READ: usize = 3_000;
 const LOOKED_FOR: usize = 256;
 
 /// A memory that holds one of the words.
+#[derive(Clone)]
 struct Candidate {
     row: u32,
     score: f32,
@@ -40,7 +41,7 @@ pub(super) fn rows(
     let mut words = distinct(snapshot, words)?;
     words.sort_by_key(|word| word.count);
     let mut left = READ;
-    let mut found: HashMap<u32, Candidate> = HashMap::new();
+    let mut found = Vec::new();
     let mut common = Vec::new();
     for word in words {
         if !found.is_empty() && word.count > left {
@@ -50,7 +51,7 @@ pub(super) fn rows(
         left = left.saturating_sub(word.count);
         add_all(snapshot, &word, passing, &mut found)?;
     }
-    let mut found: Vec<Candidate> = found.into_values().collect();
+    let mut found = summed(&found);
     if found.len() > LOOKED_FOR {
         found.select_nth_unstable_by(LOOKED_FOR, |a, b| b.score.total_cmp(&a.score));
         found.truncate(LOOKED_FOR);
@@ -88,25 +89,43 @@ fn distinct(snapshot: &EmbeddedSnapshot, text: &str) -> Result<Vec<Word>, IndexE
     Ok(words)
 }
 
-/// Adds a word's BM25 weight to every row that holds it.
+/// Returns each row once, with the sum of its scores in their order.
+fn summed(found: &[Candidate]) -> Vec<Candidate> {
+    // Numbers are sorted much faster than candidates.
+    let places = found.iter().enumerate();
+    let mut order: Vec<u64> = places
+        .map(|(place, one)| u64::from(one.row) << 32 | place as u64)
+        .collect();
+    order.sort_unstable();
+    let mut sums: Vec<Candidate> = Vec::new();
+    for number in order {
+        let one = &found[number as u32 as usize];
+        match sums.last_mut() {
+            Some(last) if last.row == one.row => last.score += one.score,
+            _ => sums.push(one.clone()),
+        }
+    }
+    sums
+}
+
+/// Appends every row that holds a word, with the word's BM25 weight.
 fn add_all(
     snapshot: &EmbeddedSnapshot,
     word: &Word,
     passing: &RowSet,
-    found: &mut HashMap<u32, Candidate>,
+    found: &mut Vec<Candidate>,
 ) -> Result<(), IndexError> {
     let worth = worth_of(snapshot, word);
     for (segment, (part, row_of)) in snapshot.documents().enumerate() {
         let (field, record) = (snapshot.fields.words, IndexRecordOption::WithFreqs);
         part.each_posting(field, &word.term, record, |doc, times| {
             if let Some(row) = row_of.get(doc).filter(|row| passing.contains(*row)) {
-                let candidate = found.entry(row).or_insert(Candidate {
+                found.push(Candidate {
                     row,
-                    score: 0.0,
+                    score: worth(row, times),
                     segment,
                     doc,
                 });
-                candidate.score += worth(row, times);
             }
         })?;
     }

@@ -4,7 +4,7 @@ use tantivy::SegmentReader;
 use tantivy::columnar::{BytesColumn, Column as Fast, StrColumn};
 
 use crate::index::embedded::failure::unusable;
-use crate::index::embedded::part::{OneDocument, Part};
+use crate::index::embedded::part::{LooseDocuments, Part};
 use crate::index::embedded::schema::{SKETCH_NAMES, VECTOR_NAME, flag};
 use crate::index::{IndexError, Indexed};
 use crate::model::Stamp;
@@ -175,8 +175,9 @@ pub(in crate::index::embedded) fn newcomers_of(
     is_wanted: impl Fn(u32) -> bool,
     newcomers: &mut Vec<DeltaRow>,
 ) -> Result<(), IndexError> {
-    if let Some(document) = part.document().filter(|_| is_wanted(0)) {
-        newcomers.push(row_of(document, segment));
+    if let Some(documents) = part.documents() {
+        let wanted = (0..part.max_doc()).filter(|doc| is_wanted(*doc));
+        newcomers.extend(wanted.map(|doc| row_of(documents, doc, segment)));
     }
     let columns = part.reader().map_or(Ok(None), Columns::of);
     let Some(columns) = columns.map_err(|error| unusable(&error))? else {
@@ -203,20 +204,23 @@ pub(in crate::index::embedded) fn newcomers_of(
     Ok(())
 }
 
-/// Returns the row of a document that is a part by itself, in the segment of this number.
-fn row_of(document: &OneDocument, segment: usize) -> DeltaRow {
-    let fields = &document.fields;
-    let number = |field| document.u64(field).unwrap_or(0);
-    let vector = document.bytes(fields.vector);
+/// Returns the row of one of the `documents` of the part of this number.
+fn row_of(documents: &LooseDocuments, doc: u32, segment: usize) -> DeltaRow {
+    let fields = &documents.fields;
+    let number = |field| documents.u64(doc, field).unwrap_or(0);
+    let vector = documents.bytes(doc, fields.vector);
     let values = Values {
-        expires: document.i64(fields.expires).unwrap_or(i64::MAX),
-        updated: document.i64(fields.updated).unwrap_or(i64::MIN),
+        expires: documents.i64(doc, fields.expires).unwrap_or(i64::MAX),
+        updated: documents.i64(doc, fields.updated).unwrap_or(i64::MIN),
         importance: number(fields.importance) as u8,
-        confidence: document.f64(fields.confidence).unwrap_or(-1.0) as f32,
+        confidence: documents.f64(doc, fields.confidence).unwrap_or(-1.0) as f32,
         flags: number(fields.flags) as u8,
         version: [
             number(fields.size),
-            document.i64(fields.modified).unwrap_or(0).cast_unsigned(),
+            documents
+                .i64(doc, fields.modified)
+                .unwrap_or(0)
+                .cast_unsigned(),
             number(fields.inode),
             number(fields.hash_high),
             number(fields.hash_low),
@@ -232,11 +236,11 @@ fn row_of(document: &OneDocument, segment: usize) -> DeltaRow {
     };
     DeltaRow {
         segment,
-        doc: 0,
-        namespace: document.text(fields.namespace).to_owned(),
-        user: document.text(fields.user).to_owned(),
-        timestamp: document.i64(fields.timestamp).unwrap_or(0),
-        name: document.text(fields.name).to_owned(),
+        doc,
+        namespace: documents.text(doc, fields.namespace).to_owned(),
+        user: documents.text(doc, fields.user).to_owned(),
+        timestamp: documents.i64(doc, fields.timestamp).unwrap_or(0),
+        name: documents.text(doc, fields.name).to_owned(),
         values,
     }
 }
