@@ -20,6 +20,7 @@ mod texts;
 pub mod upkeep;
 pub mod write;
 
+pub use crate::files::{EndedCall, SequenceError};
 pub use crate::import::{Defaults as ImportDefaults, ai_memory_objects};
 pub use crate::index::{Coverage, Query, QueryKind};
 pub use crate::journal::Record;

@@ -45,8 +45,8 @@ pub use medium::{Medium, medium};
 pub use note::{CrashMarker, begin_lines, leave_line, lines_at, remove_lines, take_lines};
 pub use replaced::ReplacedText;
 pub use storage::{
-    ChangeFeed, ChangeLog, Changed, FormerNames, Leftover, Reader, RecordedChange, Replaced,
-    Storage, Version, WritableStorage,
+    BegunCall, ChangeFeed, ChangeLog, Changed, EndedCall, FormerNames, Leftover, Reader,
+    RecordedChange, Replaced, Sequence, SequenceError, Storage, Version, WritableStorage,
 };
 pub use store::Store;
 #[cfg(test)]
@@ -90,6 +90,11 @@ impl FilesError {
             source.kind(),
             io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied
         ))
+    }
+
+    /// Returns whether the place of the file cannot be reached, so that nothing is known of the file.
+    pub fn is_away(&self) -> bool {
+        matches!(self, FilesError::Io { source, .. } if source.kind() == io::ErrorKind::NotConnected)
     }
 
     /// Returns whether the disk or a quota is full.

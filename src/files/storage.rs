@@ -138,6 +138,70 @@ pub trait ChangeLog {
     fn names_like(&self, beginning: &str) -> Result<Vec<String>, FilesError>;
 }
 
+/// Numbers of the changes of a storage that several servers write, and the age of what is read where it is away.
+///
+/// A call that reads or writes for a client is enclosed by [`Sequence::begin`] and [`Sequence::end`], on one thread.
+pub trait Sequence: Send + Sync {
+    /// Begins a call whose answer must hold the change `least`. May wait for it, for 50 ms.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such change, or nothing that has it can be reached; a call that `writes` also if the place
+    /// of writes cannot be reached.
+    fn begin(&self, least: Option<u64>, writes: bool) -> Result<BegunCall, SequenceError>;
+
+    /// Ends the call; returns what its answer holds.
+    fn end(&self, begun: BegunCall) -> EndedCall;
+
+    /// Has the call on this thread end as one that is answered from what was known before, since the storage is away.
+    fn answer_as_known(&self);
+}
+
+/// A call between [`Sequence::begin`] and [`Sequence::end`].
+#[derive(Debug, Clone, Copy)]
+pub struct BegunCall {
+    /// Number of a change that the answer must hold; 0 is none.
+    pub least: u64,
+    /// Number of the last change that was known.
+    pub known: u64,
+    /// Whether the call writes.
+    pub writes: bool,
+}
+
+/// Properties of the answer of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EndedCall {
+    /// Number of a change that the answer holds, with all before it; of a write, its own or a later one.
+    pub number: Option<u64>,
+    /// Time since everything in the answer was known to be the newest; `None` if it is.
+    pub age: Option<Duration>,
+    /// Whether the storage was away when the call needed it, so that its answer is none.
+    pub is_incomplete: bool,
+}
+
+/// Error of the beginning of a call.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SequenceError {
+    /// The number is of another workspace, or was lost with its database.
+    #[error("there is no change {asked} in this workspace, the last one is {last}")]
+    Unknown { asked: u64, last: u64 },
+    /// Nothing was read or written.
+    #[error("the database cannot be reached, and nothing was {}: try again later", if *.writes { "written" } else { "read" })]
+    Away { writes: bool },
+}
+
+impl SequenceError {
+    /// Returns the message for a call that lacks what the storage did not give.
+    pub fn lack(writes: bool) -> &'static str {
+        match writes {
+            true => "the database went away: read whether it was written, and try again later",
+            false => {
+                "the database cannot be reached, and what the answer needs was not read before: try again later"
+            }
+        }
+    }
+}
+
 /// Read access to memories. Names come from its own listings or from a parsed stem.
 pub trait Storage: Send + Sync {
     /// Lists the memories of `place`; a folder that does not exist is empty.
@@ -204,6 +268,11 @@ pub trait Storage: Send + Sync {
 
     /// Returns the history that this storage keeps itself; `None` of a directory, whose history is git's.
     fn change_log(&self) -> Option<&dyn ChangeLog> {
+        None
+    }
+
+    /// Returns the numbers of changes; `None` of a directory, where every answer is from the files as they are.
+    fn sequence(&self) -> Option<&dyn Sequence> {
         None
     }
 

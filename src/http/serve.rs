@@ -31,10 +31,10 @@ use super::rate::{Rate, Rates};
 use super::reading::MOST_BYTES;
 use super::site::{Front, Site};
 use super::tokens::{TokenError, Tokens};
-use super::workspaces::{Hosted, Workspaces};
+use super::workspaces::{Hosted, Workspaces, sequence};
 use super::{answer, connection, guard, listen, metrics, openapi, proof, reading};
 use crate::dialect::{Call, Caller, Endpoint, Refusal, Verb};
-use crate::engine::{history, ops};
+use crate::engine::{EndedCall, history, ops};
 use crate::mcp::{Gate, Served, Streamable};
 use crate::page::Examine;
 
@@ -338,6 +338,7 @@ async fn call(
         return Err(super::admission::AdmissionError::OnlyReads.into());
     }
     let caller = caller(&request);
+    let least = sequence::asked(&site.served.engine, request.headers())?;
     let _large = match endpoint.is_large {
         true => Some(
             site.large
@@ -363,9 +364,16 @@ async fn call(
             preferences: &served.preferences,
             stores: &[],
         };
-        let reply = endpoint.call(&call, values);
-        let answer = reply.map(|reply| (endpoint.status(&reply), reply.text.into_bytes()));
-        (answer, turn)
+        let writes = endpoint.writes;
+        let run = || endpoint.call(&call, values);
+        let (reply, ended) = match served.engine.live.call(least, writes, run) {
+            Ok(done) => done,
+            Err(error) => return (Err(error.into()), EndedCall::default(), turn),
+        };
+        let answer = reply
+            .map(|reply| (endpoint.status(&reply), reply.text.into_bytes()))
+            .map_err(|error| RequestError::from(Refusal::of(&error)));
+        (sequence::judged(answer, &ended, writes), ended, turn)
     };
     let done = tokio::time::timeout(CALL_TIMEOUT, tokio::task::spawn_blocking(run)).await;
     let late = |_| {
@@ -374,10 +382,16 @@ async fn call(
         RequestError::new(status, "LATE", message)
     };
     // The panic hook has written what happened to the log.
-    let (answer, _turn) = done.map_err(late)?.map_err(|_| RequestError::internal())?;
-    let (status, body) = answer.map_err(|error| RequestError::from(Refusal::of(&error)))?;
-    let status = StatusCode::from_u16(status).map_err(|_| RequestError::internal())?;
-    answer::json_of(status, body, &site.outgoing).await
+    let (answer, ended, _turn) = done.map_err(late)?.map_err(|_| RequestError::internal())?;
+    let mut response = match answer {
+        Ok((status, body)) => {
+            let status = StatusCode::from_u16(status).map_err(|_| RequestError::internal())?;
+            answer::json_of(status, body, &site.outgoing).await?
+        }
+        Err(error) => error.into_response(),
+    };
+    sequence::tell(&mut response, &ended);
+    Ok(response)
 }
 
 fn client(request: &Request<Body>) -> Result<Client, RequestError> {

@@ -21,10 +21,11 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 
 use crate::dialect::{Call, Caller, Dialect, Reply};
+use crate::engine::{EndedCall, SequenceError};
 use crate::mcp::gate::{Admitted, Gate};
 use crate::mcp::served::Served;
 use crate::mcp::subscriptions::{Followed, News};
-use crate::mcp::{resources, subscriptions, tools};
+use crate::mcp::{resources, sequence, subscriptions, tools};
 
 /// Lifetime of the list of tools at a client, in milliseconds. The list changes with the program only.
 const LIST_TTL_MS: u64 = 60 * 60 * 1000;
@@ -81,7 +82,11 @@ impl Handler {
         context: RequestContext<RoleServer>,
         writes: bool,
         act: impl FnOnce(&Call<'_>) -> T + Send + 'static,
-    ) -> Result<T, CallError> {
+    ) -> Result<(T, EndedCall), CallError> {
+        let least = match self.served.engine.live.has_sequence() {
+            true => sequence::asked(&context).map_err(CallError::Number)?,
+            false => None,
+        };
         let admitted = match &self.gate {
             None => None,
             Some(gate) => {
@@ -106,12 +111,13 @@ impl Handler {
         let cancelled = context.ct;
         let run = move || {
             let _turn = turn;
-            let call = || act(&served.call(&caller));
+            let act = || act(&served.call(&caller));
+            let call = || served.engine.live.call(least, writes, act);
             (!cancelled.is_cancelled()).then(|| scope.run(call))
         };
         let done = tokio::task::spawn_blocking(run);
         match tokio::time::timeout(timeout, done).await {
-            Ok(Ok(Some(done))) => Ok(done),
+            Ok(Ok(Some(done))) => done.map_err(CallError::from),
             Ok(Ok(None)) => Err(CallError::Cancelled),
             Ok(Err(error)) => Err(CallError::BrokenDown(error)),
             Err(_) => Err(CallError::Late(timeout)),
@@ -123,11 +129,18 @@ impl Handler {
         &self,
         context: RequestContext<RoleServer>,
         act: impl FnOnce(&dyn Dialect, &Call<'_>) -> Result<T, ErrorData> + Send + 'static,
-    ) -> Result<T, ErrorData> {
+    ) -> Result<(T, EndedCall), ErrorData> {
         let dialect = Arc::clone(&self.served.dialect);
         let done = self.on_a_thread(context, false, move |call| act(dialect.as_ref(), call));
         match done.await {
-            Ok(answer) => answer,
+            Ok((answer, ended)) if ended.is_incomplete => {
+                drop(answer);
+                Err(ErrorData::internal_error(SequenceError::lack(false), None))
+            }
+            Ok((answer, ended)) => Ok((answer?, ended)),
+            Err(error) if error.is_of_request() => {
+                Err(ErrorData::invalid_params(error.to_string(), None))
+            }
             Err(error) => Err(ErrorData::internal_error(error.to_string(), None)),
         }
     }
@@ -141,11 +154,26 @@ enum CallError {
     Cancelled,
     #[error("{0}")]
     Refused(String),
+    /// The request names a change by something that is no number.
+    #[error("{0}")]
+    Number(String),
+    #[error(transparent)]
+    Sequence(#[from] SequenceError),
     #[error("not done within {} seconds: it goes on, ask for its outcome later", .0.as_secs())]
     Late(Duration),
     // The panic hook has written the details to stderr.
     #[error("internal error")]
     BrokenDown(tokio::task::JoinError),
+}
+
+impl CallError {
+    /// Returns whether the request is at fault, and not to be repeated.
+    fn is_of_request(&self) -> bool {
+        matches!(
+            self,
+            CallError::Number(_) | CallError::Sequence(SequenceError::Unknown { .. })
+        )
+    }
 }
 
 impl ServerHandler for Handler {
@@ -207,20 +235,32 @@ impl ServerHandler for Handler {
         let dialect = Arc::clone(&self.served.dialect);
         let run = move |call: &Call<'_>| dialect.tools()[at].call(call, arguments);
         let tool = &tools[at];
-        let done = self.on_a_thread(context, !tool.hints.read_only, run);
-        let reply = match done.await {
-            Ok(reply) => reply,
+        let reads = tool.hints.read_only;
+        let done = self.on_a_thread(context, !reads, run);
+        let (reply, ended) = match done.await {
+            Ok((reply, ended)) => match ended.is_incomplete && (reply.is_error || reads) {
+                true => (Reply::text(SequenceError::lack(!reads)).failed(), ended),
+                false => (reply, ended),
+            },
+            Err(error) if error.is_of_request() => {
+                return Err(ErrorData::invalid_params(error.to_string(), None));
+            }
             Err(CallError::Cancelled) => return Err(ErrorData::internal_error("cancelled", None)),
             Err(CallError::BrokenDown(error)) => {
                 tracing::error!(tool = tool.name, "tool panicked: {error}");
-                tools::broken_down(tool)
+                (tools::broken_down(tool), EndedCall::default())
             }
             // In the reply, where the model reads it.
-            Err(error) => Reply::text(error.to_string()).failed(),
+            Err(error) => (
+                Reply::text(error.to_string()).failed(),
+                EndedCall::default(),
+            ),
         };
         let notice = self.served.notice.lock();
         let mut notice = notice.unwrap_or_else(PoisonError::into_inner);
-        Ok(tools::result(tool, reply, &mut notice).into())
+        let mut result = tools::result(tool, reply, &mut notice);
+        sequence::tell(&mut result.meta, &ended);
+        Ok(result.into())
     }
 
     async fn list_resources(
@@ -253,7 +293,8 @@ impl ServerHandler for Handler {
         let read = move |dialect: &dyn Dialect, call: &Call<'_>| {
             resources::read(dialect, call, &request.uri)
         };
-        let (result, ttl_ms) = self.answer(context, read).await?;
+        let ((mut result, ttl_ms), ended) = self.answer(context, read).await?;
+        sequence::tell(&mut result.meta, &ended);
         // What memories say is nobody else's business.
         let result = match knows_ttl {
             true => result
@@ -282,7 +323,9 @@ impl ServerHandler for Handler {
         let prompted = move |dialect: &dyn Dialect, call: &Call<'_>| {
             resources::prompted(dialect, call, &request.name, values)
         };
-        Ok(self.answer(context, prompted).await?.into())
+        let (mut result, ended) = self.answer(context, prompted).await?;
+        sequence::tell(&mut result.meta, &ended);
+        Ok(result.into())
     }
 
     fn accepted_subscription_filter(

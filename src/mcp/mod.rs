@@ -17,6 +17,7 @@ mod message;
 #[cfg(unix)]
 mod peer;
 mod resources;
+mod sequence;
 mod served;
 mod session;
 mod streamable;
@@ -38,6 +39,7 @@ pub use lines::{Lines, Streams};
 pub use message::MAX_LINE_BYTES;
 #[cfg(unix)]
 pub use peer::is_own;
+pub use sequence::{SEQUENCE_HEADER, asked_in, stale_seconds};
 pub use served::Served;
 pub use session::{AnnounceWrite, Session};
 pub use streamable::{Body, RequestBody, Streamable, streamable};

@@ -1,23 +1,25 @@
 //! Connections to the database, and the way from synchronous code to them.
 //!
 //! Guarantees: every statement has a time limit; a statement about memories runs in a transaction that sees one
-//! workspace; a connection in an unknown state is closed, never used again. Statements have no names, so that
+//! workspace; a connection in an unknown state is closed, never used again; what is read from a replica holds every
+//! change that is known, unless the primary is away. Statements have no names, so that
 //! poolers between the program and the database may change the connection after each transaction.
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod};
+use deadpool_postgres::Object;
 use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Config, Row};
 
-use super::encryption::{Address, Encryption};
 use super::error::RowsError;
 use super::notices::{Notices, Signal};
 use super::schema;
+use super::server::Server;
 
 /// Threads that speak to the database; they wait most of the time.
 const THREADS: usize = 2;
@@ -27,6 +29,9 @@ const CONNECTIONS: usize = 16;
 
 /// Maximum time until a connection is made, or one of the pool is free.
 const CONNECT: Duration = Duration::from_secs(5);
+
+/// The same for a replica, which is passed over then.
+const CONNECT_TO_REPLICA: Duration = Duration::from_secs(1);
 
 /// Settings of every transaction. A session that stops in the middle of a transaction loses it, and its locks.
 /// A stronger setting of the operator for commits stays.
@@ -38,9 +43,10 @@ const LIMITS: &str = "SET LOCAL statement_timeout = '30s'; SET LOCAL lock_timeou
 /// A PostgreSQL database with the memories of workspaces. A clone is the same.
 #[derive(Clone)]
 pub struct Database {
-    pool: Pool,
-    config: Arc<Config>,
-    encryption: Encryption,
+    primary: Arc<Server>,
+    replicas: Arc<[Arc<Server>]>,
+    /// Number of questions to replicas, so that each is asked first in its turn.
+    turn: Arc<AtomicUsize>,
     notices: Arc<Notices>,
     threads: Arc<Threads>,
 }
@@ -73,39 +79,34 @@ impl Database {
     ///
     /// As for [`Database::new`].
     pub fn with_connections(address: &str, connections: usize) -> Result<Database, RowsError> {
-        let Address {
-            mut config,
-            encryption,
-        } = Address::parse(address)?;
-        config.connect_timeout(CONNECT);
-        config.keepalives_idle(Duration::from_secs(30));
-        if config.get_application_name().is_none() {
-            config.application_name("memdir");
-        }
+        let primary = Server::new(address, connections, CONNECT)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(THREADS)
             .thread_name("rows")
             .enable_all()
             .build()
             .map_err(RowsError::NotStarted)?;
-        let manager = ManagerConfig {
-            recycling_method: RecyclingMethod::Fast,
-        };
-        let manager = Manager::from_config(config.clone(), encryption.clone(), manager);
-        let pool = Pool::builder(manager)
-            .max_size(connections.max(1))
-            .wait_timeout(Some(CONNECT))
-            .create_timeout(Some(CONNECT))
-            .recycle_timeout(Some(CONNECT))
-            .runtime(deadpool_postgres::Runtime::Tokio1)
-            .build()
-            .map_err(|error| RowsError::Unreachable(Box::new(error)))?;
         Ok(Database {
-            pool,
-            config: Arc::new(config),
-            encryption,
+            primary: Arc::new(primary),
+            replicas: Arc::default(),
+            turn: Arc::default(),
             notices: Arc::default(),
             threads: Arc::new(Threads(Some(runtime))),
+        })
+    }
+
+    /// Returns the database with replicas at `addresses`, which are asked first for what they have.
+    ///
+    /// # Errors
+    ///
+    /// Fails if an address cannot be parsed.
+    pub fn with_replicas(self, addresses: &[String]) -> Result<Database, RowsError> {
+        let replica =
+            |address: &String| Server::new(address, CONNECTIONS, CONNECT_TO_REPLICA).map(Arc::new);
+        let replicas: Result<Vec<_>, _> = addresses.iter().map(replica).collect();
+        Ok(Database {
+            replicas: replicas?.into(),
+            ..self
         })
     }
 
@@ -115,10 +116,28 @@ impl Database {
     ///
     /// Fails with the reason.
     pub fn check(&self) -> Result<(), RowsError> {
+        self.run(|database| async move { database.check_primary().await })
+    }
+
+    /// As [`Database::check`], or of a replica while the primary is away.
+    pub(super) fn check_any(&self) -> Result<(), RowsError> {
         self.run(|database| async move {
-            let connection = database.connection().await?;
-            schema::check(&connection).await
+            let error = match database.check_primary().await {
+                Err(error) if error.is_away() => error,
+                checked => return checked,
+            };
+            for replica in &*database.replicas {
+                if let Ok(connection) = replica.connection().await {
+                    return schema::check(&connection).await;
+                }
+            }
+            Err(error)
         })
+    }
+
+    async fn check_primary(&self) -> Result<(), RowsError> {
+        let connection = self.connection().await?;
+        schema::check(&connection).await
     }
 
     /// Applies the migrations that the database lacks; returns their names.
@@ -161,54 +180,152 @@ impl Database {
     /// Has `signal` given at each change of `workspace`, as long as somebody holds it.
     pub(super) fn subscribe(&self, workspace: &Arc<str>, signal: &Arc<Signal>) {
         if self.notices.add(workspace, signal) {
-            let (config, notices) = (Arc::clone(&self.config), Arc::clone(&self.notices));
-            let encryption = self.encryption.clone();
-            self.spawn(async move { notices.listen(&config, encryption).await });
+            let (primary, notices) = (Arc::clone(&self.primary), Arc::clone(&self.notices));
+            self.spawn(async move {
+                let (config, encryption) = primary.config();
+                notices.listen(config, encryption).await;
+            });
         }
     }
 
-    /// Returns a connection of the pool.
+    /// Returns a connection to the primary.
     pub(super) async fn connection(&self) -> Result<Object, RowsError> {
-        let connection = self.pool.get().await;
-        connection.map_err(|error| RowsError::Unreachable(Box::new(error)))
+        self.primary.connection().await
     }
 
-    /// Returns the rows that `sql` finds in `workspace`. Asks once more if the connection was broken.
-    pub(super) fn read(
+    /// Closes the idle connections to the primary, which are likely to be broken if one is.
+    pub(super) fn forget_idle(&self) {
+        self.primary.forget_idle();
+    }
+
+    /// Returns whether the primary is known to be away.
+    pub(super) fn is_away(&self) -> bool {
+        self.primary.is_away()
+    }
+
+    /// Returns whether there are replicas.
+    pub(super) fn has_replicas(&self) -> bool {
+        !self.replicas.is_empty()
+    }
+
+    /// Returns whether changes are told at present.
+    pub(super) fn is_listening(&self) -> bool {
+        self.notices.is_listening()
+    }
+
+    /// Returns the rows that `sql` finds in `workspace` at the primary.
+    pub(super) fn read_primary(
         &self,
         workspace: &Arc<str>,
         sql: &'static str,
         values: Vec<Value>,
     ) -> Result<Vec<Row>, RowsError> {
         let begin = begin(workspace);
-        self.run(|database| async move { database.ask(&begin, sql, &values).await })
+        self.run(|database| async move { database.primary.ask(&begin, sql, &values).await })
     }
 
-    async fn ask(&self, begin: &str, sql: &str, values: &[Value]) -> Result<Vec<Row>, RowsError> {
-        let mut is_first = true;
-        loop {
-            let connection = self.connection().await?;
-            let values: Vec<_> = values.iter().map(Value::typed).collect();
-            // Sent together: one way to the database and back.
-            let (begun, rows, ended) = tokio::join!(
-                biased;
-                connection.batch_execute(begin),
-                connection.query_typed(sql, &values),
-                connection.batch_execute("COMMIT"),
-            );
-            match begun.and(rows).and_then(|rows| ended.map(|()| rows)) {
-                Ok(rows) => return Ok(rows),
-                Err(error) => {
-                    discard(connection);
-                    let error = RowsError::from(error);
-                    if !is_first || !error.is_disconnected() {
-                        return Err(error);
-                    }
-                    is_first = false;
-                }
+    /// Returns the rows that `sql` finds in `workspace`, and where: at a replica that has the changes `wanted`, or at
+    /// the primary.
+    pub(super) fn read(
+        &self,
+        workspace: &Arc<str>,
+        sql: &'static str,
+        values: Vec<Value>,
+        wanted: Wanted,
+    ) -> Result<(Vec<Row>, Origin), RowsError> {
+        let begin = begin(workspace);
+        let workspace = Arc::clone(workspace);
+        self.run(|database| async move {
+            let question = Question {
+                begin: &begin,
+                workspace: &workspace,
+                sql,
+                values: &values,
+            };
+            database.ask(&question, wanted).await
+        })
+    }
+
+    async fn ask(
+        &self,
+        question: &Question<'_>,
+        wanted: Wanted,
+    ) -> Result<(Vec<Row>, Origin), RowsError> {
+        if !wanted.prefers_primary
+            && let Some(rows) = self.ask_replicas(question, wanted.floor).await
+        {
+            let origin = match self.is_away() {
+                true => Origin::Earlier,
+                false => Origin::Newest,
+            };
+            return Ok((rows, origin));
+        }
+        let Question {
+            begin, sql, values, ..
+        } = question;
+        match self.primary.ask(begin, sql, values).await {
+            Err(error) if error.is_away() => {
+                let rows = self.ask_replicas(question, wanted.told).await;
+                rows.map(|rows| (rows, Origin::Earlier)).ok_or(error)
             }
+            answered => answered.map(|rows| (rows, Origin::Newest)),
         }
     }
+
+    /// Asks the replicas, one after another, until one answers that has the change `least`.
+    async fn ask_replicas(&self, question: &Question<'_>, least: i64) -> Option<Vec<Row>> {
+        let first = match self.replicas.len() {
+            0 => return None,
+            count => self.turn.fetch_add(1, Ordering::Relaxed) % count,
+        };
+        let (before, after) = self.replicas.split_at(first);
+        for replica in after.iter().chain(before) {
+            match replica.ask_at(question, least).await {
+                Ok(Some(rows)) => return Some(rows),
+                Ok(None) => {}
+                Err(error) => tracing::debug!("a replica is passed over: {error}"),
+            }
+        }
+        None
+    }
+
+    /// Returns whether a replica has the change `least` of `workspace`.
+    pub(super) async fn replica_has(&self, workspace: &Arc<str>, least: i64) -> bool {
+        let question = Question {
+            begin: &begin(workspace),
+            workspace,
+            sql: "SELECT WHERE $1 = ''",
+            values: &[Value::from("")],
+        };
+        self.ask_replicas(&question, least).await.is_some()
+    }
+}
+
+/// A question about a workspace.
+pub(super) struct Question<'a> {
+    pub(super) begin: &'a str,
+    pub(super) workspace: &'a str,
+    pub(super) sql: &'a str,
+    pub(super) values: &'a [Value],
+}
+
+/// Changes that what is read must hold.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    /// The last change that is known to be there.
+    pub(super) floor: i64,
+    /// The last change that this process follows: enough if the primary is away.
+    pub(super) told: i64,
+    /// Whether there may be changes of which nothing is known yet.
+    pub(super) prefers_primary: bool,
+}
+
+/// State of what was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    Newest,
+    /// There may be later changes at the primary, which is away.
+    Earlier,
 }
 
 /// A value of a statement.

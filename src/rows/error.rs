@@ -14,6 +14,8 @@ pub enum RowsError {
     Address(String),
     #[error("the database cannot be reached")]
     Unreachable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("the server of the database is away")]
+    Away(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the database refused a statement")]
     Failed(#[source] tokio_postgres::Error),
     #[error("the database cannot be reached over TLS")]
@@ -52,21 +54,20 @@ impl RowsError {
     /// Returns whether the connection is gone, so that another one may succeed.
     pub(super) fn is_disconnected(&self) -> bool {
         match self {
-            RowsError::Unreachable(_) => true,
-            RowsError::Failed(error) => match error.code() {
-                None => true,
-                Some(code) => {
-                    *code == SqlState::ADMIN_SHUTDOWN
-                        || *code == SqlState::CRASH_SHUTDOWN
-                        || *code == SqlState::CANNOT_CONNECT_NOW
-                }
-            },
+            RowsError::Unreachable(_) | RowsError::Away(_) => true,
+            RowsError::Failed(error) => is_disconnection(error),
             _ => false,
         }
     }
 
+    /// Returns whether the server is away, so that nobody knows whether something changed.
+    pub(super) fn is_away(&self) -> bool {
+        matches!(self, RowsError::Away(_))
+    }
+
     fn kind(&self) -> io::ErrorKind {
-        if self.is_disconnected() {
+        // What is there no more, such as a database that was dropped, is not away.
+        if self.is_away() {
             return io::ErrorKind::NotConnected;
         }
         let code = match self {
@@ -98,6 +99,18 @@ impl RowsError {
             action,
             path: path.into(),
             source: self.into_io(),
+        }
+    }
+}
+
+/// Returns whether an error says that the connection or its server ended.
+pub(super) fn is_disconnection(error: &tokio_postgres::Error) -> bool {
+    match error.code() {
+        None => true,
+        Some(code) => {
+            *code == SqlState::ADMIN_SHUTDOWN
+                || *code == SqlState::CRASH_SHUTDOWN
+                || *code == SqlState::CANNOT_CONNECT_NOW
         }
     }
 }

@@ -1,12 +1,15 @@
 //! Feed of the changes of a workspace, from the table of changes.
 //!
 //! Promises: [`ChangeFeed::take`] tells every change that was committed before the call, since it asks the table. A
-//! notification only wakes. If the database is away, everything may have changed.
+//! notification only wakes. A replica is asked only if it has every change that this process wrote or was told of,
+//! and no notification came since. While the primary is away, nothing is told but what a replica knows, and the call
+//! is noted as one that is answered as of an earlier time.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::database::{Database, Value};
+use super::calls;
+use super::database::{Database, Origin, Value, Wanted};
 use super::known::Known;
 use super::notices::Signal;
 use crate::files::{ChangeFeed, Changed};
@@ -51,6 +54,14 @@ impl Feed {
     }
 }
 
+impl Feed {
+    /// Notes that this answer is as of an earlier time, and that the next one asks the primary.
+    fn note_as_known(&self) {
+        calls::note_as_known();
+        self.signal.put_back();
+    }
+}
+
 impl Drop for Feed {
     fn drop(&mut self) {
         self.known.unfollow();
@@ -61,7 +72,13 @@ impl ChangeFeed for Feed {
     fn take(&self) -> Changed {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         // Before the table is asked: a later change sets it again.
-        self.signal.reset();
+        let is_given = self.signal.take();
+        let moment = Instant::now();
+        let wanted = Wanted {
+            // Of a change that was told, a replica may know nothing yet.
+            prefers_primary: is_given || told.is_none() || !self.database.is_listening(),
+            ..self.known.wanted()
+        };
         let values = vec![
             Value::from(&*self.workspace),
             Value::Number(told.unwrap_or(i64::MAX)),
@@ -72,8 +89,19 @@ impl ChangeFeed for Feed {
             events: 1,
             ..Changed::default()
         };
-        let rows = match self.database.read(&self.workspace, CHANGES, values) {
-            Ok(rows) if !rows.is_empty() => rows,
+        let rows = match self.database.read(&self.workspace, CHANGES, values, wanted) {
+            Ok((rows, origin)) if !rows.is_empty() => {
+                match origin {
+                    Origin::Newest => self.known.confirm(moment),
+                    Origin::Earlier => self.note_as_known(),
+                }
+                rows
+            }
+            // What was told holds until the database is back, and tells what came after it.
+            Err(error) if error.is_away() && told.is_some() => {
+                self.note_as_known();
+                return Changed::default();
+            }
             // Whoever looks at everything then finds out why.
             _ => {
                 self.known.lose();

@@ -39,7 +39,7 @@ impl ChangeLog for Rows {
     fn recorded(&self, stem: Option<&str>, most: usize) -> Result<Vec<RecordedChange>, FilesError> {
         let file = stem.map_or_else(String::new, |stem| format!("{stem}.md"));
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let rows = self.ask(CHANGES, [Value::Text(file), Value::Number(most)]);
+        let rows = self.look(CHANGES, [Value::Text(file), Value::Number(most)]);
         let change = |row: &Row| {
             let column = |at: usize| row.get::<_, Vec<String>>(at).into_iter();
             let files = column(2).zip(column(3)).zip(column(4));
@@ -55,7 +55,7 @@ impl ChangeLog for Rows {
     }
 
     fn number_at(&self, at: i64) -> Result<Option<u64>, FilesError> {
-        let rows = self.ask(LAST, [Value::Number(at)]).map_err(failed)?;
+        let rows = self.look(LAST, [Value::Number(at)]).map_err(failed)?;
         let number = rows.first().and_then(|row| row.get::<_, Option<i64>>(0));
         Ok(number.map(|number| number as u64))
     }
@@ -63,14 +63,14 @@ impl ChangeLog for Rows {
     fn text_after(&self, stem: &str, number: u64) -> Result<Option<(String, Vec<u8>)>, FilesError> {
         let number = i64::try_from(number).unwrap_or(i64::MAX);
         let values = [Value::Text(format!("{stem}.md")), Value::Number(number)];
-        let rows = self.ask(TEXTS, values).map_err(failed)?;
+        let rows = self.look(TEXTS, values).map_err(failed)?;
         Ok(rows
             .first()
             .map(|row| (path_of(row.get(0), row.get(1)), row.get(2))))
     }
 
     fn names_like(&self, beginning: &str) -> Result<Vec<String>, FilesError> {
-        let rows = self.ask(NAMES, [Value::Text(beginning.to_lowercase())]);
+        let rows = self.look(NAMES, [Value::Text(beginning.to_lowercase())]);
         Ok(rows.map_err(failed)?.iter().map(|row| row.get(0)).collect())
     }
 }

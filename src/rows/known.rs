@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use super::database::Wanted;
 use crate::files::Entry;
 
 /// Maximum number of entries that are kept; then all are forgotten.
@@ -21,6 +23,10 @@ struct Facts {
     feeds: usize,
     /// Number of the last change that a feed told.
     head: i64,
+    /// Number of the last change that is known to be there: told, written here, or asked for.
+    floor: i64,
+    /// Time at which everything was told last.
+    as_of: Option<Instant>,
     /// Number of the last line of the journal, as of the last question of a feed.
     journal_head: i64,
     entries: HashMap<String, Entry>,
@@ -34,6 +40,38 @@ pub(super) struct Asked(i64);
 impl Known {
     fn lock(&self) -> MutexGuard<'_, Facts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in that there is a change `number`.
+    pub(super) fn raise(&self, number: i64) {
+        let mut facts = self.lock();
+        facts.floor = facts.floor.max(number);
+    }
+
+    /// Returns the number of the last change that is known to be there; 0 is none.
+    pub(super) fn floor(&self) -> i64 {
+        self.lock().floor
+    }
+
+    /// Returns the changes that what is read must hold.
+    pub(super) fn wanted(&self) -> Wanted {
+        let facts = self.lock();
+        Wanted {
+            floor: facts.floor,
+            told: facts.head,
+            prefers_primary: false,
+        }
+    }
+
+    /// Takes in that everything until `moment` was told.
+    pub(super) fn confirm(&self, moment: Instant) {
+        let mut facts = self.lock();
+        facts.as_of = facts.as_of.max(Some(moment));
+    }
+
+    /// Returns the time since everything was told.
+    pub(super) fn age(&self) -> Duration {
+        self.lock().as_of.map_or(Duration::MAX, |at| at.elapsed())
     }
 
     /// Begins to follow a feed.
@@ -73,6 +111,7 @@ impl Known {
         let mut facts = self.lock();
         if head > facts.head {
             facts.head = head;
+            facts.floor = facts.floor.max(head);
             facts.folders.clear();
         }
         match names {

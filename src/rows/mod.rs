@@ -7,6 +7,7 @@
 //! schema each see to that). The search stays with the index of the engine, which is derived from the rows as it
 //! is from files. Serving, identities and tokens are left to others.
 
+mod calls;
 mod catalog;
 mod check;
 mod database;
@@ -19,6 +20,8 @@ mod known;
 mod notices;
 mod reader;
 mod schema;
+mod sequence;
+mod server;
 mod storage;
 mod transfer;
 mod workspace;

@@ -48,9 +48,14 @@ impl Signal {
         (self.wake)();
     }
 
-    /// Resets the flag.
-    pub(super) fn reset(&self) {
-        *self.lock() = false;
+    /// Resets the flag; returns whether it was set.
+    pub(super) fn take(&self) -> bool {
+        std::mem::take(&mut *self.lock())
+    }
+
+    /// Sets the flag again, without waking anybody.
+    pub(super) fn put_back(&self) {
+        *self.lock() = true;
     }
 
     /// Returns whether the flag is set.
@@ -73,6 +78,9 @@ pub(super) struct Notices(Mutex<Subscribers>);
 
 #[derive(Default)]
 struct Subscribers {
+    /// Whether somebody listens, or tries to.
+    is_begun: bool,
+    /// Whether the database tells changes at present.
     is_listening: bool,
     signals: Vec<(Arc<str>, Weak<Signal>)>,
 }
@@ -88,7 +96,12 @@ impl Notices {
         let signals = &mut subscribers.signals;
         signals.retain(|(_, signal)| signal.strong_count() > 0);
         signals.push((Arc::clone(workspace), Arc::downgrade(signal)));
-        !std::mem::replace(&mut subscribers.is_listening, true)
+        !std::mem::replace(&mut subscribers.is_begun, true)
+    }
+
+    /// Returns whether the database tells changes at present.
+    pub(super) fn is_listening(&self) -> bool {
+        self.lock().is_listening
     }
 
     /// Gives the signals of `workspace`; of all with `None`.
@@ -110,7 +123,9 @@ impl Notices {
     pub(super) async fn listen(&self, config: &Config, encryption: Encryption) {
         let mut pause = PAUSES[0];
         loop {
-            match self.listen_once(config, encryption.clone()).await {
+            let ended = self.listen_once(config, encryption.clone()).await;
+            self.lock().is_listening = false;
+            match ended {
                 Ok(()) => pause = PAUSES[0],
                 Err(error) => tracing::warn!("no notifications of the database: {error}"),
             }
@@ -140,6 +155,7 @@ impl Notices {
             }
         });
         client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
+        self.lock().is_listening = true;
         self.give(None);
         loop {
             match tokio::time::timeout(WITHOUT, notices.recv()).await {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use tokio_postgres::Row;
 
 use super::database::Value;
+use super::error::RowsError;
 use super::workspace::{Rows, path_of};
 use super::writing::hash_in;
 use crate::files::{Entry, FilesError, Place, Reader, Version};
@@ -52,6 +53,26 @@ impl RowReader {
         }
     }
 
+    /// Returns the entry of the file `name`; `None` if there is none.
+    pub(super) fn entry(&self, name: &str) -> Result<Option<Entry>, RowsError> {
+        if self.is_live()
+            && let Some(entry) = self.rows.known.entry(name)
+        {
+            return Ok(Some(entry));
+        }
+        let asked = self.rows.known.ask();
+        let values = [Value::from(self.place), Value::Texts(vec![name.to_owned()])];
+        let rows = self.rows.look(ENTRIES, values)?;
+        let Some(row) = rows.first() else {
+            return Ok(None);
+        };
+        let entry = entry_of(row, 0);
+        if self.is_live() {
+            self.rows.known.keep(&asked, std::iter::once(&entry));
+        }
+        Ok(Some(entry))
+    }
+
     fn is_live(&self) -> bool {
         Place::of(&format!("{}/", self.place)).is_some_and(|(place, _)| place == Place::Files)
     }
@@ -75,7 +96,7 @@ impl Reader for RowReader {
             Value::Texts(all),
             Value::Number(limit.min(MAX_BYTES) as i64),
         ];
-        let rows = match self.rows.ask(VERSIONS, values) {
+        let rows = match self.rows.look(VERSIONS, values) {
             Ok(rows) => rows,
             Err(error) => {
                 let error = error.into_io();
@@ -119,19 +140,7 @@ impl Reader for RowReader {
     }
 
     fn look(&self, name: &str) -> Option<Entry> {
-        if self.is_live()
-            && let Some(entry) = self.rows.known.entry(name)
-        {
-            return Some(entry);
-        }
-        let asked = self.rows.known.ask();
-        let values = [Value::from(self.place), Value::Texts(vec![name.to_owned()])];
-        let rows = self.rows.ask(ENTRIES, values).ok()?;
-        let entry = entry_of(rows.first()?, 0);
-        if self.is_live() {
-            self.rows.known.keep(&asked, std::iter::once(&entry));
-        }
-        Some(entry)
+        self.entry(name).ok().flatten()
     }
 
     fn held(self: Box<Self>) -> Box<dyn Reader> {

@@ -10,14 +10,15 @@ use super::database::Value;
 use super::error::{RowsError, told};
 use super::feed::Feed;
 use super::reader::{RowReader, entry_of};
-use super::workspace::{BESIDE, Rows, path_of, place_name};
+use super::workspace::{BESIDE, Rows, note_lack, path_of, place_name};
 use super::writing;
 use super::writing::{Edit, Expected, Outcome, Text};
 use crate::files::{
     ChangeFeed, ChangeLog, Entry, FilesError, FormerNames, Leftover, Listing, Place, Reader,
-    Replaced, Skipped, Storage, TOMBSTONES, Version, WritableStorage,
+    Replaced, Sequence, Skipped, Storage, TOMBSTONES, Version, WritableStorage,
 };
 use crate::format::is_memory_name;
+use crate::model::Stamp;
 
 /// Name of the file with a store's settings.
 pub(super) const SETTINGS: &str = "memdir.toml";
@@ -33,7 +34,8 @@ fn below(folder: &str) -> [Value; 2] {
 
 impl Rows {
     fn write(&self, edits: Vec<Edit>) -> Result<Vec<Outcome>, RowsError> {
-        writing::write(&self.database, &self.workspace, edits)
+        let written = writing::write(&self.database, &self.workspace, &self.known, edits);
+        note_lack(written)
     }
 
     /// Makes one edit.
@@ -42,10 +44,6 @@ impl Rows {
         let outcomes = self.write(vec![edit]);
         let outcomes = outcomes.map_err(|error| error.at("write", &path))?;
         Ok(outcomes.first().copied().unwrap_or(Outcome::Missing))
-    }
-
-    fn entry(&self, place: Place, name: &str) -> Option<Entry> {
-        RowReader::new(self, place_name(place)).look(name)
     }
 }
 
@@ -114,7 +112,7 @@ impl Storage for Rows {
         let failed = |error: RowsError| error.at("list", place_name(place));
         let asked = self.known.ask();
         let rows = self
-            .ask(sql, [Value::from(place_name(place))])
+            .look(sql, [Value::from(place_name(place))])
             .map_err(failed)?;
         let Some(first) = rows.first() else {
             return Err(failed(RowsError::NoWorkspace(self.workspace.to_string())));
@@ -137,7 +135,15 @@ impl Storage for Rows {
     }
 
     fn look_at(&self, place: Place, name: &str) -> Option<Result<Entry, Skipped>> {
-        self.entry(place, name).map(Ok)
+        let entry = RowReader::new(self, place_name(place)).entry(name);
+        // Of a file that cannot be asked for nobody knows whether it is gone. Whoever reads it learns why.
+        let unknown = || Entry {
+            name: name.to_owned(),
+            stamp: Stamp::default(),
+            changed: i64::MAX,
+            has_links: false,
+        };
+        entry.unwrap_or_else(|_| Some(unknown())).map(Ok)
     }
 
     fn reader(&self, place: Place) -> Box<dyn Reader> {
@@ -158,7 +164,7 @@ impl Storage for Rows {
     fn names_beside(&self, top: &'static str) -> Result<Vec<String>, FilesError> {
         let sql = "SELECT name FROM memory WHERE workspace = $1 AND place = 'beside' \
              AND name > $2 AND name < $3 ORDER BY name";
-        let rows = self.ask(sql, below(top));
+        let rows = self.look(sql, below(top));
         let rows = rows.map_err(|error| error.at("list", top))?;
         let names = rows
             .iter()
@@ -174,7 +180,7 @@ impl Storage for Rows {
         let sql = "SELECT EXISTS (SELECT FROM memory WHERE workspace = $1 AND place = 'files' \
              AND name > $2 AND name < $3)";
         let asked = self.known.ask();
-        let Ok(rows) = self.ask(sql, below(folder)) else {
+        let Ok(rows) = self.look(sql, below(folder)) else {
             return true;
         };
         let is_there = rows[0].get(0);
@@ -187,6 +193,10 @@ impl Storage for Rows {
     }
 
     fn change_log(&self) -> Option<&dyn ChangeLog> {
+        Some(self)
+    }
+
+    fn sequence(&self) -> Option<&dyn Sequence> {
         Some(self)
     }
 
@@ -310,8 +320,9 @@ impl WritableStorage for Rows {
     fn rename(&self, from: (Place, &str), to: (Place, &str)) -> Result<(), FilesError> {
         let path = from.0.path_of(from.1);
         let row = |(place, name): (Place, &str)| (place_name(place), name.to_owned());
-        let outcome = writing::rename(&self.database, &self.workspace, row(from), row(to));
-        match outcome.map_err(|error| error.at("move", &path))? {
+        let known = &self.known;
+        let moved = writing::rename(&self.database, &self.workspace, known, row(from), row(to));
+        match note_lack(moved).map_err(|error| error.at("move", &path))? {
             Outcome::Done => Ok(()),
             Outcome::Missing => Err(FilesError::Missing { path: path.into() }),
             Outcome::Taken | Outcome::Stale => Err(FilesError::Taken {

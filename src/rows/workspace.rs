@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use tokio_postgres::Row;
 
+use super::calls;
 use super::catalog::check_name;
-use super::database::{Database, Value};
+use super::database::{Database, Origin, Value};
 use super::error::RowsError;
 use super::known::Known;
 use crate::files::Place;
@@ -44,7 +45,7 @@ impl Rows {
     ///
     /// Fails if the database cannot be reached, has another schema, or has no such workspace.
     pub fn open(database: &Database, name: &str) -> Result<Rows, RowsError> {
-        database.check()?;
+        database.check_any()?;
         check_name(name)?;
         let rows = Rows {
             database: database.clone(),
@@ -65,7 +66,7 @@ impl Rows {
     ///
     /// Fails if the database cannot be asked, or has no such workspace any more.
     pub fn head(&self) -> Result<i64, RowsError> {
-        let rows = self.ask("SELECT head FROM workspace WHERE name = $1", [])?;
+        let rows = self.look("SELECT head FROM workspace WHERE name = $1", [])?;
         match rows.first() {
             Some(row) => Ok(row.get(0)),
             None => Err(RowsError::NoWorkspace(self.workspace.to_string())),
@@ -84,14 +85,46 @@ impl Rows {
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 
-    /// Asks the database; the first value of `sql` is the workspace.
+    /// Asks the primary; the first value of `sql` is the workspace.
     pub(super) fn ask<const N: usize>(
         &self,
         sql: &'static str,
         values: [Value; N],
     ) -> Result<Vec<Row>, RowsError> {
+        let values = self.values(values);
+        let answered = self.database.read_primary(&self.workspace, sql, values);
+        note_lack(answered)
+    }
+
+    /// Asks a replica that has every change that is known here, or the primary; while it is away, a replica that has
+    /// the changes that this process follows.
+    pub(super) fn look<const N: usize>(
+        &self,
+        sql: &'static str,
+        values: [Value; N],
+    ) -> Result<Vec<Row>, RowsError> {
+        let (values, wanted) = (self.values(values), self.known.wanted());
+        let answered = self.database.read(&self.workspace, sql, values, wanted);
+        let (rows, origin) = note_lack(answered)?;
+        if origin == Origin::Earlier {
+            calls::note_as_known();
+        }
+        Ok(rows)
+    }
+
+    /// Returns `values` after the name of the workspace.
+    pub(super) fn values<const N: usize>(&self, values: [Value; N]) -> Vec<Value> {
         let mut all = vec![Value::from(&*self.workspace)];
         all.extend(values);
-        self.database.read(&self.workspace, sql, all)
+        all
     }
+}
+
+/// Notes that a call did not get what it asked for, as the database is away.
+pub(super) fn note_lack<T>(answered: Result<T, RowsError>) -> Result<T, RowsError> {
+    answered.inspect_err(|error| {
+        if error.is_away() {
+            calls::note_lack();
+        }
+    })
 }

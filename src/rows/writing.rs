@@ -13,6 +13,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use super::database::{Database, Value, begin, discard};
 use super::error::RowsError;
+use super::known::Known;
 use super::notices::CHANNEL;
 
 /// A change of one file.
@@ -91,9 +92,10 @@ impl From<tokio_postgres::Error> for Failed {
 pub(super) fn write(
     database: &Database,
     workspace: &Arc<str>,
+    known: &Arc<Known>,
     edits: Vec<Edit>,
 ) -> Result<Vec<Outcome>, RowsError> {
-    let workspace = Arc::clone(workspace);
+    let (workspace, known) = (Arc::clone(workspace), Arc::clone(known));
     database.run(|database| async move {
         let mut outcomes = Vec::with_capacity(edits.len());
         // Of several edits of one file each needs a transaction of its own.
@@ -101,6 +103,7 @@ pub(super) fn write(
             let token = draw()?;
             let attempt = Attempt {
                 workspace: &workspace,
+                known: &known,
                 token,
                 work: Work::Edits(&edits),
             };
@@ -114,13 +117,15 @@ pub(super) fn write(
 pub(super) fn rename(
     database: &Database,
     workspace: &Arc<str>,
+    known: &Arc<Known>,
     from: (&'static str, String),
     to: (&'static str, String),
 ) -> Result<Outcome, RowsError> {
-    let workspace = Arc::clone(workspace);
+    let (workspace, known) = (Arc::clone(workspace), Arc::clone(known));
     database.run(|database| async move {
         let attempt = Attempt {
             workspace: &workspace,
+            known: &known,
             token: draw()?,
             work: Work::Rename(&from, &to),
         };
@@ -160,6 +165,8 @@ enum Work<'a> {
 /// A transaction that is tried again while its connection breaks.
 struct Attempt<'a> {
     workspace: &'a str,
+    /// Takes in the numbers of changes, so that what is read next holds them.
+    known: &'a Known,
     token: i64,
     work: Work<'a>,
 }
@@ -194,6 +201,10 @@ impl Attempt<'_> {
                 Err(failed) => failed,
             };
             discard(connection);
+            if matches!(&failed, Failed::Before(error) | Failed::InDoubt(error) if error.is_disconnected())
+            {
+                database.forget_idle();
+            }
             let error = match failed {
                 Failed::Before(error) => error,
                 Failed::InDoubt(error) => match self.was_committed(database).await {
@@ -252,6 +263,8 @@ impl Attempt<'_> {
         };
         if columns.ops.is_empty() {
             client.batch_execute("ROLLBACK").await?;
+            // Whatever the edits were not meant for is read next.
+            self.known.raise(before);
             return Ok(columns.outcomes);
         }
         self.finish(client, (before, wanted), columns).await
@@ -391,7 +404,10 @@ impl Attempt<'_> {
         );
         let done = [done.0, done.1, done.2, done.3, done.4, done.5];
         match done.into_iter().collect::<Result<Vec<()>, _>>() {
-            Ok(_) => Ok(columns.outcomes),
+            Ok(_) => {
+                self.known.raise(before + count);
+                Ok(columns.outcomes)
+            }
             Err(error) => {
                 let error = RowsError::from(error);
                 // A refused statement undoes the transaction; of a broken connection nobody knows.
@@ -437,9 +453,14 @@ impl Attempt<'_> {
             connection.query_typed(changes, &token_values),
             connection.batch_execute("ROLLBACK"),
         );
-        let asked = begun.and(head).and(changes);
-        match asked.and_then(|rows| ended.map(|()| rows)) {
-            Ok(rows) => Ok(rows.iter().map(|row| row.get(0)).collect()),
+        let asked = begun.and(head).and_then(|head| Ok((head, changes?)));
+        match asked.and_then(|asked| ended.map(|()| asked)) {
+            Ok((head, rows)) => {
+                if let Some(head) = head.first() {
+                    self.known.raise(head.get(0));
+                }
+                Ok(rows.iter().map(|row| row.get(0)).collect())
+            }
             Err(error) => {
                 discard(connection);
                 Err(error.into())

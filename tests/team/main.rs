@@ -5,7 +5,9 @@
 //! `MEMDIR_TEST_POSTGRES` every test here is skipped, and says so.
 
 mod answers;
+mod away;
 mod command;
+mod consistency;
 mod contract;
 mod faults;
 mod journals;

@@ -207,7 +207,7 @@ fn a_connection_over_tls_knows_to_whom_it_speaks() {
         Err(none) => none,
     };
     assert!(
-        matches!(error, RowsError::Unreachable(_) | RowsError::Trust(_)),
+        matches!(error, RowsError::Away(_) | RowsError::Trust(_)),
         "{error}"
     );
 }
@@ -219,5 +219,5 @@ fn an_address_that_is_none_and_a_server_that_is_away_are_told_apart() {
     // Port 1 of the loopback is nobody's.
     let away = Database::new("postgres://memdir@127.0.0.1:1/x").unwrap();
     let error = away.check().unwrap_err();
-    assert!(matches!(error, RowsError::Unreachable(_)), "{error}");
+    assert!(matches!(error, RowsError::Away(_)), "{error}");
 }

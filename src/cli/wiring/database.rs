@@ -22,6 +22,24 @@ pub fn open(context: &Context, address: Option<&str>) -> Result<Database, Failur
     Database::new(address).map_err(failure)
 }
 
+/// Variable with the addresses of replicas, with spaces in between.
+pub const REPLICAS: &str = "MEMDIR_REPLICAS";
+
+/// Returns `database` with the replicas that a command names, or the environment.
+pub fn with_replicas(
+    context: &Context,
+    database: Database,
+    named: &[String],
+) -> Result<Database, Failure> {
+    let variable = context.environment.variables.get(REPLICAS);
+    let variable = variable.map_or("", String::as_str).split_whitespace();
+    let addresses: Vec<String> = match named {
+        [] => variable.map(str::to_owned).collect(),
+        named => named.to_vec(),
+    };
+    database.with_replicas(&addresses).map_err(failure)
+}
+
 /// Returns the failure of an operation on the database.
 pub fn failure(error: RowsError) -> Failure {
     let hint = error.hint();

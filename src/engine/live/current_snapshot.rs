@@ -92,10 +92,12 @@ pub(in crate::engine) fn snapshot_after(
             }
             _ => poll(live, &mut freshness, &own, suspects),
         };
-        if followed.is_err() {
+        if let Err(error) = followed {
             own.iter().for_each(|name| live.note_own_change(name));
+            // What a feed told is not told again.
+            freshness.look_again();
+            return answer_as_known(live, &mut freshness, error);
         }
-        followed?;
         let brief = freshness.brief_until();
         let Some(until) = brief.filter(|_| started.elapsed() < FLUX_PATIENCE) else {
             return view(live, &mut freshness);
@@ -105,6 +107,24 @@ pub(in crate::engine) fn snapshot_after(
         if until > Instant::now() {
             pause(live);
         }
+    }
+}
+
+/// Returns the view that was known before the store went away with `error`, if it keeps account of such answers.
+fn answer_as_known(
+    live: &LiveStore,
+    freshness: &mut Freshness,
+    error: EngineError,
+) -> Result<Arc<dyn Snapshot>, EngineError> {
+    let is_away = matches!(&error, EngineError::Files(error) if error.is_away());
+    let is_known = freshness.committed.is_some() || freshness.current.is_some();
+    match live.store.sequence().filter(|_| is_away && is_known) {
+        Some(sequence) => {
+            let known = view(live, freshness)?;
+            sequence.answer_as_known();
+            Ok(known)
+        }
+        None => Err(error),
     }
 }
 
@@ -289,7 +309,7 @@ fn refresh(
         }
     }
     let known = |name: &str| freshness.committed_version(name);
-    let all_read = reading::read_all(live, &unread, &known);
+    let all_read = reading::read_all(live, &unread, &known)?;
     let is_touched = |read: &Read| matches!(read, Read::Touched { .. });
     let any_touched = all_read.iter().any(is_touched);
     for read in all_read {
@@ -405,7 +425,7 @@ fn look(
     freshness.unreadable_elsewhere = 0;
     freshness.folders = listing.folders;
     freshness.has_links = listing.entries.iter().any(|entry| entry.has_links);
-    take_in_changes(live, freshness, &changes, own);
+    take_in_changes(live, freshness, &changes, own)?;
     let all_as_indexed = changes.in_doubt.iter().all(|entry| {
         let known = freshness.overlay.files.get(&entry.name);
         known.is_none() && age(entry.changed) > Some(Duration::from_nanos(RACY_NANOS as u64))
@@ -435,23 +455,7 @@ fn answer_by_scan(live: &LiveStore, freshness: &mut Freshness, listing: &Listing
     if freshness.behind == 0 {
         tracing::info!("{waiting} files are searched one by one until they are indexed");
     }
-    *freshness = Freshness {
-        current: Some(reading::scan(live, listing)),
-        folders: listing.folders.clone(),
-        has_links: listing.entries.iter().any(|entry| entry.has_links),
-        skipped: listing
-            .skipped
-            .iter()
-            .map(|skipped| (skipped.name.clone(), skipped.reason.clone()))
-            .collect(),
-        swept: Some(Sweep {
-            at: Instant::now(),
-            cost: Duration::ZERO,
-        }),
-        behind: waiting.max(1),
-        index_avoided: freshness.index_avoided,
-        ..Freshness::default()
-    };
+    freshness.scan(reading::scan(live, listing), listing, waiting);
     freshness.distrust_young_folders(reading::now_nanos(live));
     live.wake();
 }
@@ -499,7 +503,7 @@ fn take_in_changes(
     freshness: &mut Freshness,
     changes: &Changes,
     own: &BTreeSet<String>,
-) {
+) -> Result<(), EngineError> {
     let is_changed = |name: &String| {
         let by_name = |entry: &Entry| entry.name.as_str().cmp(name);
         changes.changed.binary_search_by(by_name).is_ok()
@@ -543,10 +547,11 @@ fn take_in_changes(
         .collect();
     for chunk in unread.chunks(CHUNK) {
         let known = |name: &str| freshness.committed_version(name);
-        for read in reading::read_all(live, chunk, &known) {
+        for read in reading::read_all(live, chunk, &known)? {
             take_in(live, freshness, read, own);
         }
     }
+    Ok(())
 }
 
 /// Puts the result of reading a file into the overlay, unless it is as committed, or the last

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::engine::texts::{RACY_NANOS, age, is_half_written};
-use crate::files::{Entry, Place, Storage};
+use crate::files::{Entry, Listing, Place, Storage};
 use crate::index::{Document, Indexed, Overlay, Snapshot};
 
 /// Known state of the store in this process.
@@ -214,6 +214,31 @@ impl Freshness {
                 at: Instant::now(),
                 cost: Duration::ZERO,
             }),
+            ..Freshness::default()
+        };
+    }
+
+    /// Adopts `scan`, a view of the files of `listing` themselves, of which `waiting` wait to be indexed.
+    pub(in crate::engine) fn scan(
+        &mut self,
+        scan: Arc<dyn Snapshot>,
+        listing: &Listing,
+        waiting: usize,
+    ) {
+        let skipped = listing.skipped.iter();
+        *self = Freshness {
+            current: Some(scan),
+            folders: listing.folders.clone(),
+            has_links: listing.entries.iter().any(|entry| entry.has_links),
+            skipped: skipped
+                .map(|skipped| (skipped.name.clone(), skipped.reason.clone()))
+                .collect(),
+            swept: Some(Sweep {
+                at: Instant::now(),
+                cost: Duration::ZERO,
+            }),
+            behind: waiting.max(1),
+            index_avoided: self.index_avoided,
             ..Freshness::default()
         };
     }

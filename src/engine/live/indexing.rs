@@ -175,7 +175,7 @@ fn index_now<N: AsRef<str>>(
         let chunk: Vec<N> = std::iter::from_fn(|| unread.next_if(&mut fits)).collect();
         let names: Vec<&str> = chunk.iter().map(AsRef::as_ref).collect();
         let mut documents = Vec::with_capacity(chunk.len());
-        for read in reading::read_all(live, &names, &|name| committed.indexed(name)) {
+        for read in reading::read_all(live, &names, &|name| committed.indexed(name))? {
             match read {
                 Read::Document { document, .. } => documents.push(*document),
                 Read::Touched { name, indexed, .. } => batch.touch(&name, indexed),

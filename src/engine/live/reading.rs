@@ -38,11 +38,15 @@ pub(in crate::engine) const CHUNK: usize = 1024;
 
 /// Reads the files `names`, in parallel if they are many; in the same order. Files whose bytes are those of
 /// their `known` versions are not parsed.
+///
+/// # Errors
+///
+/// Fails if the store cannot be reached: of a file that cannot be asked for nobody knows whether it is gone.
 pub(in crate::engine) fn read_all(
     live: &LiveStore,
     names: &[&str],
     known: &KnownVersions<'_>,
-) -> Vec<Read> {
+) -> Result<Vec<Read>, FilesError> {
     let reader = live.store.reader(Place::Files);
     let now = now_nanos(live);
     if let Some(read) = reader.read_many(names, MAX_INDEXED_BYTES as u64) {
@@ -66,8 +70,11 @@ pub(in crate::engine) fn read_all(
 
 /// Reads the memories in the files `names`; those that are gone or unreadable are left out.
 pub(in crate::engine) fn documents(live: &LiveStore, names: &[&str]) -> Vec<Document> {
-    let read = read_all(live, names, &|_| None).into_iter();
-    read.filter_map(Read::into_document).collect()
+    let read = read_all(live, names, &|_| None).unwrap_or_else(|error| {
+        tracing::warn!("texts are left out: {error}");
+        Vec::new()
+    });
+    read.into_iter().filter_map(Read::into_document).collect()
 }
 
 /// Returns a view that searches the files themselves, if the index lacks too many of them.
@@ -76,7 +83,10 @@ pub(in crate::engine) fn scan(live: &LiveStore, listing: &Listing) -> Arc<dyn Sn
     let files = entries.map(|entry| (entry.name.clone(), entry.stamp));
     let reader = live.store.reader(Place::Files);
     let now = now_nanos(live);
-    let document = move |name: &str| read(reader.as_ref(), name, now, &|_| None).into_document();
+    let document = move |name: &str| {
+        let read = read(reader.as_ref(), name, now, &|_| None);
+        read.ok().and_then(Read::into_document)
+    };
     let scan =
         Scan::new(files.collect(), Box::new(document), &live.languages).with_people(&live.people);
     Arc::new(scan)
@@ -97,7 +107,12 @@ impl Read {
 }
 
 /// Reads one file; `now` is a time before the read.
-fn read(reader: &dyn Reader, name: &str, now: i64, known: &KnownVersions<'_>) -> Read {
+fn read(
+    reader: &dyn Reader,
+    name: &str,
+    now: i64,
+    known: &KnownVersions<'_>,
+) -> Result<Read, FilesError> {
     taken_in(
         name,
         reader.read(name, MAX_INDEXED_BYTES as u64),
@@ -112,9 +127,9 @@ fn taken_in(
     version: Result<Version, FilesError>,
     now: i64,
     known: &KnownVersions<'_>,
-) -> Read {
+) -> Result<Read, FilesError> {
     let limit = MAX_INDEXED_BYTES as u64;
-    match version {
+    Ok(match version {
         Ok(version) => {
             let Entry { stamp, changed, .. } = version.entry;
             let indexed = Indexed {
@@ -126,13 +141,13 @@ fn taken_in(
                 (known.hash, known.stamp.size) == (indexed.hash, indexed.stamp.size)
             });
             if is_known && is_dated_by(name) {
-                return touched(version.entry, indexed);
+                return Ok(touched(version.entry, indexed));
             }
             let mut memory = parse(&version.entry, &version.bytes);
             // A memory that states no time is as old as its file, and was so before the file was touched.
             let modified = Timestamp::from_utc(DateTime::from_timestamp_nanos(stamp.modified));
             if is_known && memory.timestamp != modified {
-                return touched(version.entry, indexed);
+                return Ok(touched(version.entry, indexed));
             }
             if stamp.size > limit {
                 memory
@@ -148,11 +163,12 @@ fn taken_in(
             Read::Document { document, changed }
         }
         Err(FilesError::Missing { .. }) => Read::Gone(name.to_owned()),
+        Err(error) if error.is_away() => return Err(error),
         Err(error) => Read::Skipped(Skipped {
             name: name.to_owned(),
             reason: reason(&error),
         }),
-    }
+    })
 }
 
 fn touched(entry: Entry, indexed: Indexed) -> Read {

@@ -21,7 +21,9 @@ use crate::engine::live::turns::TurnIndex;
 use crate::engine::live::watch_state::Watching;
 use crate::engine::locked::locked;
 use crate::engine::options::Options;
-use crate::files::{FilesError, LinkPolicy, Lock, Medium, Place, Storage, Store};
+use crate::files::{
+    EndedCall, FilesError, LinkPolicy, Lock, Medium, Place, SequenceError, Storage, Store,
+};
 use crate::index::embedded::EmbeddedIndex;
 use crate::index::{Index, Snapshot};
 use crate::journal::{Journal, JournalFolder};
@@ -461,6 +463,31 @@ impl LiveStore {
                 wake(Work::Files);
             }
         })
+    }
+
+    /// Whether the store has numbers of changes, which requests may name.
+    pub fn has_sequence(&self) -> bool {
+        self.store.sequence().is_some()
+    }
+
+    /// Does `act` as the call of a client, on this thread. The answer holds the change `least`; it is one of a call that
+    /// `writes`, or only reads. Returns what `act` returns, and what the answer holds.
+    ///
+    /// # Errors
+    ///
+    /// Fails before `act` if the change, or the place of writes, cannot be reached.
+    pub fn call<T>(
+        &self,
+        least: Option<u64>,
+        writes: bool,
+        act: impl FnOnce() -> T,
+    ) -> Result<(T, EndedCall), SequenceError> {
+        let Some(sequence) = self.store.sequence() else {
+            return Ok((act(), EndedCall::default()));
+        };
+        let begun = sequence.begin(least, writes)?;
+        let done = act();
+        Ok((done, sequence.end(begun)))
     }
 
     /// Whether the store is read-only.

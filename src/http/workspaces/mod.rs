@@ -5,6 +5,8 @@
 //! names, and by no other. Open workspaces are kept, and those that were not asked for longest are closed where there
 //! are many. MCP, the REST interface and metrics are served; the page for people is not.
 
+pub(super) mod sequence;
+
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -138,8 +140,7 @@ impl Hosted {
         let opened = opened.map_err(|_| RequestError::internal())?;
         let opened = opened.map_err(|why| {
             tracing::error!("a workspace cannot be opened: {why}");
-            let status = StatusCode::SERVICE_UNAVAILABLE;
-            RequestError::new(status, "UNAVAILABLE", "the workspace cannot be opened now")
+            sequence::unavailable("the workspace cannot be opened now")
         })?;
         let workspace = opened.ok_or_else(|| {
             let message = "there is no workspace of that name";

@@ -1,0 +1,73 @@
+//! Account of the calls of clients: whether an answer is as of an earlier time, and whether something is missing.
+//!
+//! A call runs on one thread, which asks the database. Questions on threads of `rayon`, which read texts for a call,
+//! are counted for all calls that run then.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// State of the call on a thread.
+#[derive(Debug, Clone, Copy, Default)]
+struct Call {
+    /// Whether the feed could not be asked for the newest changes.
+    is_as_known: bool,
+    /// Whether something else could not be read or written, as its server is away.
+    lacks_something: bool,
+    /// Value of [`ELSEWHERE`] when the call began.
+    elsewhere: u64,
+}
+
+thread_local! {
+    static CALL: Cell<Call> = const { Cell::new(Call {
+        is_as_known: false,
+        lacks_something: false,
+        elsewhere: 0,
+    }) };
+}
+
+/// Number of questions that failed on threads that read for calls.
+static ELSEWHERE: AtomicU64 = AtomicU64::new(0);
+
+/// Begins a call on this thread.
+pub(super) fn begin() {
+    CALL.set(Call {
+        elsewhere: ELSEWHERE.load(Ordering::Relaxed),
+        ..Call::default()
+    });
+}
+
+/// Notes that the newest changes are unknown.
+pub(super) fn note_as_known() {
+    CALL.set(Call {
+        is_as_known: true,
+        ..CALL.get()
+    });
+}
+
+/// Notes that something could not be read or written.
+pub(super) fn note_lack() {
+    if rayon::current_thread_index().is_some() {
+        ELSEWHERE.fetch_add(1, Ordering::Relaxed);
+        return;
+    }
+    CALL.set(Call {
+        lacks_something: true,
+        ..CALL.get()
+    });
+}
+
+/// Notes that what failed until now is made up for by what was known before.
+pub(super) fn answer_as_known() {
+    CALL.set(Call {
+        is_as_known: true,
+        lacks_something: false,
+        ..CALL.get()
+    });
+}
+
+/// Returns whether the call on this thread is answered from what was known, and whether it lacks something.
+pub(super) fn end() -> (bool, bool) {
+    let call = CALL.get();
+    let elsewhere = ELSEWHERE.load(Ordering::Relaxed) != call.elsewhere;
+    (call.is_as_known, call.lacks_something || elsewhere)
+}

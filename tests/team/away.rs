@@ -1,0 +1,152 @@
+//! The primary is away: reads go on and say how old they are, and writes are refused.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::consistency::{ask, call, finds, remember, server};
+use crate::postgres::{TestDatabase, query};
+
+/// A cable to a server that can be pulled out and put in again.
+struct Cable {
+    port: u16,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    is_out: bool,
+    open: Vec<TcpStream>,
+}
+
+impl Cable {
+    fn lay(address: &str) -> Cable {
+        let rest = address.split_once('@').unwrap().1;
+        let target = rest.split_once('/').unwrap().0.to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let state = Arc::<Mutex<State>>::default();
+        let shared = Arc::clone(&state);
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                let mut state = shared.lock().unwrap();
+                // Whoever connects now is sent away.
+                if state.is_out {
+                    continue;
+                }
+                let (Ok(client), Ok(server)) = (client, TcpStream::connect(&target)) else {
+                    continue;
+                };
+                for (from, to) in [(&client, &server), (&server, &client)] {
+                    let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                    std::thread::spawn(move || carry(from, to));
+                }
+                state.open.extend([client, server]);
+            }
+        });
+        Cable { port, state }
+    }
+
+    fn pull(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.is_out = true;
+        for stream in state.open.drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn put_in(&self) {
+        self.state.lock().unwrap().is_out = false;
+    }
+
+    fn address(&self, test: &TestDatabase) -> String {
+        format!("postgres://memdir@127.0.0.1:{}/{}", self.port, test.name)
+    }
+}
+
+fn carry(mut from: TcpStream, mut to: TcpStream) {
+    let mut bytes = [0; 65_536];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        if to.write_all(&bytes[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Both);
+    let _ = from.shutdown(Shutdown::Both);
+}
+
+#[test]
+fn reads_say_how_old_they_are_and_writes_are_refused_until_the_database_is_back() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    let other = server(&test.address(), &[]);
+    remember(&other, "The zebra.");
+    let number = remember(&other, "The okapi.");
+    // A text of just now is not kept.
+    let older = "UPDATE memory SET changed = changed - 10000000000";
+    query(&test.address(), older);
+    let cable = Cable::lay(&test.address());
+    let served = server(&cable.address(&test), &[]);
+    let path = "/api/v1/search?q=zebra";
+    assert!(finds(&served, "zebra", &[]) && finds(&served, "okapi", &[]));
+    let fresh = ask(&served, "GET", path, &[], &Value::Null);
+    assert_eq!(fresh.header("memdir-stale-seconds"), None, "{fresh:?}");
+    cable.pull();
+    // Until the server has indexed what it found, it needs more than it keeps, and says so.
+    loop {
+        let stale = ask(&served, "GET", path, &[], &Value::Null);
+        if stale.status == 200 {
+            break;
+        }
+        assert_eq!(stale.status, 503, "{stale:?}");
+        cable.put_in();
+        while ask(&served, "GET", path, &[], &Value::Null).status != 200 {}
+        cable.pull();
+    }
+    let header = format!("Memdir-Sequence: {number}");
+    for headers in [&[][..], &[header.as_str()][..]] {
+        let stale = ask(&served, "GET", path, headers, &Value::Null);
+        assert_eq!(stale.status, 200, "{stale:?}");
+        assert!(String::from_utf8_lossy(&stale.body).contains("The zebra."));
+        let seconds = stale.header("memdir-stale-seconds").unwrap();
+        assert!(seconds.parse::<u64>().is_ok(), "{stale:?}");
+    }
+    let told = call(&served, "think", json!({"query": "zebra"}), json!({}));
+    assert!(told.to_string().contains("The zebra."), "{told}");
+    assert!(
+        told["result"]["_meta"]["memdir/stale-seconds"].is_u64(),
+        "{told}"
+    );
+    // A later change cannot be promised, and a workspace that is not open not be opened.
+    let later = format!("Memdir-Sequence: {}", number + 1);
+    let refused = ask(&served, "GET", path, &[&later], &Value::Null);
+    assert_eq!(refused.status, 503, "{refused:?}");
+    assert!(refused.header("retry-after").is_some(), "{refused:?}");
+    let body = json!({"title": "The tapir.", "content": "The tapir.", "tier": "long"});
+    for _ in 0..20 {
+        let refused = ask(&served, "POST", "/api/v1/memories", &[], &body);
+        assert_eq!(refused.status, 503, "{refused:?}");
+        assert!(refused.header("retry-after").is_some(), "{refused:?}");
+    }
+    let arguments =
+        json!({"content": "The tapir.", "topics": ["animals"], "agent": "a", "user": "u"});
+    let told = call(&served, "remember", arguments, json!({}));
+    assert_eq!(told["result"]["isError"], true, "{told}");
+    assert!(told.to_string().contains("nothing was written"), "{told}");
+    // Written at another server meanwhile.
+    remember(&other, "The quagga.");
+    cable.put_in();
+    while ask(&served, "POST", "/api/v1/memories", &[], &body).status != 201 {}
+    for word in ["zebra", "okapi", "quagga", "tapir"] {
+        assert!(finds(&served, word, &[]), "{word}");
+    }
+    let fresh = ask(&served, "GET", path, &[], &Value::Null);
+    assert_eq!(fresh.header("memdir-stale-seconds"), None, "{fresh:?}");
+    // Nothing that was refused was written later.
+    let rows = query(&test.address(), "SELECT FROM memory WHERE place = 'files'");
+    assert_eq!(rows.len(), 4);
+}
