@@ -14,12 +14,12 @@ use std::time::Duration;
 use deadpool_postgres::Object;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::Row;
-use tokio_postgres::types::{ToSql, Type};
 
 use super::error::RowsError;
 use super::notices::{Notices, Signal};
 use super::schema;
-use super::server::Server;
+use super::server::{Question, Server};
+pub(super) use super::server::{Value, discard};
 
 /// Threads that speak to the database; they wait most of the time.
 const THREADS: usize = 2;
@@ -301,14 +301,6 @@ impl Database {
     }
 }
 
-/// A question about a workspace.
-pub(super) struct Question<'a> {
-    pub(super) begin: &'a str,
-    pub(super) workspace: &'a str,
-    pub(super) sql: &'a str,
-    pub(super) values: &'a [Value],
-}
-
 /// Changes that what is read must hold.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted {
@@ -326,41 +318,6 @@ pub(super) enum Origin {
     Newest,
     /// There may be later changes at the primary, which is away.
     Earlier,
-}
-
-/// A value of a statement.
-pub(super) enum Value {
-    Text(String),
-    Texts(Vec<String>),
-    Number(i64),
-    Numbers(Vec<i64>),
-    ManyBytes(Vec<Vec<u8>>),
-    MaybeBytes(Vec<Option<Vec<u8>>>),
-}
-
-impl Value {
-    /// Returns the value with its type in the database.
-    pub(super) fn typed(&self) -> (&(dyn ToSql + Sync), Type) {
-        match self {
-            Value::Text(text) => (text, Type::TEXT),
-            Value::Texts(texts) => (texts, Type::TEXT_ARRAY),
-            Value::Number(number) => (number, Type::INT8),
-            Value::Numbers(numbers) => (numbers, Type::INT8_ARRAY),
-            Value::ManyBytes(bytes) => (bytes, Type::BYTEA_ARRAY),
-            Value::MaybeBytes(bytes) => (bytes, Type::BYTEA_ARRAY),
-        }
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Value {
-        Value::Text(text.to_owned())
-    }
-}
-
-/// Closes a connection whose transaction is in an unknown state.
-pub(super) fn discard(connection: Object) {
-    drop(Object::take(connection));
 }
 
 /// Returns the statements that begin a transaction which sees only `workspace`, a valid name.

@@ -10,7 +10,6 @@ use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, Recycli
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Config, Row};
 
-use super::database::{Question, Value, discard};
 use super::encryption::{Address, Encryption};
 use super::error::{RowsError, is_disconnection};
 
@@ -216,6 +215,49 @@ impl Server {
         let answered = tokio::time::timeout(self.patience, attempt).await;
         answered.is_ok_and(|answered: Result<(), tokio_postgres::Error>| answered.is_ok())
     }
+}
+
+/// A question about a workspace.
+pub(super) struct Question<'a> {
+    pub(super) begin: &'a str,
+    pub(super) workspace: &'a str,
+    pub(super) sql: &'a str,
+    pub(super) values: &'a [Value],
+}
+
+/// A value of a statement.
+pub(super) enum Value {
+    Text(String),
+    Texts(Vec<String>),
+    Number(i64),
+    Numbers(Vec<i64>),
+    ManyBytes(Vec<Vec<u8>>),
+    MaybeBytes(Vec<Option<Vec<u8>>>),
+}
+
+impl Value {
+    /// Returns the value with its type in the database.
+    pub(super) fn typed(&self) -> (&(dyn ToSql + Sync), Type) {
+        match self {
+            Value::Text(text) => (text, Type::TEXT),
+            Value::Texts(texts) => (texts, Type::TEXT_ARRAY),
+            Value::Number(number) => (number, Type::INT8),
+            Value::Numbers(numbers) => (numbers, Type::INT8_ARRAY),
+            Value::ManyBytes(bytes) => (bytes, Type::BYTEA_ARRAY),
+            Value::MaybeBytes(bytes) => (bytes, Type::BYTEA_ARRAY),
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+}
+
+/// Closes a connection whose transaction is in an unknown state.
+pub(super) fn discard(connection: Object) {
+    drop(Object::take(connection));
 }
 
 /// Returns whether an error of the pool says that the server is away, and not that it refuses or is busy.

@@ -97,6 +97,10 @@ struct TeamWorkspaces {
 }
 
 impl Workspaces for TeamWorkspaces {
+    fn check(&self) -> Result<(), String> {
+        self.database.check().map_err(|error| error.to_string())
+    }
+
     fn open(&self, name: &str) -> Result<Option<Workspace>, String> {
         let rows = match Rows::open(&self.database, name) {
             Ok(rows) => rows,

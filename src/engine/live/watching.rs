@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::engine::live::current_snapshot;
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::watch_state::Watching;
 use crate::engine::locked::locked;
@@ -16,6 +17,22 @@ const RETRY: Duration = Duration::from_secs(5);
 /// each answer after a pause looks at every file.
 pub fn follow_events(live: &LiveStore) {
     live.start_watching();
+}
+
+/// Checks that the index holds every change that was made before the call.
+///
+/// # Errors
+///
+/// Fails with the reason, as a part of a sentence.
+pub fn check_caught_up(live: &LiveStore) -> Result<(), String> {
+    let looked = live.call(None, false, || current_snapshot::snapshot(live).map(drop));
+    let (looked, ended) = looked.map_err(|error| error.to_string())?;
+    looked.map_err(|error| error.to_string())?;
+    match ended.age.is_some() || ended.is_incomplete {
+        true => Err("its changes cannot be asked for".to_owned()),
+        false if live.freshness().is_behind() => Err("its memories are not indexed yet".to_owned()),
+        false => Ok(()),
+    }
 }
 
 impl LiveStore {

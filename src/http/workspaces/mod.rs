@@ -26,10 +26,14 @@ use super::guard;
 use super::openapi::BASE;
 use super::site::{Front, Site};
 use crate::dialect::Refusal;
+use crate::engine::live;
 use crate::mcp::Served;
 
 /// Maximum number of open workspaces, beside those that answer a request just now.
 const MAX_OPEN: usize = 64;
+
+/// Path of the check whether requests should be sent here, which needs no token.
+const READY: &str = "/ready";
 
 /// Beginning of the addresses of workspaces.
 const PREFIX: &str = "/w/";
@@ -42,6 +46,13 @@ pub trait Workspaces: Send + Sync {
     ///
     /// Fails with the reason if it cannot be opened now.
     fn open(&self, name: &str) -> Result<Option<Workspace>, String>;
+
+    /// Checks that workspaces can be opened, and written.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason.
+    fn check(&self) -> Result<(), String>;
 }
 
 /// An open workspace.
@@ -97,6 +108,7 @@ impl Hosted {
     pub(super) fn router(self: &Arc<Self>) -> Router {
         Router::new()
             .route(guard::OPEN, get(health))
+            .route(READY, get(ready))
             // No route: its parameters would be arguments of the call within the workspace.
             .fallback(answer)
             .with_state(Arc::clone(self))
@@ -154,6 +166,29 @@ impl Hosted {
         })
     }
 
+    /// Returns why no requests should be sent here; nothing if they should.
+    fn reasons_against(&self) -> Vec<String> {
+        if *self.front.stopping.borrow() {
+            return vec!["the server stops".to_owned()];
+        }
+        if let Err(why) = self.workspaces.check() {
+            return vec![why];
+        }
+        let slots: Vec<_> = self.slots().values().cloned().collect();
+        let open = slots.iter().filter_map(|slot| slot.open.get());
+        // Names of workspaces are told to nobody without a token.
+        let behind = open.filter_map(|open| {
+            let checked = live::check_caught_up(&open.site.served.engine.live);
+            checked
+                .inspect_err(|why| tracing::info!("not ready: {why}"))
+                .err()
+        });
+        match behind.count() {
+            0 => Vec::new(),
+            count => vec![format!("{count} open workspaces have not caught up")],
+        }
+    }
+
     /// Closes the workspaces that were not asked for longest, if there are too many.
     fn close_unused(&self) {
         let mut slots = self.slots();
@@ -182,6 +217,21 @@ async fn health(State(hosted): State<Arc<Hosted>>, request: Request<Body>) -> Re
         Ok(()) => super::answer::small(StatusCode::OK, &serde_json::json!({"status": "ok"})),
         Err(error) => refused(&hosted, "host", error),
     }
+}
+
+/// Answers whether requests should be sent here: the database answers, and the open workspaces have caught up.
+async fn ready(State(hosted): State<Arc<Hosted>>, request: Request<Body>) -> Response {
+    if let Err(error) = guard::check_host(&hosted.front.names, &request) {
+        return refused(&hosted, "host", error);
+    }
+    let checked = tokio::task::spawn_blocking(move || hosted.reasons_against()).await;
+    let reasons = checked.unwrap_or_else(|_| vec!["the check broke down".to_owned()]);
+    let (status, word) = match reasons.is_empty() {
+        true => (StatusCode::OK, "ready"),
+        false => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
+    };
+    let body = serde_json::json!({"status": word, "reasons": reasons});
+    super::answer::small(status, &body)
 }
 
 /// Answers a request to a workspace.
