@@ -1,11 +1,12 @@
 //! Contents of a store at one moment, as far as another store takes them.
 //!
 //! Promises: no link is followed, and files that git would not carry to another machine (names, depth,
-//! size, conflict markers) are left out and reported. Nothing is written.
+//! size, conflict markers) are left out and reported. Nothing is written. What is compared and planned
+//! with contents knows no folder: texts are asked for by path ([`Texts`]).
 
 use crate::engine::error::EngineError;
 use crate::engine::history::merge_plan::stem_of_path;
-use crate::files::{Entry, FilesError, Place, STATE_FOLDER, Storage, Store, tombstone_of};
+use crate::files::{Entry, FilesError, Place, STATE_FOLDER, Storage, Store, Version, tombstone_of};
 use crate::format::{first_conflict_marker, is_memory_name};
 use crate::git::{Id, path_rejection};
 use crate::journal::JournalFolder;
@@ -26,10 +27,22 @@ pub(in crate::engine) struct Found {
 /// Files by their paths below the store's folder.
 pub(in crate::engine) type Files = BTreeMap<String, Found>;
 
+/// Access to the present texts of a store.
+pub(in crate::engine) trait Texts {
+    /// Returns the text of the file at `path` below the store's folder; `None` if it is gone.
+    fn text(&self, path: &str) -> Result<Option<Vec<u8>>, EngineError>;
+}
+
+impl Texts for Store {
+    fn text(&self, path: &str) -> Result<Option<Vec<u8>>, EngineError> {
+        Ok(self.version_at(path)?.map(|version| version.bytes))
+    }
+}
+
 /// Contents of one store.
 pub(in crate::engine) struct StoreContents {
-    /// The store.
-    pub store: Store,
+    /// Source of its texts.
+    texts: Box<dyn Texts>,
     /// Memories, live and forgotten, and tombstones.
     pub files: Files,
     /// Paths of each text.
@@ -74,31 +87,51 @@ pub(in crate::engine) fn check_store(root: &Path) -> Result<(), EngineError> {
 }
 
 impl StoreContents {
-    /// Reads `store`, following no link.
-    pub fn look(store: Store) -> Result<StoreContents, EngineError> {
-        let mut side = StoreContents {
-            own_journals: StoreContents::own_journals(store.root(), store.state()),
-            store,
-            files: Files::new(),
-            paths: HashMap::new(),
-            journals: BTreeMap::new(),
-            skipped: Vec::new(),
-        };
-        for place in [Place::Files, Place::Archive] {
-            side.look_at(place)?;
+    /// Returns contents without journals: `files`, whose texts `texts` has, and the files that are left out.
+    pub fn new(
+        texts: Box<dyn Texts>,
+        files: Files,
+        mut skipped: Vec<(String, String)>,
+    ) -> StoreContents {
+        skipped.sort_unstable();
+        let mut paths: HashMap<Id, Vec<String>> = HashMap::new();
+        for (path, found) in &files {
+            paths.entry(found.id).or_default().push(path.clone());
         }
-        for stem in side.store.purged()? {
-            let is_name = is_memory_name(&format!("{stem}.md"));
-            if is_name && let Some(found) = side.look_beside(&tombstone_of(&stem))? {
-                side.files
-                    .insert(tombstone_of(&stem), Found { id: found, at: 0 });
+        StoreContents {
+            texts,
+            files,
+            paths,
+            journals: BTreeMap::new(),
+            own_journals: Vec::new(),
+            skipped,
+        }
+    }
+
+    /// Reads the memories and tombstones of `store`, following no link; calls `observe` with path and version of
+    /// each memory.
+    pub fn look(
+        store: &Store,
+        observe: &(dyn Fn(&str, &Version) + Sync),
+    ) -> Result<StoreContents, EngineError> {
+        let (mut files, mut skipped) = (Files::new(), Vec::new());
+        for place in [Place::Files, Place::Archive] {
+            look_at(store, place, observe, &mut files, &mut skipped)?;
+        }
+        for stem in store.purged()? {
+            let (is_name, path) = (is_memory_name(&format!("{stem}.md")), tombstone_of(&stem));
+            if is_name && let Some(id) = look_beside(store, &path, &mut skipped)? {
+                files.insert(path, Found { id, at: 0 });
             }
         }
-        for (path, found) in &side.files {
-            let paths = side.paths.entry(found.id).or_default();
-            paths.push(path.clone());
-        }
-        side.look_at_journals()?;
+        Ok(StoreContents::new(Box::new(store.clone()), files, skipped))
+    }
+
+    /// Reads `store` with its journals, following no link.
+    pub fn look_with_journals(store: &Store) -> Result<StoreContents, EngineError> {
+        let mut side = StoreContents::look(store, &|_, _| ())?;
+        side.own_journals = StoreContents::own_journals(store.root(), store.state());
+        side.look_at_journals(store)?;
         side.skipped.sort_unstable();
         Ok(side)
     }
@@ -117,11 +150,11 @@ impl StoreContents {
     }
 
     /// Reads the journals again, as they grow.
-    pub fn look_at_journals(&mut self) -> Result<(), EngineError> {
+    pub fn look_at_journals(&mut self, store: &Store) -> Result<(), EngineError> {
         self.journals.clear();
-        let journals = self.store.journals()?.unwrap_or_default();
+        let journals = store.journals()?.unwrap_or_default();
         for path in journals.sizes.into_keys() {
-            if let Some(id) = self.look_beside(&path)? {
+            if let Some(id) = look_beside(store, &path, &mut self.skipped)? {
                 self.journals.insert(path, id);
             }
         }
@@ -133,64 +166,9 @@ impl StoreContents {
         self.files.contains_key(path) || self.journals.contains_key(path)
     }
 
-    fn look_at(&mut self, place: Place) -> Result<(), EngineError> {
-        let mut listing = self.store.list(place)?;
-        // The other store may lie in a folder of a sync service, which is a remote by another name.
-        listing.entries.retain(|entry| !is_talk_name(&entry.name));
-        let skipped = listing.skipped.into_iter();
-        self.skipped
-            .extend(skipped.map(|one| (place.path_of(&one.name), one.reason)));
-        let reader = self.store.reader(place);
-        let look = |entry: &Entry| {
-            let path = place.path_of(&entry.name);
-            if let Some(reason) = refusal(&path, entry.stamp.size) {
-                return Ok(Err(reason));
-            }
-            let version = match reader.read(&entry.name, u64::MAX) {
-                Err(FilesError::Missing { .. }) => return Ok(Err(String::new())),
-                Err(FilesError::NotRegular { .. }) => {
-                    return Ok(Err("it is no regular file".to_owned()));
-                }
-                other => other?,
-            };
-            if let Some(line) = first_conflict_marker(&version.bytes) {
-                return Ok(Err(format!(
-                    "git's conflict markers stand in it, line {line}"
-                )));
-            }
-            Ok(Ok(Found {
-                id: Id::of_text(&version.bytes),
-                at: version.entry.stamp.modified.div_euclid(1_000_000_000),
-            }))
-        };
-        let found: Vec<Result<Result<Found, String>, EngineError>> =
-            listing.entries.par_iter().map(look).collect();
-        for (entry, found) in listing.entries.iter().zip(found) {
-            let path = place.path_of(&entry.name);
-            match found? {
-                Ok(found) => drop(self.files.insert(path, found)),
-                Err(gone) if gone.is_empty() => {}
-                Err(reason) => self.skipped.push((path, reason)),
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the text of a file beside the memories; `None` if it is not exchanged.
-    fn look_beside(&mut self, path: &str) -> Result<Option<Id>, EngineError> {
-        let Some(version) = self.store.version_at(path)? else {
-            return Ok(None);
-        };
-        if let Some(reason) = refusal(path, version.entry.stamp.size) {
-            self.skipped.push((path.to_owned(), reason));
-            return Ok(None);
-        }
-        Ok(Some(Id::of_text(&version.bytes)))
-    }
-
     /// Returns the text of the file at `path`; `None` if it is gone.
     pub fn text(&self, path: &str) -> Result<Option<Vec<u8>>, EngineError> {
-        Ok(self.store.version_at(path)?.map(|version| version.bytes))
+        self.texts.text(path)
     }
 
     /// Returns the stems of files that are not exchanged: they are left out of the plan.
@@ -202,6 +180,77 @@ impl StoreContents {
     }
 }
 
-fn refusal(path: &str, bytes: u64) -> Option<String> {
+/// Adds the memories in `place` to `files`, or to `skipped` with the reason.
+fn look_at(
+    store: &Store,
+    place: Place,
+    observe: &(dyn Fn(&str, &Version) + Sync),
+    files: &mut Files,
+    skipped: &mut Vec<(String, String)>,
+) -> Result<(), EngineError> {
+    let mut listing = store.list(place)?;
+    // The other store may lie in a folder of a sync service, which is a remote by another name.
+    listing.entries.retain(|entry| !is_talk_name(&entry.name));
+    let unread = listing.skipped.into_iter();
+    skipped.extend(unread.map(|one| (place.path_of(&one.name), one.reason)));
+    let reader = store.reader(place);
+    let look = |entry: &Entry| {
+        let path = place.path_of(&entry.name);
+        if let Some(reason) = refusal(&path, entry.stamp.size) {
+            return Ok(Err(reason));
+        }
+        let version = match reader.read(&entry.name, u64::MAX) {
+            Err(FilesError::Missing { .. }) => return Ok(Err(String::new())),
+            Err(FilesError::NotRegular { .. }) => {
+                return Ok(Err("it is no regular file".to_owned()));
+            }
+            other => other?,
+        };
+        observe(&path, &version);
+        if let Some(reason) = unmerged(&version.bytes) {
+            return Ok(Err(reason));
+        }
+        Ok(Ok(Found {
+            id: Id::of_text(&version.bytes),
+            at: version.entry.stamp.modified.div_euclid(1_000_000_000),
+        }))
+    };
+    let found: Vec<Result<Result<Found, String>, EngineError>> =
+        listing.entries.par_iter().map(look).collect();
+    for (entry, found) in listing.entries.iter().zip(found) {
+        let path = place.path_of(&entry.name);
+        match found? {
+            Ok(found) => drop(files.insert(path, found)),
+            Err(gone) if gone.is_empty() => {}
+            Err(reason) => skipped.push((path, reason)),
+        }
+    }
+    Ok(())
+}
+
+/// Returns the text of a file beside the memories; `None` if it is not exchanged.
+fn look_beside(
+    store: &Store,
+    path: &str,
+    skipped: &mut Vec<(String, String)>,
+) -> Result<Option<Id>, EngineError> {
+    let Some(version) = store.version_at(path)? else {
+        return Ok(None);
+    };
+    if let Some(reason) = refusal(path, version.entry.stamp.size) {
+        skipped.push((path.to_owned(), reason));
+        return Ok(None);
+    }
+    Ok(Some(Id::of_text(&version.bytes)))
+}
+
+/// Returns the reason why the file at `path`, of `bytes` bytes, is not exchanged, if there is one.
+pub(in crate::engine) fn refusal(path: &str, bytes: u64) -> Option<String> {
     Some(path_rejection(path, bytes)?.reason().to_owned())
+}
+
+/// Returns the reason why a memory with this text is not exchanged, if there is one.
+pub(in crate::engine) fn unmerged(text: &[u8]) -> Option<String> {
+    let line = first_conflict_marker(text)?;
+    Some(format!("git's conflict markers stand in it, line {line}"))
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use super::*;
 use crate::clock::FixedClock;
 use crate::engine::Engine;
+use crate::engine::history::with::report::Taken;
 use crate::engine::options::{GitOptions, Options};
 use crate::files::dying_at;
 
