@@ -351,7 +351,18 @@ const FOLDERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("page/parts", &[]),
-    ("http/workspaces", &["answer", "guard", "openapi", "site"]),
+    (
+        "http/workspaces",
+        &[
+            "admission",
+            "answer",
+            "client",
+            "guard",
+            "openapi",
+            "reading",
+            "site",
+        ],
+    ),
     ("http/login", &["proof", "tokens"]),
     (
         "http/page",

@@ -39,6 +39,10 @@ pub use history::remote::exchanged::Transfer;
 pub use history::remote::exchanged::{Accept, Exchanged};
 pub use history::remote::setup::Setup;
 pub use history::remote::state::{GitStatus, RemoteLook, RemoteStatus, SyncState};
+pub use history::with::exchange::{
+    ChangesAnswer, ChangesQuestion, FileChange, ListedFile, ListingPage, ListingQuestion,
+    TextsAnswer, TextsQuestion, WorkspaceState,
+};
 pub use history::with::report::{Direction, Taken, With, WithReport};
 pub use live::changes::Listening;
 pub use live::indexing::{Progress, Reindexed};

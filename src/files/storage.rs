@@ -107,6 +107,14 @@ pub struct RecordedChange {
 
 /// History of a storage that keeps former texts itself.
 pub trait ChangeLog {
+    /// Returns a text that identifies this storage, and differs for one that is made anew under its name; and the
+    /// number of its last change.
+    ///
+    /// # Errors
+    ///
+    /// Fails if they cannot be read.
+    fn state(&self) -> Result<(String, u64), FilesError>;
+
     /// Returns at most `most` changes of memories, newest first; with `stem`, of that memory.
     ///
     /// # Errors

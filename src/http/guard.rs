@@ -332,6 +332,9 @@ fn check_body(method: &Method, route: &str, headers: &HeaderMap) -> Result<(), R
 /// Returns the maximum size of a body for a route in bytes, also for a route that does not exist.
 fn most_bytes(route: &str) -> usize {
     let path = route.strip_prefix(BASE);
+    if path == Some(reading::CHANGES) {
+        return reading::MOST_CHANGES;
+    }
     let mut large = crate::dialect::endpoints().filter(|endpoint| endpoint.is_large);
     let known = large.find(|endpoint| path == Some(endpoint.path));
     known.map_or(MOST_BYTES, reading::most_bytes)

@@ -20,6 +20,12 @@ pub const MOST_BYTES: usize = 1024 * 1024;
 /// Maximum size of a body that may be a whole store.
 const MOST_LARGE_BYTES: usize = 64 * 1024 * 1024;
 
+/// Maximum size of a body with changes of a workspace in bytes: one text, each of whose bytes takes six in JSON.
+pub const MOST_CHANGES: usize = 13 << 20;
+
+/// Path below the REST interface of the changes of a workspace.
+pub const CHANGES: &str = "/exchange/changes";
+
 /// Maximum time until the next part of a body arrives.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 

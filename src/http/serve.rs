@@ -31,7 +31,7 @@ use super::rate::{Rate, Rates};
 use super::reading::MOST_BYTES;
 use super::site::{Front, Site};
 use super::tokens::{TokenError, Tokens};
-use super::workspaces::{Hosted, Workspaces, sequence};
+use super::workspaces::{Hosted, Workspaces, exchange, sequence};
 use super::{answer, connection, guard, listen, metrics, openapi, proof, reading};
 use crate::dialect::{Call, Caller, Endpoint, Refusal, Verb};
 use crate::engine::{EndedCall, history, ops};
@@ -156,7 +156,7 @@ pub fn serve_workspaces(
     begun: impl FnOnce(&Serving),
 ) -> Result<(), HttpError> {
     serve_by(settings, begun, |front| {
-        let hosted = Arc::new(Hosted::new(front, workspaces, router));
+        let hosted = Arc::new(Hosted::new(front, workspaces, workspace_router));
         (hosted.router(), Box::new(move || hosted.stop()))
     })
 }
@@ -287,8 +287,17 @@ fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
+/// Returns the router of a workspace: that of a store, and the exchange.
+fn workspace_router(site: &Arc<Site>) -> Router {
+    guarded(exchange::add_routes(routes()), site)
+}
+
 /// Returns the router of all paths, behind the guard.
 fn router(site: &Arc<Site>) -> Router {
+    guarded(routes(), site)
+}
+
+fn routes() -> Router<Arc<Site>> {
     let mut router = Router::new()
         .route(guard::OPEN, get(|| async {}))
         .route(proof::PATH, get(|| async {}))
@@ -310,6 +319,11 @@ fn router(site: &Arc<Site>) -> Router {
         router = router.route(&path, on(filter, run));
     }
     add_routes(router)
+}
+
+/// Returns the routes behind the guard.
+fn guarded(router: Router<Arc<Site>>, site: &Arc<Site>) -> Router {
+    router
         .method_not_allowed_fallback(|| async {
             let status = StatusCode::METHOD_NOT_ALLOWED;
             let message = "this address does not answer that method";

@@ -15,6 +15,10 @@ const CHANGES: &str = "SELECT max(seq), (extract(epoch FROM max(at)) * 1000000):
      AND ($2 = '' OR regexp_replace(name, '^.*/', '') = $2) ORDER BY seq DESC LIMIT 20000) c \
      GROUP BY token ORDER BY 1 DESC LIMIT $3";
 
+/// Number of the last change of a workspace, and its time of creation in microseconds since 1970.
+const STATE: &str =
+    "SELECT head, (extract(epoch FROM created) * 1000000)::bigint FROM workspace WHERE name = $1";
+
 /// Number of the last change until a time in nanoseconds.
 const LAST: &str = "SELECT max(seq) FROM change WHERE workspace = $1 \
      AND at <= to_timestamp(0) + ($2::bigint / 1000) * interval '1 microsecond'";
@@ -36,6 +40,17 @@ fn failed(error: RowsError) -> FilesError {
 }
 
 impl ChangeLog for Rows {
+    fn state(&self) -> Result<(String, u64), FilesError> {
+        let rows = self.ask(STATE, []).map_err(failed)?;
+        let row = rows
+            .first()
+            .ok_or_else(|| failed(RowsError::NoWorkspace(self.workspace.to_string())))?;
+        let made: i64 = row.get(1);
+        let name = format!("{} {made}", self.workspace);
+        let identity = format!("{:032x}", crate::files::digest(name.as_bytes()));
+        Ok((identity, row.get::<_, i64>(0) as u64))
+    }
+
     fn recorded(&self, stem: Option<&str>, most: usize) -> Result<Vec<RecordedChange>, FilesError> {
         let file = stem.map_or_else(String::new, |stem| format!("{stem}.md"));
         let most = i64::try_from(most).unwrap_or(i64::MAX);

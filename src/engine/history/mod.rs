@@ -25,6 +25,7 @@ pub use remote::state::{git_status, look_at_remote};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 pub use tidy::tidy_repository;
+pub use with::hosted::{change_workspace, workspace_listing, workspace_state, workspace_texts};
 pub use with::two_stores::sync_with;
 
 use crate::engine::error::Quarantined;

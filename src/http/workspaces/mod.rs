@@ -5,6 +5,7 @@
 //! names, and by no other. Open workspaces are kept, and those that were not asked for longest are closed where there
 //! are many. MCP, the REST interface and metrics are served; the page for people is not.
 
+pub(super) mod exchange;
 pub(super) mod sequence;
 
 use std::any::Any;

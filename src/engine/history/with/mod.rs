@@ -8,6 +8,8 @@
 //! Only a tombstone removes a text.
 
 pub(in crate::engine) mod carry_out;
+pub(in crate::engine) mod exchange;
+pub(in crate::engine) mod hosted;
 pub(in crate::engine) mod journal_copies;
 pub(in crate::engine) mod keep;
 pub(in crate::engine) mod plan;

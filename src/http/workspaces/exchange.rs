@@ -1,0 +1,134 @@
+//! The exchange of a workspace with the stores that are joined to it: `POST /api/v1/exchange/…`.
+//!
+//! Reads need any token, changes one that may write. What is asked and answered is in `engine`.
+
+use std::sync::Arc;
+
+use ::http::{Request, StatusCode};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::post;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::engine::EngineError;
+use crate::engine::history::{
+    History, change_workspace, workspace_listing, workspace_state, workspace_texts,
+};
+use crate::http::admission::AdmissionError;
+use crate::http::answer;
+use crate::http::answer::RequestError;
+use crate::http::client::Client;
+use crate::http::openapi::BASE;
+use crate::http::reading;
+use crate::http::reading::{CHANGES, MOST_BYTES, MOST_CHANGES};
+use crate::http::site::Site;
+
+/// Adds the routes of the exchange.
+pub(in crate::http) fn add_routes(router: Router<Arc<Site>>) -> Router<Arc<Site>> {
+    router
+        .route(&format!("{BASE}/exchange/state"), post(state))
+        .route(&format!("{BASE}/exchange/listing"), post(listing))
+        .route(&format!("{BASE}/exchange/texts"), post(texts))
+        .route(&format!("{BASE}{CHANGES}"), post(changes))
+}
+
+async fn state(
+    State(site): State<Arc<Site>>,
+    request: Request<Body>,
+) -> Result<Response, RequestError> {
+    let may_write = client(&request)?.may_write();
+    // Nothing is asked.
+    let answer = move |history: &History, _: serde_json::Value| workspace_state(history, may_write);
+    exchange(site, request, false, answer).await
+}
+
+async fn listing(
+    State(site): State<Arc<Site>>,
+    request: Request<Body>,
+) -> Result<Response, RequestError> {
+    exchange(site, request, false, |history, question| {
+        workspace_listing(history, &question)
+    })
+    .await
+}
+
+async fn texts(
+    State(site): State<Arc<Site>>,
+    request: Request<Body>,
+) -> Result<Response, RequestError> {
+    exchange(site, request, false, |history, question| {
+        workspace_texts(history, &question)
+    })
+    .await
+}
+
+async fn changes(
+    State(site): State<Arc<Site>>,
+    request: Request<Body>,
+) -> Result<Response, RequestError> {
+    exchange(site, request, true, |history, question| {
+        change_workspace(history, &question)
+    })
+    .await
+}
+
+/// Answers a question by `answer`, in a thread of its own and within the limits of its client.
+async fn exchange<Q, A>(
+    site: Arc<Site>,
+    request: Request<Body>,
+    writes: bool,
+    answer: impl FnOnce(&History, Q) -> Result<A, EngineError> + Send + 'static,
+) -> Result<Response, RequestError>
+where
+    Q: DeserializeOwned + Send + 'static,
+    A: Serialize + Send + 'static,
+{
+    let client = client(&request)?;
+    if writes && !client.may_write() {
+        // Before its body is read.
+        return Err(AdmissionError::OnlyReads.into());
+    }
+    let most = if writes { MOST_CHANGES } else { MOST_BYTES };
+    let large = writes.then(|| site.large.try_acquire());
+    let _large = large.transpose().map_err(|_| RequestError::overload())?;
+    let body = reading::read(request.into_body(), most).await?;
+    let question: Q = serde_json::from_slice(&body)
+        .map_err(|error| RequestError::bad(format!("the body is no such question: {error}")))?;
+    let turn = site.admission.enter(&client, writes).await?;
+    let of = Arc::clone(&site);
+    let run = move || {
+        // Until the call has ended, also where nobody waits for it any more.
+        let _turn = turn;
+        let engine = &of.served.engine;
+        engine.writer.serve(&client.name);
+        let answered = answer(&engine.history, question)?;
+        Ok(serde_json::to_vec(&answered).expect("texts and numbers are JSON"))
+    };
+    let answered = tokio::task::spawn_blocking(run).await;
+    let answered = answered.map_err(|_| RequestError::internal())?;
+    let body = answered.map_err(|error| refusal(&error))?;
+    answer::json_of(StatusCode::OK, body, &site.outgoing).await
+}
+
+fn client(request: &Request<Body>) -> Result<Client, RequestError> {
+    // The guard has put it there.
+    let client = request.extensions().get::<Client>();
+    client.cloned().ok_or_else(RequestError::internal)
+}
+
+fn refusal(error: &EngineError) -> RequestError {
+    match error {
+        EngineError::Invalid(what) => RequestError::bad(what.clone()),
+        EngineError::ReadOnly(_) => {
+            let status = StatusCode::FORBIDDEN;
+            RequestError::new(status, "FORBIDDEN", "this workspace can only be read")
+        }
+        other => {
+            tracing::error!("an exchange failed: {other}");
+            RequestError::internal()
+        }
+    }
+}
