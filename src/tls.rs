@@ -50,6 +50,11 @@ pub fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, St
     }
 }
 
+/// Returns the file of the system's trusted authorities, if there is a known one.
+pub fn system_authorities() -> Option<&'static Path> {
+    SYSTEM.iter().map(Path::new).find(|path| path.exists())
+}
+
 /// Creates a connector that trusts the certificates in `authorities`, else the system's. `protocol` is the one that
 /// is spoken, as ALPN names it.
 ///
@@ -57,10 +62,10 @@ pub fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, St
 ///
 /// Fails if there are no certificates to trust.
 pub fn connector(authorities: Option<&Path>, protocol: &str) -> Result<TlsConnector, TrustError> {
-    let system = || SYSTEM.iter().map(Path::new).find(|path| path.exists());
-    let path = authorities
-        .or_else(system)
-        .ok_or(TrustError::NoAuthorities)?;
+    let path = match authorities {
+        Some(path) => path,
+        None => system_authorities().ok_or(TrustError::NoAuthorities)?,
+    };
     let certificates = read_certificates(path).map_err(|why| TrustError::Authorities {
         path: path.to_owned(),
         why,

@@ -106,6 +106,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "model",
             "clock",
             "words",
+            "tls",
             "secrets",
             "injection",
             "fetch",

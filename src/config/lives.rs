@@ -17,6 +17,7 @@ use crate::lifecycle::{
     Cleanup, Compaction, Decay, DuplicatePolicy, Life, Maintenance, Observations, Promotion,
     Reflection, WritePolicy,
 };
+use crate::model::PrivateRules;
 
 pub(super) fn life(values: &SettingValues) -> Life {
     let count = |id| values.whole(id).value as u32;
@@ -91,6 +92,12 @@ pub(super) fn duplicates(values: &SettingValues) -> WritePolicy {
         contradictions: values.switch(SettingId::Contradictions).value,
         ..WritePolicy::default()
     }
+}
+
+/// The rules of `[team]`: never from a store, which could loosen them.
+pub(super) fn private(values: &SettingValues) -> PrivateRules {
+    let stated = values.text(SettingId::TeamPrivate).value;
+    PrivateRules::read(&stated.unwrap_or_default())
 }
 
 /// The user's table `[talks]`: never from a store, which may come from a remote and would have conversations

@@ -17,7 +17,7 @@ use super::values::SettingValues;
 use super::{discover, lives, variables};
 use crate::git;
 use crate::lifecycle::{Life, Maintenance, WritePolicy};
-use crate::model::{Layout, OtherNames, is_global_namespace, normalized_namespace};
+use crate::model::{Layout, OtherNames, PrivateRules, is_global_namespace, normalized_namespace};
 use crate::secrets::Policy;
 use crate::trust::Naming;
 use crate::words::Language;
@@ -80,6 +80,8 @@ pub struct Config {
     pub capture: lives::CaptureSettings,
     /// The settings of talks.
     pub talks: lives::TalkSettings,
+    /// Memories that never leave for a team's server.
+    pub private: PrivateRules,
     /// The language model that writes summaries, if any.
     pub llm: LlmSetting,
     /// The policy for memories that say what another one says.
@@ -170,6 +172,7 @@ impl Config {
             maintenance: lives::maintenance(&values),
             capture: lives::CaptureSettings::read(&values, environment),
             talks: lives::TalkSettings::read(&values, environment),
+            private: lives::private(&values),
             llm,
             duplicates: lives::duplicates(&values),
             mcp: McpSettings::read(&values),

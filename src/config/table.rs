@@ -218,6 +218,8 @@ settings! {
         "The stores whose talks are committed and sent to their remotes, by their paths; `all` for every store.";
     TalksKeep, "talks.keep", SettingType::SpanOr { none: "forever", least: 86_400 }, "forever", User, [],
         "How long talks are kept after their last message; then they are archived.";
+    TeamPrivate, "team.private", SettingType::List, "", User, [],
+        "The memories that never leave for a team's server: namespaces with those below them, `scope:WORD`, `topic:NAME`.";
     LlmProvider, "llm.provider", LLM, "off", User, [],
         "Which language model writes summaries and, where `proposals` is on, proposes memories.";
     LlmModel, "llm.model", SettingType::Text, "", User, [],
@@ -247,7 +249,7 @@ settings! {
     McpTools, "mcp.tools", SettingType::List, "", User, [],
         "Further tools of the tool set `core`: `forget`, `link`, `list`, `status`, or `all`.";
     McpConnect, "mcp.connect", SettingType::Text, "", User, ["MEMDIR_CONNECT"],
-        "The server that `memdir mcp --connect` uses, and the only address that `MEMDIR_TOKEN` is sent to.";
+        "The server that `memdir mcp --connect` uses, and the only address that it sends `MEMDIR_TOKEN` to.";
     McpRelay, "mcp.relay", SettingType::Switch, "on", User, ["MEMDIR_RELAY"],
         "Whether `memdir mcp` and hooks use a `memdir serve` of the same store that runs already, instead of opening the store themselves.";
     McpGroup, "mcp.group", SettingType::Text, "", User, ["MEMDIR_GROUP", "LOCI_GROUP"],

@@ -42,6 +42,9 @@ pub enum EngineError {
     /// A remote could not be reached.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// A workspace could not be reached, or refused.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
     /// A past state could not be found or restored.
     #[error(transparent)]
     Past(#[from] PastError),
@@ -71,6 +74,16 @@ pub enum EngineError {
     Invalid(String),
 }
 
+/// Error of an exchange with a workspace.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct WorkspaceError {
+    /// What could not be done, and why.
+    pub message: String,
+    /// Advice, as a sentence.
+    pub hint: Option<String>,
+}
+
 /// Returns the first items as a list, with the number of further ones.
 fn list<T: ToString>(all: &[T]) -> String {
     let shown: Vec<String> = all.iter().take(MAX_LISTED).map(T::to_string).collect();
@@ -91,6 +104,7 @@ impl EngineError {
                 Some("Free some space, or raise the quota or limit, and try again; nothing was lost.".into())
             }
             EngineError::Network(error) => error.hint(),
+            EngineError::Workspace(error) => error.hint.clone(),
             EngineError::ClockIsWrong(_) => Some("Set the clock right, and try again.".into()),
             EngineError::Files(error) if error.is_read_only() => {
                 Some("Check the permissions of the store's folder.".into())

@@ -32,7 +32,7 @@ pub use crate::lifecycle::{
 pub use crate::ranking::brief::{FENCE_CHARACTERS, fenced, line as brief_line};
 pub use crate::ranking::{AskedTime, Method, NamedPerson, Ranking};
 pub use call_scope::{Announce, CallScope};
-pub use error::{EngineError, FoundSecret, Leak, PastError, Quarantined};
+pub use error::{EngineError, FoundSecret, Leak, PastError, Quarantined, WorkspaceError};
 pub use history::commits::commit::Committed;
 pub use history::past_commits::{PastText, Revision};
 pub use history::remote::exchanged::Transfer;
@@ -44,6 +44,7 @@ pub use history::with::exchange::{
     TextsAnswer, TextsQuestion, WorkspaceState,
 };
 pub use history::with::report::{Direction, Taken, With, WithReport};
+pub use history::with::workspace::{WithWorkspace, WorkspaceClient, WorkspaceReport};
 pub use live::changes::Listening;
 pub use live::indexing::{Progress, Reindexed};
 pub use live::leader::Leader;

@@ -10,7 +10,7 @@ use crate::embed::{CrossEncoder, Embedder};
 use crate::files::{LinkPolicy, WritableStorage};
 use crate::journal::Journal;
 use crate::lifecycle::{Life, Maintenance, WritePolicy};
-use crate::model::{Layout, OtherNames};
+use crate::model::{Layout, OtherNames, PrivateRules};
 use crate::secrets::Policy;
 use crate::trust::{Consent, Naming};
 use crate::words::Language;
@@ -90,6 +90,8 @@ pub struct Options {
     pub writes: WritePolicy,
     /// Whether talks are committed, and sent to a remote.
     pub sync_talks: bool,
+    /// Memories that never leave for a team's server.
+    pub private: PrivateRules,
     /// Age from which talks are archived; `None` keeps them.
     pub keep_talks: Option<TimeDelta>,
     /// Models for the search by meaning; `None` for vectors of words alone.
@@ -126,6 +128,7 @@ impl Options {
             maintenance: Maintenance::default(),
             writes: WritePolicy::default(),
             sync_talks: false,
+            private: PrivateRules::default(),
             keep_talks: None,
             models: None,
             reranker: None,

@@ -55,7 +55,12 @@ impl Engine {
         let engine = Engine {
             meaning: Arc::new(Meaning::new(Arc::clone(&live), options.models)),
             reranker: options.reranker,
-            history: Arc::new(History::new(Arc::clone(&writer), git, options.consent)),
+            history: Arc::new(History::new(
+                Arc::clone(&writer),
+                git,
+                options.consent,
+                options.private,
+            )),
             live,
             writer,
             maintenance: options.maintenance,

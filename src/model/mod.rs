@@ -13,6 +13,7 @@ mod memory;
 mod mentions;
 mod namespace;
 mod other_names;
+mod private;
 mod problem;
 mod query;
 mod stamp;
@@ -32,6 +33,7 @@ pub use mentions::{
 };
 pub use namespace::{GLOBAL, is_global_namespace, is_same_namespace, normalized_namespace};
 pub use other_names::OtherNames;
+pub use private::PrivateRules;
 pub use problem::Problem;
 pub use query::{Budget, Filter, Position, Talks, TopicMatch, Visibility, estimated_tokens};
 pub use stamp::{MAX_INDEXED_BYTES, Stamp};

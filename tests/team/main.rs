@@ -11,6 +11,7 @@ mod consistency;
 mod contract;
 mod faults;
 mod journals;
+mod local_first;
 mod postgres;
 mod schema;
 mod servers;

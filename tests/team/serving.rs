@@ -7,7 +7,7 @@ use crate::support::TestStore;
 use crate::support::memdir_server::{Answered, Server};
 
 /// Starts a server of the workspaces in the database.
-fn server(test: &TestDatabase, arguments: &[&str]) -> Server {
+pub fn server(test: &TestDatabase, arguments: &[&str]) -> Server {
     let store = TestStore::new();
     let cache = store.root().join("cache");
     let own = ["--database", "--cache", cache.to_str().unwrap()];
@@ -17,7 +17,7 @@ fn server(test: &TestDatabase, arguments: &[&str]) -> Server {
 }
 
 /// The first token of a server.
-fn token(server: &Server) -> String {
+pub fn token(server: &Server) -> String {
     let tokens = std::fs::read_to_string(server.store.root().join("cache/tokens")).unwrap();
     let line = tokens.lines().last().unwrap();
     line.split_whitespace().last().unwrap().to_owned()

@@ -124,8 +124,9 @@ pub struct Sync {
     /// Follow a remote whose history was rewritten: what was taken out of it is not sent again
     #[arg(long, conflicts_with_all = ["setup", "accept_history"])]
     pub adopt_remote: bool,
-    /// Sync with another store on this machine, or on a stick: its folder. No git is needed
-    #[arg(long, value_name = "DIR")]
+    /// Sync with another store on this machine, or on a stick: its folder; or with a workspace of a
+    /// team's server: https://HOST/w/NAME, with its token in MEMDIR_TOKEN. No git is needed
+    #[arg(long, value_name = "DIR|URL")]
     #[arg(conflicts_with_all = ["now", "status", "setup", "adopt_remote", "accept_history"])]
     pub with: Option<PathBuf>,
     /// Which store takes in what the other one has
@@ -134,6 +135,9 @@ pub struct Sync {
     /// Only say what would be done
     #[arg(long, requires = "with")]
     pub dry_run: bool,
+    /// Keep the token of MEMDIR_TOKEN for this workspace, in a file that only you can read
+    #[arg(long, requires = "with")]
+    pub keep_token: bool,
     /// Put the histories together although the remote's is another one than before, or with --setup
     /// although it holds other things than memories
     #[arg(long)]

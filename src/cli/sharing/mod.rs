@@ -7,3 +7,4 @@ pub mod mine;
 mod suggest;
 pub mod sync;
 pub mod with;
+pub mod workspace;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::cli::args::sharing::Sync;
-use crate::cli::sharing::{git_state, with};
+use crate::cli::sharing::{git_state, with, workspace};
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::engine::{Accept, Engine, EngineError, Exchanged, GitStatus, Setup, history};
@@ -20,6 +20,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Runs `memdir sync`.
 pub fn sync(context: &mut Context, command: &Sync) -> Result<Outcome, Failure> {
+    if let Some(address) = command.with.as_deref().and_then(workspace::address) {
+        return workspace::sync(context, address, command);
+    }
     if let Some(folder) = &command.with {
         return with::sync_with(context, folder, command);
     }

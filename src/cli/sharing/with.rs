@@ -113,33 +113,47 @@ fn show(
     direction: Direction,
     report: &WithReport,
 ) -> Result<(), Failure> {
-    let folder = &crate::config::store_at(&context.environment.folder.join(folder));
+    let folder = crate::config::store_at(&context.environment.folder.join(folder));
+    let place = folder.display().to_string();
     let output = &mut context.output;
     if output.json {
-        let skipped = report.skipped.iter().map(|skipped| {
-            let store = match skipped.is_here {
-                true => "here",
-                false => "there",
-            };
-            json!({"store": store, "file": skipped.path, "reason": skipped.reason})
-        });
-        output.json(&json!({
-            "with": folder.display().to_string(),
-            "direction": match direction {
-                Direction::Pull => "pull",
-                Direction::Push => "push",
-                Direction::Merge => "merge",
-            },
-            "dry_run": report.dry_run,
-            "in_step": report.is_in_step(),
-            "brought": as_json(&report.here),
-            "sent": as_json(&report.there),
-            "skipped": skipped.collect::<Vec<_>>(),
-        }))?;
+        output.json(&report_as_json(&place, direction, report))?;
         return Ok(());
     }
+    show_report(output, &place, report)?;
+    output.flush()?;
+    tell_skipped(output, report);
+    Ok(())
+}
+
+/// Returns the report of a sync with `place` as JSON.
+pub fn report_as_json(place: &str, direction: Direction, report: &WithReport) -> Value {
+    let skipped = report.skipped.iter().map(|skipped| {
+        let store = match skipped.is_here {
+            true => "here",
+            false => "there",
+        };
+        json!({"store": store, "file": skipped.path, "reason": skipped.reason})
+    });
+    json!({
+        "with": place,
+        "direction": match direction {
+            Direction::Pull => "pull",
+            Direction::Push => "push",
+            Direction::Merge => "merge",
+        },
+        "dry_run": report.dry_run,
+        "in_step": report.is_in_step(),
+        "brought": as_json(&report.here),
+        "sent": as_json(&report.there),
+        "skipped": skipped.collect::<Vec<_>>(),
+    })
+}
+
+/// Shows the report of a sync with `place` in words.
+pub fn show_report(output: &mut Output, place: &str, report: &WithReport) -> Result<(), Failure> {
     if report.is_in_step() {
-        output.line(format!("in step with {}", folder.display()))?;
+        output.line(format!("in step with {place}"))?;
     }
     let would = match report.dry_run {
         true => "would be ",
@@ -147,8 +161,6 @@ fn show(
     };
     show_taken(output, &format!("{would}brought"), &report.here)?;
     show_taken(output, &format!("{would}sent"), &report.there)?;
-    output.flush()?;
-    tell_skipped(output, report);
     Ok(())
 }
 

@@ -207,6 +207,7 @@ impl Context {
             maintenance: config.maintenance.clone(),
             writes: config.duplicates.clone(),
             sync_talks: config.talks.are_sent_of(root),
+            private: config.private.clone(),
             keep_talks: config.talks.keep,
             models: self.models(),
             reranker: embedding::reranker(config, &self.environment),

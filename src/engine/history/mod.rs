@@ -27,12 +27,14 @@ use std::sync::{Arc, Mutex};
 pub use tidy::tidy_repository;
 pub use with::hosted::{change_workspace, workspace_listing, workspace_state, workspace_texts};
 pub use with::two_stores::sync_with;
+pub use with::workspace::sync_with_workspace;
 
 use crate::engine::error::Quarantined;
 use crate::engine::live::store::LiveStore;
 use crate::engine::options::GitOptions;
 use crate::engine::write::writer::Writer;
 use crate::git::Id;
+use crate::model::PrivateRules;
 use crate::trust::Consent;
 
 /// Repository of one store, if it has one, and its remote.
@@ -45,6 +47,8 @@ pub struct History {
     pub(in crate::engine) git: Option<GitOptions>,
     /// The user's consent to the repository and its remote.
     pub(in crate::engine) consent: Consent,
+    /// Memories that never leave for a team's server.
+    pub(in crate::engine) private: PrivateRules,
     /// Commit that a server made or saw last.
     pub(in crate::engine::history) committed_to: Mutex<Option<Id>>,
     /// Memories that the last commit held back.
@@ -53,12 +57,18 @@ pub struct History {
 
 impl History {
     /// Creates the history; opens no repository yet.
-    pub fn new(writer: Arc<Writer>, git: Option<GitOptions>, consent: Consent) -> History {
+    pub fn new(
+        writer: Arc<Writer>,
+        git: Option<GitOptions>,
+        consent: Consent,
+        private: PrivateRules,
+    ) -> History {
         History {
             live: Arc::clone(&writer.live),
             writer,
             git,
             consent,
+            private,
             committed_to: Mutex::default(),
             held: Mutex::default(),
         }

@@ -18,3 +18,4 @@ pub(in crate::engine) mod report;
 pub(in crate::engine) mod side;
 pub(in crate::engine) mod sources;
 pub(in crate::engine) mod two_stores;
+pub(in crate::engine) mod workspace;

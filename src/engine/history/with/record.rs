@@ -114,24 +114,7 @@ impl<'a> SyncNotes<'a> {
         let Some(note) = self.counting() else {
             return Base::new();
         };
-        let mut base = parsed(&note.base);
-        for pending in &note.pending {
-            let target = match pending.there {
-                true => there,
-                false => here,
-            };
-            let is_done = target
-                .files
-                .get(&pending.path)
-                .is_some_and(|found| found.id.to_string() == pending.id);
-            if is_done {
-                let stem = stem_of_path(&pending.path);
-                base.retain(|path, _| stem_of_path(path) != stem);
-                base.extend(parsed(&pending.of));
-            }
-        }
-        base.retain(|path, _| here.holds(path) || there.holds(path));
-        base
+        base_of(&note.base, &note.pending, here, there)
     }
 
     /// Records `pending` texts before they are written, or `base` afterwards, where nothing is
@@ -199,6 +182,34 @@ impl<'a> SyncNotes<'a> {
             _ => String::new(),
         }
     }
+}
+
+/// Returns the common state `base`, with `pending` texts that are written counted as merged, limited to names
+/// of which one of the two stores still has a file.
+pub(in crate::engine) fn base_of(
+    base: &BTreeMap<String, String>,
+    pending: &[PendingText],
+    here: &StoreContents,
+    there: &StoreContents,
+) -> Base {
+    let mut base = parsed(base);
+    for pending in pending {
+        let target = match pending.there {
+            true => there,
+            false => here,
+        };
+        let is_done = target
+            .files
+            .get(&pending.path)
+            .is_some_and(|found| found.id.to_string() == pending.id);
+        if is_done {
+            let stem = stem_of_path(&pending.path);
+            base.retain(|path, _| stem_of_path(path) != stem);
+            base.extend(parsed(&pending.of));
+        }
+    }
+    base.retain(|path, _| here.holds(path) || there.holds(path));
+    base
 }
 
 /// Returns the id of a store in the records of others.

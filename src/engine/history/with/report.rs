@@ -82,6 +82,13 @@ impl WithReport {
         self
     }
 
+    /// Adds the changes of a later round.
+    pub(in crate::engine) fn add(&mut self, later: WithReport) {
+        self.here.add(later.here);
+        self.there.add(later.there);
+        self.skipped = later.skipped;
+    }
+
     /// Whether there was nothing to do.
     pub fn is_in_step(&self) -> bool {
         self.here == Taken::default() && self.there == Taken::default()
@@ -89,6 +96,15 @@ impl WithReport {
 }
 
 impl Taken {
+    fn add(&mut self, later: Taken) {
+        self.came.extend(later.came);
+        self.united.extend(later.united);
+        self.forgotten.extend(later.forgotten);
+        self.removed.extend(later.removed);
+        self.conflicts.extend(later.conflicts);
+        self.journals += later.journals;
+    }
+
     /// Returns the changes that `plan` makes in `files`.
     pub(in crate::engine) fn of(plan: &MergePlan, files: &Files, journals: usize) -> Taken {
         let mut taken = Taken {

@@ -109,7 +109,7 @@ impl StoreContents {
     }
 
     /// Reads the memories and tombstones of `store`, following no link; calls `observe` with path and version of
-    /// each memory.
+    /// each memory and tombstone.
     pub fn look(
         store: &Store,
         observe: &(dyn Fn(&str, &Version) + Sync),
@@ -120,7 +120,7 @@ impl StoreContents {
         }
         for stem in store.purged()? {
             let (is_name, path) = (is_memory_name(&format!("{stem}.md")), tombstone_of(&stem));
-            if is_name && let Some(id) = look_beside(store, &path, &mut skipped)? {
+            if is_name && let Some(id) = look_beside(store, &path, observe, &mut skipped)? {
                 files.insert(path, Found { id, at: 0 });
             }
         }
@@ -154,7 +154,7 @@ impl StoreContents {
         self.journals.clear();
         let journals = store.journals()?.unwrap_or_default();
         for path in journals.sizes.into_keys() {
-            if let Some(id) = look_beside(store, &path, &mut self.skipped)? {
+            if let Some(id) = look_beside(store, &path, &|_, _| (), &mut self.skipped)? {
                 self.journals.insert(path, id);
             }
         }
@@ -232,6 +232,7 @@ fn look_at(
 fn look_beside(
     store: &Store,
     path: &str,
+    observe: &dyn Fn(&str, &Version),
     skipped: &mut Vec<(String, String)>,
 ) -> Result<Option<Id>, EngineError> {
     let Some(version) = store.version_at(path)? else {
@@ -241,6 +242,7 @@ fn look_beside(
         skipped.push((path.to_owned(), reason));
         return Ok(None);
     }
+    observe(path, &version);
     Ok(Some(Id::of_text(&version.bytes)))
 }
 

@@ -35,7 +35,7 @@ impl TextSources<'_> {
 }
 
 /// Returns the repositories of stores that memdir has made already; writes nothing.
-pub(in crate::engine) fn repositories(roots: [&Path; 2]) -> Vec<Repository> {
+pub(in crate::engine) fn repositories<const N: usize>(roots: [&Path; N]) -> Vec<Repository> {
     roots
         .into_iter()
         .filter(|root| root.join(".git/memdir.config").is_file())

@@ -1,0 +1,687 @@
+//! Synchronizes this store with a workspace of a team's server, by the plan that two folders are merged by.
+//!
+//! Promises: the changes of the workspace are taken first, then this store's are sent, each with the hash of the text
+//! that it replaces. The state in common is recorded beside the index ([`Note`]), so that a deletion is told
+//! from an addition, also weeks later; it counts only for the same workspace, and not if that has fewer changes than
+//! then. An exchange that breaks off is finished by the next one. The server is not trusted: names that
+//! are no memory's are left out, texts must have the hash of the listing, and settings, journals and talks neither
+//! come nor go. Memories that hold credentials stay here unless the setting `secrets` is off.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use chrono::DateTime;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::engine::error::{EngineError, WorkspaceError};
+use crate::engine::history::History;
+use crate::engine::history::commits::commit;
+use crate::engine::history::merge_plan::{MergeStep, stem_of_path};
+use crate::engine::history::remote::foreign_files::lies_behind_link;
+use crate::engine::history::with::carry_out;
+use crate::engine::history::with::exchange::{
+    ChangesAnswer, ChangesQuestion, FileChange, ListedFile, ListingPage, ListingQuestion,
+    MAX_FILES, MAX_TEXT, TextsAnswer, TextsQuestion, WorkspaceState, is_exchanged, written_hash,
+};
+use crate::engine::history::with::plan::{Plans, in_common, new_texts, pending};
+use crate::engine::history::with::record::{Base, PendingText, base_of, written};
+use crate::engine::history::with::report::{Direction, Taken, WithReport};
+use crate::engine::history::with::side::{Files, Found, StoreContents, Texts, refusal, unmerged};
+use crate::engine::history::with::sources::{TextSources, find_text, repositories};
+use crate::engine::live::leader;
+use crate::engine::locked::locked;
+use crate::engine::texts::stem_of;
+use crate::engine::write::screen::not_allowed;
+use crate::files::{FilesError, LinkPolicy, Lock, Place, STATE_FOLDER, Version};
+use crate::git::Id;
+use crate::secrets::Policy;
+
+/// Maximum number of attempts while files change on either side.
+const ROUNDS: usize = 5;
+
+/// Maximum number of files of a workspace that are taken.
+const MAX_FILES_OF_ALL: usize = 2_000_000;
+
+/// Maximum size of the texts that one round fetches, in bytes; further ones are fetched by the next round.
+const MAX_FETCHED: u64 = 256 << 20;
+
+/// Maximum size of the texts of one question or request in bytes, if they are more than one.
+const BATCH: u64 = 1 << 20;
+
+/// A workspace of a server, as a client reaches it.
+pub trait WorkspaceClient: Send + Sync {
+    /// Returns its address, for messages.
+    fn address(&self) -> &str;
+
+    /// Posts `body` to `exchange/NAME` of the workspace and returns the answer.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server cannot be reached, or refuses.
+    fn ask(&self, name: &str, body: &Value) -> Result<Value, WorkspaceError>;
+}
+
+/// Options of a sync with a workspace.
+pub struct WithWorkspace<'a> {
+    /// The workspace.
+    pub client: &'a dyn WorkspaceClient,
+    /// Direction of the changes.
+    pub direction: Direction,
+    /// Whether to only return what would be done.
+    pub dry_run: bool,
+    /// Whether more than a fifth of the memories, or all, may be deleted from a side.
+    pub accept_deletions: bool,
+}
+
+/// Changes that a sync with a workspace made.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WorkspaceReport {
+    /// Changes of both sides. The other store is the workspace.
+    pub report: WithReport,
+    /// Number of memories that stay here because they are private.
+    pub private: usize,
+    /// Whether nothing was sent because the token only reads.
+    pub only_reads: bool,
+}
+
+/// State in common with a workspace, as it is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Note {
+    version: u32,
+    /// Identity of the workspace.
+    workspace: String,
+    /// Number of its last change, as of the listing.
+    number: u64,
+    base: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pending: Vec<PendingText>,
+}
+
+const VERSION: u32 = 1;
+
+/// Synchronizes this store with a workspace.
+///
+/// # Errors
+///
+/// Fails if the workspace cannot be reached or refuses, if this store cannot be written, if too many memories would be
+/// deleted, or if files change all the time. What was done is done, and a run again goes on.
+pub fn sync_with_workspace(
+    history: &History,
+    with: &WithWorkspace<'_>,
+) -> Result<WorkspaceReport, EngineError> {
+    history.live.check_there()?;
+    let state: WorkspaceState = ask(with.client, "state", &Value::Object(serde_json::Map::new()))?;
+    let only_reads = !state.may_write && with.direction != Direction::Pull;
+    if only_reads && with.direction == Direction::Push {
+        return Err(EngineError::Invalid(format!(
+            "nothing was sent: the token for {} only reads",
+            with.client.address()
+        )));
+    }
+    let with = WithWorkspace {
+        direction: if only_reads {
+            Direction::Pull
+        } else {
+            with.direction
+        },
+        ..*with
+    };
+    let mut done = WorkspaceReport {
+        only_reads,
+        ..WorkspaceReport::default()
+    };
+    if with.dry_run {
+        let look = look(history, &with)?;
+        done.private = look.private;
+        done.report = look.report(true);
+        return Ok(done);
+    }
+    history.writer.check_writable()?;
+    let lock = history.live.root().join(STATE_FOLDER).join("with.lock");
+    let _alone = Lock::take(&lock, "another sync with a store")?;
+    // Pending changes belong to other commits, and a later merge starts from them.
+    if !leader::is_led(&history.live) {
+        commit::commit_everything(history)?;
+    }
+    let (mut blocked, mut attempts) = (String::new(), 0);
+    while attempts < ROUNDS {
+        let mut look = look(history, &with)?;
+        if let Some(path) = carry_out(history, &with, &mut look)? {
+            blocked = path;
+            attempts += 1;
+            continue;
+        }
+        done.private = look.private;
+        let report = look.report(false);
+        // A server whose texts never are what it lists is not asked for ever.
+        let is_done = !look.has_more || report.here == Taken::default();
+        done.report.add(report);
+        if is_done {
+            commit_brought(history, &done.report);
+            return Ok(done);
+        }
+    }
+    Err(EngineError::Invalid(format!(
+        "`{blocked}` changes all the time, or something else stands there; what was done is done, and a run again goes on"
+    )))
+}
+
+/// Commits the changes; what cannot be committed now waits for the next commit.
+fn commit_brought(history: &History, report: &WithReport) {
+    if report.is_in_step() || leader::is_led(&history.live) {
+        return;
+    }
+    if let Err(error) = commit::commit_everything(history) {
+        tracing::warn!("nothing was committed: {error}");
+    }
+}
+
+/// Both sides at one moment, and the planned changes.
+struct Look {
+    here: StoreContents,
+    there: StoreContents,
+    /// Hashes of the workspace's texts, by path.
+    hashes: HashMap<String, String>,
+    note: Note,
+    base: Base,
+    skipped: BTreeSet<String>,
+    plans: Plans,
+    private: usize,
+    /// Whether texts are left for another round.
+    has_more: bool,
+}
+
+impl Look {
+    fn report(&self, dry_run: bool) -> WithReport {
+        self.plans.report(dry_run, [&self.here, &self.there])
+    }
+
+    /// Records the state in common.
+    fn write(&self, history: &History, pending: Vec<PendingText>) -> Result<(), EngineError> {
+        let note = Note {
+            base: written(&self.base),
+            pending,
+            ..self.note.clone()
+        };
+        write_note(history, &note)
+    }
+}
+
+/// Texts of a workspace that were fetched.
+struct Fetched(HashMap<String, Vec<u8>>);
+
+impl Texts for Fetched {
+    fn text(&self, path: &str) -> Result<Option<Vec<u8>>, EngineError> {
+        Ok(self.0.get(path).cloned())
+    }
+}
+
+/// Contents of this store, as far as a workspace gets them.
+struct Own {
+    contents: StoreContents,
+    /// Text of each hash.
+    ids: HashMap<String, Id>,
+    /// Stems of private memories.
+    private: BTreeSet<String>,
+}
+
+/// Reads both sides and plans the changes.
+fn look(history: &History, with: &WithWorkspace<'_>) -> Result<Look, EngineError> {
+    let mut own = look_here(history)?;
+    let (state, listed) = listing(with.client)?;
+    let mut hashes = HashMap::new();
+    let (mut files, mut skipped_there) = (Files::new(), Vec::new());
+    let (mut unknown, mut left) = (Vec::new(), BTreeSet::new());
+    let mut fetched_bytes = 0;
+    for file in listed {
+        let stem = stem_of_path(&file.path).to_owned();
+        if own.private.contains(&stem) {
+            continue;
+        }
+        if let Some(reason) = refused(&file.path, file.bytes) {
+            skipped_there.push((file.path, reason));
+            continue;
+        }
+        hashes.insert(file.path.clone(), file.hash.clone());
+        match own.ids.get(&file.hash) {
+            Some(id) => drop(files.insert(
+                file.path,
+                Found {
+                    id: *id,
+                    at: file.modified,
+                },
+            )),
+            None if fetched_bytes < MAX_FETCHED => {
+                fetched_bytes += file.bytes;
+                unknown.push(file);
+            }
+            None => drop(left.insert(stem)),
+        }
+    }
+    let has_more = !left.is_empty();
+    let texts = fetch(with.client, &unknown)?;
+    for file in unknown {
+        let Some(text) = texts.get(&file.path) else {
+            // Another one by now: the next exchange takes it.
+            left.insert(stem_of_path(&file.path).to_owned());
+            continue;
+        };
+        match unmerged(text) {
+            Some(reason) => skipped_there.push((file.path, reason)),
+            None => {
+                let found = Found {
+                    id: Id::of_text(text),
+                    at: file.modified,
+                };
+                files.insert(file.path, found);
+            }
+        }
+    }
+    let there = StoreContents::new(Box::new(Fetched(texts)), files, skipped_there);
+    let note = read_note(history, &state.workspace);
+    let is_of = note.workspace == state.workspace && note.number <= state.number;
+    let (known, written_then) = match is_of {
+        true => (note.base, note.pending),
+        false => (BTreeMap::new(), Vec::new()),
+    };
+    // A tombstone says nothing to who never had the memory, and may be of a private one.
+    let met: BTreeSet<&str> = known
+        .keys()
+        .chain(there.files.keys())
+        .map(|path| stem_of_path(path))
+        .collect();
+    let is_new =
+        |path: &String| path.starts_with("tombstones/") && !met.contains(stem_of_path(path));
+    let unmet: Vec<String> = own
+        .contents
+        .files
+        .keys()
+        .filter(|path| is_new(path))
+        .cloned()
+        .collect();
+    for path in unmet {
+        own.contents.files.remove(&path);
+    }
+    let here = own.contents;
+    let mut skipped = here.skipped_stems();
+    skipped.extend(there.skipped_stems());
+    skipped.extend(own.private.iter().cloned());
+    skipped.extend(left);
+    let base = base_of(&known, &written_then, &here, &there);
+    let mut look = Look {
+        plans: Plans::new(
+            with.direction,
+            &base,
+            &skipped,
+            TextSources {
+                here: &here,
+                there: &there,
+                new: HashMap::new(),
+                repositories: &repositories([history.live.root()]),
+            },
+        )?,
+        here,
+        there,
+        hashes,
+        note: Note {
+            version: VERSION,
+            workspace: state.workspace,
+            number: state.number,
+            ..Note::default()
+        },
+        base,
+        skipped,
+        private: own.private.len(),
+        has_more,
+    };
+    pass_over_links(history, with, &mut look)?;
+    if !with.accept_deletions {
+        let sides = [&look.here, &look.there];
+        look.plans.check_deletions(with.client.address(), sides)?;
+    }
+    Ok(look)
+}
+
+/// Plans again without what would be written through a link.
+fn pass_over_links(
+    history: &History,
+    with: &WithWorkspace<'_>,
+    look: &mut Look,
+) -> Result<(), EngineError> {
+    let steps = look.plans.for_here.iter().flat_map(|task| &task.plan.steps);
+    let behind = steps.filter(|step| lies_behind_link(history.live.root(), &step.path));
+    let behind: Vec<String> = behind.map(|step| step.path.clone()).collect();
+    if behind.is_empty() {
+        return Ok(());
+    }
+    for path in behind {
+        look.skipped.insert(stem_of_path(&path).to_owned());
+        look.here
+            .skipped
+            .push((path, "a link lies on the way to it".to_owned()));
+    }
+    let texts = TextSources {
+        here: &look.here,
+        there: &look.there,
+        new: HashMap::new(),
+        repositories: &repositories([history.live.root()]),
+    };
+    look.plans = Plans::new(with.direction, &look.base, &look.skipped, texts)?;
+    Ok(())
+}
+
+/// Reads this store without what stays here.
+fn look_here(history: &History) -> Result<Own, EngineError> {
+    let store = history
+        .live
+        .need_directory("synchronizing with a workspace")?;
+    let store = store.clone().with_links(LinkPolicy::Refuse);
+    let ids = Mutex::new(HashMap::new());
+    let private = Mutex::new(BTreeSet::new());
+    let held = Mutex::new(Vec::new());
+    let usual = history.live.namespace();
+    let screens = history.writer.secrets != Policy::Off;
+    let observe = |path: &str, version: &Version| {
+        let id = Id::of_text(&version.bytes);
+        locked(&ids).insert(written_hash(version.hash), id);
+        let stem = stem_of_path(path);
+        let memory = crate::format::parse(&stem_of(path), &version.bytes, DateTime::UNIX_EPOCH);
+        if Place::of(path).is_some() && history.private.matches(&memory, usual.as_deref()) {
+            locked(&private).insert(stem.to_owned());
+        }
+        let why = refused(path, version.bytes.len() as u64)
+            .or_else(|| {
+                std::str::from_utf8(&version.bytes)
+                    .is_err()
+                    .then(|| "it is no UTF-8".to_owned())
+            })
+            .or_else(|| {
+                (screens && !not_allowed(&version.bytes).is_empty())
+                    .then(|| "it holds a credential: `memdir allow` or `memdir redact`".to_owned())
+            });
+        if let Some(why) = why {
+            locked(&held).push((path.to_owned(), why));
+        }
+    };
+    let mut contents = StoreContents::look(&store, &observe)?;
+    let private: BTreeSet<String> = private.into_inner().unwrap_or_default();
+    for (path, why) in held.into_inner().unwrap_or_default() {
+        if contents.files.remove(&path).is_some() {
+            contents.skipped.push((path, why));
+        }
+    }
+    let is_private = |path: &str| private.contains(stem_of_path(path));
+    contents.files.retain(|path, _| !is_private(path));
+    contents.skipped.retain(|(path, _)| !is_private(path));
+    contents.skipped.sort_unstable();
+    Ok(Own {
+        contents,
+        ids: ids.into_inner().unwrap_or_default(),
+        private,
+    })
+}
+
+/// Returns the reason why the file at `path` is not exchanged, if there is one.
+fn refused(path: &str, bytes: u64) -> Option<String> {
+    if !is_exchanged(path) {
+        return Some("it has no name of a memory that is exchanged".to_owned());
+    }
+    if bytes > MAX_TEXT {
+        return Some(format!("it has more than {MAX_TEXT} bytes"));
+    }
+    refusal(path, bytes)
+}
+
+/// Returns state and files of a workspace, from pages of one state.
+fn listing(client: &dyn WorkspaceClient) -> Result<(WorkspaceState, Vec<ListedFile>), EngineError> {
+    for _ in 0..ROUNDS {
+        let (mut files, mut question) = (Vec::<ListedFile>::new(), ListingQuestion::default());
+        let mut state: Option<WorkspaceState> = None;
+        loop {
+            let page: ListingPage = ask(client, "listing", &question)?;
+            let of_page = WorkspaceState {
+                workspace: page.workspace,
+                number: page.number,
+                may_write: false,
+            };
+            if *state.get_or_insert_with(|| of_page.clone()) != of_page {
+                break;
+            }
+            let last = page.files.last().map(|file| file.path.clone());
+            files.extend(page.files);
+            if !page.has_more {
+                return Ok((of_page, files));
+            }
+            if last <= question.after || files.len() > MAX_FILES_OF_ALL {
+                return Err(distrusted(client, "its listing has no end"));
+            }
+            question.after = last;
+        }
+    }
+    Err(distrusted(client, "it changes all the time; try again"))
+}
+
+/// Fetches the texts of `files`; those that have another hash by now are absent.
+fn fetch(
+    client: &dyn WorkspaceClient,
+    files: &[ListedFile],
+) -> Result<HashMap<String, Vec<u8>>, EngineError> {
+    let mut texts = HashMap::new();
+    let mut left = files;
+    while !left.is_empty() {
+        let count = batch(left, |file| file.bytes);
+        let question = TextsQuestion {
+            paths: left[..count].iter().map(|file| file.path.clone()).collect(),
+        };
+        let answer: TextsAnswer = ask(client, "texts", &question)?;
+        if answer.texts.is_empty() || answer.texts.len() > count {
+            return Err(distrusted(
+                client,
+                "it answers other texts than it was asked for",
+            ));
+        }
+        let (asked, rest) = left.split_at(answer.texts.len());
+        for (file, text) in asked.iter().zip(answer.texts) {
+            let Some(text) = text else { continue };
+            let hash = written_hash(crate::files::digest(text.as_bytes()));
+            if hash == file.hash && text.len() as u64 <= MAX_TEXT {
+                texts.insert(file.path.clone(), text.into_bytes());
+            }
+        }
+        left = rest;
+    }
+    Ok(texts)
+}
+
+/// Returns the number of first items that are asked for together: at least one.
+fn batch<T>(items: &[T], bytes: impl Fn(&T) -> u64) -> usize {
+    let mut sum = 0;
+    let fitting = items.iter().take(MAX_FILES).take_while(|item| {
+        sum += bytes(item);
+        sum <= BATCH
+    });
+    fitting.count().max(1)
+}
+
+fn distrusted(client: &dyn WorkspaceClient, what: &str) -> EngineError {
+    EngineError::Invalid(format!(
+        "cannot exchange memories with {}: {what}",
+        client.address()
+    ))
+}
+
+fn ask<A: DeserializeOwned>(
+    client: &dyn WorkspaceClient,
+    name: &str,
+    question: &impl Serialize,
+) -> Result<A, EngineError> {
+    let body = serde_json::to_value(question).expect("texts and numbers are JSON");
+    let answer = client.ask(name, &body)?;
+    serde_json::from_value(answer).map_err(|error| {
+        distrusted(
+            client,
+            &format!("it does not answer as a workspace does: {error}"),
+        )
+    })
+}
+
+/// Carries out the plans; returns the path that blocks them, if there is one.
+fn carry_out(
+    history: &History,
+    with: &WithWorkspace<'_>,
+    look: &mut Look,
+) -> Result<Option<String>, EngineError> {
+    let tasks = [look.plans.for_here.as_ref(), look.plans.for_there.as_ref()];
+    carry_out::record_deleted(history, tasks);
+    let mut new = HashMap::new();
+    if let Some(task) = look.plans.for_here.take() {
+        new = new_texts(&task.plan);
+        let pending = pending(&task.plan, &look.there.files, false);
+        if !pending.is_empty() {
+            look.write(history, pending)?;
+        }
+        let sides = [&look.here, &look.there];
+        let blocked = carry_out::carry_out(history, &task, sides, &new)?;
+        look.plans.for_here = Some(task);
+        if blocked.is_some() {
+            return Ok(blocked);
+        }
+        look.base = in_common(&look.there, &look.skipped, &look.base);
+        look.write(history, Vec::new())?;
+    }
+    if let Some(task) = look.plans.for_there.take() {
+        new.extend(new_texts(&task.plan));
+        let pending = pending(&task.plan, &look.plans.after, true);
+        if !pending.is_empty() {
+            look.write(history, pending.clone())?;
+        }
+        let changes = changes(look, &task.plan.steps, &new);
+        let blocked = match changes? {
+            Ok(changes) => send(history, with.client, look, &changes, &pending)?,
+            Err(path) => Some(path),
+        };
+        look.plans.for_there = Some(task);
+        if blocked.is_some() {
+            return Ok(blocked);
+        }
+        let before = std::mem::replace(&mut look.here.files, look.plans.after.clone());
+        look.base = in_common(&look.here, &look.skipped, &look.base);
+        look.here.files = before;
+        look.write(history, Vec::new())?;
+    }
+    Ok(None)
+}
+
+/// Returns `steps` as changes of the workspace, or the path of one whose text is gone here.
+fn changes(
+    look: &Look,
+    steps: &[MergeStep],
+    new: &HashMap<Id, Vec<u8>>,
+) -> Result<Result<Vec<FileChange>, String>, EngineError> {
+    // New files come first, so that a memory that moves is there at every moment.
+    let is_new = |step: &&MergeStep| step.before.is_none() && step.after.is_some();
+    let (added, others): (Vec<&MergeStep>, Vec<&MergeStep>) = steps.iter().partition(is_new);
+    let mut changes = Vec::new();
+    for step in added.into_iter().chain(others) {
+        let text = match (&step.text, step.after) {
+            (Some(text), _) => Some(text.clone()),
+            (None, None) => None,
+            (None, Some(id)) => match find_text(id, [&look.here, &look.there], new)? {
+                Some(text) => Some(text),
+                None => return Ok(Err(step.path.clone())),
+            },
+        };
+        let text = text.map(String::from_utf8).transpose();
+        let Ok(text) = text else {
+            return Ok(Err(step.path.clone()));
+        };
+        changes.push(FileChange {
+            path: step.path.clone(),
+            before: look.hashes.get(&step.path).cloned(),
+            text,
+        });
+    }
+    Ok(Ok(changes))
+}
+
+/// Sends changes to the workspace, and records what was sent; returns the path of one that is not made, because its
+/// file differs there.
+fn send(
+    history: &History,
+    client: &dyn WorkspaceClient,
+    look: &mut Look,
+    changes: &[FileChange],
+    pending: &[PendingText],
+) -> Result<Option<String>, EngineError> {
+    let mut left = changes;
+    while !left.is_empty() {
+        let size = |change: &FileChange| change.text.as_ref().map_or(0, String::len) as u64;
+        let (batch, rest) = left.split_at(batch(left, size));
+        let question = ChangesQuestion {
+            changes: batch.to_vec(),
+        };
+        let answer: ChangesAnswer = ask(client, "changes", &question)?;
+        if answer.done.len() != batch.len() {
+            return Err(distrusted(
+                client,
+                "it does not say what became of each change",
+            ));
+        }
+        let stale = batch.iter().zip(answer.done).find(|(_, done)| !done);
+        if let Some((change, _)) = stale {
+            return Ok(Some(change.path.clone()));
+        }
+        // A run after a kill knows what was sent.
+        for change in batch {
+            match &change.text {
+                Some(text) => {
+                    let id = Id::of_text(text.as_bytes());
+                    look.base.insert(change.path.clone(), id);
+                }
+                None => drop(look.base.remove(&change.path)),
+            }
+        }
+        look.write(history, pending.to_vec())?;
+        left = rest;
+    }
+    Ok(None)
+}
+
+/// Returns the path of the record about a workspace, which may have several addresses.
+fn note_path(history: &History, workspace: &str) -> PathBuf {
+    let name = format!(
+        "workspace-{:032x}.json",
+        crate::files::digest(workspace.as_bytes())
+    );
+    history.live.state().join(name)
+}
+
+/// Returns the record; an empty one if there is none, or one that was torn or is of a later version.
+fn read_note(history: &History, workspace: &str) -> Note {
+    let bytes = crate::files::read_derived(&note_path(history, workspace)).unwrap_or_default();
+    let note: Option<Note> = serde_json::from_slice(&bytes).ok();
+    note.filter(|note| note.version == VERSION)
+        .unwrap_or_default()
+}
+
+fn write_note(history: &History, note: &Note) -> Result<(), EngineError> {
+    if read_note(history, &note.workspace) == *note {
+        return Ok(());
+    }
+    let path = note_path(history, &note.workspace);
+    let text = serde_json::to_vec(note).expect("texts and numbers are JSON");
+    let written = crate::files::create_private_folder(history.live.state())
+        .and_then(|()| crate::files::write_synced(&path, &text));
+    written.map_err(|source| {
+        let action = "write";
+        FilesError::Io {
+            action,
+            path,
+            source,
+        }
+        .into()
+    })
+}
