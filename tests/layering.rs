@@ -243,6 +243,10 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ("git/network", &["repository", "settings"]),
     ("files/watch", &["storage"]),
     (
+        "rows/access",
+        &["catalog", "database", "error", "notices", "schema"],
+    ),
+    (
         "talks/formats",
         &[
             "archive", "clean", "format", "found", "loose", "records", "session",
@@ -362,6 +366,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
             "openapi",
             "reading",
             "site",
+            "tokens",
         ],
     ),
     ("http/login", &["proof", "tokens"]),

@@ -121,7 +121,11 @@ fn check(
         OPEN | proof::PATH => Ok(Client::unnamed(peer(request))),
         _ if page::is_of_page(route) => page::check_visit(site, route, headers, peer(request))
             .ok_or_else(|| missing("a browser needs a session: `memdir open` begins one")),
-        _ => check_token(&site.front, request),
+        _ => match request.extensions().get::<Client>() {
+            // Checked where the workspace was looked for.
+            Some(client) => Ok(client.clone()),
+            None => check_token(&site.front, request),
+        },
     };
     let client = client.map_err(|error| ("token", error))?;
     check_body(request.method(), route, headers).map_err(|error| ("body", error))?;
@@ -132,8 +136,8 @@ fn forbidden(code: &'static str, message: &str) -> RequestError {
     RequestError::new(StatusCode::FORBIDDEN, code, message)
 }
 
-/// Checks a request before its workspace is known: host, origin, and a token that is shown. A token that is
-/// proved is none here, since a proof is valid once. Returns the layer that refuses it.
+/// Checks a request before its workspace is known: host and origin, and that a token is shown. A token that is proved
+/// is none here, as the proof would be of the server's connection. Returns the layer that refuses it.
 pub(super) fn check_front(
     front: &Front,
     request: &Request<Body>,
@@ -147,9 +151,17 @@ pub(super) fn check_front(
     if scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(proof::SCHEME)) {
         return Err(("token", missing("a token is needed, as `Bearer`")));
     }
-    let client = check_token(front, request).map_err(|error| ("token", error))?;
-    drop(client);
     Ok(())
+}
+
+/// Returns the secret that a request shows as `Bearer`; `None` if it shows none, or several.
+pub(super) fn shown_secret(headers: &HeaderMap) -> Option<&str> {
+    let mut shown = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(shown), None) = (shown.next(), shown.next()) else {
+        return None;
+    };
+    let (scheme, secret) = shown.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
 }
 
 /// Checks that a request calls this server by one of its names.
@@ -218,7 +230,8 @@ fn peer(request: &Request<Body>) -> Peer {
     peer.copied().unwrap_or(Peer::Socket)
 }
 
-fn check_token(front: &Front, request: &Request<Body>) -> Result<Client, RequestError> {
+/// Returns the client by a token of the server.
+pub(super) fn check_token(front: &Front, request: &Request<Body>) -> Result<Client, RequestError> {
     let peer = peer(request);
     let is_asked = front.needs_token && peer != Peer::Socket;
     let Some(tokens) = front.tokens.as_ref().filter(|_| is_asked) else {

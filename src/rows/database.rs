@@ -224,6 +224,16 @@ impl Database {
         self.run(|database| async move { database.primary.ask(&begin, sql, &values).await })
     }
 
+    /// Returns the rows that `sql` finds at the primary, in a transaction that begins with `begin`.
+    pub(super) async fn ask_primary(
+        &self,
+        begin: &str,
+        sql: &str,
+        values: &[Value],
+    ) -> Result<Vec<Row>, RowsError> {
+        self.primary.ask(begin, sql, values).await
+    }
+
     /// Returns the rows that `sql` finds in `workspace`, and where: at a replica that has the changes `wanted`, or at
     /// the primary.
     pub(super) fn read(

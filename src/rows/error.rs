@@ -36,6 +36,16 @@ pub enum RowsError {
         "`{0}` is no name of a workspace: it has 1 to 63 small letters, digits and hyphens, and begins with no hyphen"
     )]
     WorkspaceName(String),
+    #[error("a valid token is called `{0}` already")]
+    TokenExists(String),
+    #[error("no valid token is called `{0}`")]
+    NoToken(String),
+    #[error(
+        "`{0}` is no name of a token: it has 1 to 64 letters, digits, dots, hyphens and underscores"
+    )]
+    TokenName(String),
+    #[error("the database has the role `{0}`, and this program does not know it")]
+    UnknownRole(String),
 }
 
 impl RowsError {
@@ -46,6 +56,10 @@ impl RowsError {
             RowsError::NewerSchema { .. } => Some("Use a newer memdir with this database."),
             RowsError::OlderSchema { .. } => Some("Run `memdir team migrate`."),
             RowsError::NoWorkspace(_) => Some("`memdir team create NAME` makes one."),
+            RowsError::TokenExists(_) => {
+                Some("`memdir team grant --rotate` gives it another secret.")
+            }
+            RowsError::NoToken(_) => Some("`memdir team tokens WORKSPACE` lists them."),
             RowsError::UnknownOutcome(_) => Some("Read the memory before you write it again."),
             _ => None,
         }

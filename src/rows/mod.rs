@@ -5,8 +5,10 @@
 //! gaps. Guarantees: a write is one transaction, and acknowledged once it is committed; a reader sees all that was
 //! committed before it asked; no statement sees two workspaces ([`Database`] and the row-level security of the
 //! schema each see to that). The search stays with the index of the engine, which is derived from the rows as it
-//! is from files. Serving, identities and tokens are left to others.
+//! is from files. Serving, and how a
+//! request shows its token, are left to others.
 
+pub mod access;
 mod calls;
 mod catalog;
 mod check;

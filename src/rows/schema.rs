@@ -16,11 +16,18 @@ struct Migration {
 }
 
 /// All migrations, in the order of their numbers. A released one is never changed.
-const MIGRATIONS: &[Migration] = &[Migration {
-    number: 1,
-    name: "workspaces",
-    sql: include_str!("migrations/0001_workspaces.sql"),
-}];
+const MIGRATIONS: &[Migration] = &[
+    Migration {
+        number: 1,
+        name: "workspaces",
+        sql: include_str!("migrations/0001_workspaces.sql"),
+    },
+    Migration {
+        number: 10,
+        name: "access",
+        sql: include_str!("migrations/0010_access.sql"),
+    },
+];
 
 /// Key of the advisory lock that a migrating program holds: `memdir` in ASCII.
 const LOCK: i64 = 0x6d65_6d64_6972;

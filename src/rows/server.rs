@@ -228,6 +228,7 @@ pub(super) struct Question<'a> {
 /// A value of a statement.
 pub(super) enum Value {
     Text(String),
+    Bytes(Vec<u8>),
     Texts(Vec<String>),
     Number(i64),
     Numbers(Vec<i64>),
@@ -240,6 +241,7 @@ impl Value {
     pub(super) fn typed(&self) -> (&(dyn ToSql + Sync), Type) {
         match self {
             Value::Text(text) => (text, Type::TEXT),
+            Value::Bytes(bytes) => (bytes, Type::BYTEA),
             Value::Texts(texts) => (texts, Type::TEXT_ARRAY),
             Value::Number(number) => (number, Type::INT8),
             Value::Numbers(numbers) => (numbers, Type::INT8_ARRAY),

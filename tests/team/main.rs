@@ -4,6 +4,7 @@
 //! `tests/team/with_postgres.sh cargo test --features team --test team` starts a server for them. Without
 //! `MEMDIR_TEST_POSTGRES` every test here is skipped, and says so.
 
+mod access;
 mod answers;
 mod away;
 mod command;

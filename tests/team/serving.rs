@@ -33,7 +33,7 @@ fn remember(server: &Server, workspace: &str, content: &str) -> String {
     id
 }
 
-fn json_of(answered: &Answered) -> Value {
+pub fn json_of(answered: &Answered) -> Value {
     serde_json::from_slice(&answered.body).unwrap()
 }
 

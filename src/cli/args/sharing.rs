@@ -279,6 +279,42 @@ pub enum TeamCommand {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
+    /// Make a token that opens a workspace, and print its secret, which is shown once
+    #[command(after_help = "\
+Examples:
+  memdir team grant atlas anna --role owner
+  memdir team grant atlas ci --role writer --expires 90d
+  memdir team grant atlas ci --rotate --overlap 7d")]
+    Grant {
+        /// Name of the workspace
+        workspace: String,
+        /// Name of the token: of a person, or of what uses it
+        name: String,
+        /// Rights: a reader reads, a writer also writes, an owner also sees who has access
+        #[arg(long, value_parser = ["reader", "writer", "owner"], required_unless_present = "rotate")]
+        role: Option<String>,
+        /// Time until it expires, such as 90d [default: never; of --rotate, as long as the former secret was valid]
+        #[arg(long, value_name = "TIME")]
+        expires: Option<String>,
+        /// Give the token another secret; its role stays
+        #[arg(long, conflicts_with = "role")]
+        rotate: bool,
+        /// Time for which the former secret stays valid
+        #[arg(long, value_name = "TIME", default_value = "1d", requires = "rotate")]
+        overlap: String,
+    },
+    /// End the tokens of a name: they open nothing within seconds
+    Revoke {
+        /// Name of the workspace
+        workspace: String,
+        /// Name of the token
+        name: String,
+    },
+    /// List the tokens of a workspace: names, roles, ends, last uses
+    Tokens {
+        /// Name of the workspace
+        workspace: String,
+    },
     /// Check the hashes of all memories of a workspace, and its feed of changes
     Check {
         /// Its name

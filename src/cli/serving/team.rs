@@ -3,18 +3,22 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use serde_json::Value;
+
 use crate::cli::args::serve::Serve;
 use crate::cli::serving::health::DoctorRuns;
 use crate::cli::serving::{mcp, serve};
+use crate::cli::store::team::token_as_json;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::{Context, Outcome, open};
 use crate::cli::wiring::database;
 use crate::dialect::{Dialect, Preferences};
 use crate::engine::{Backend, Background, EngineError, Options};
-use crate::http::{Serving, Settings, Workspace, Workspaces};
+use crate::http::{Holder, Serving, Settings, Workspace, Workspaces};
 use crate::mcp::{Served, Session};
 use crate::model::is_possible_time;
 use crate::rows;
+use crate::rows::access::{self, Access, AccessTokens, Role};
 use crate::rows::{Database, Rows, RowsError};
 
 /// Folder below the user's cache, where no other is named.
@@ -33,6 +37,7 @@ pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure>
     let cache = cache(context, command)?;
     crate::embed::limit_kept_memory();
     let workspaces = TeamWorkspaces {
+        tokens: AccessTokens::new(&database),
         database,
         options: Options {
             state: None,
@@ -90,6 +95,7 @@ fn tell(context: &Context, settings: &Settings, serving: &Serving) {
 /// Workspaces of a database, with the settings of this server.
 struct TeamWorkspaces {
     database: Database,
+    tokens: AccessTokens,
     cache: PathBuf,
     options: Options,
     dialect: Arc<dyn Dialect>,
@@ -106,8 +112,7 @@ impl Workspaces for TeamWorkspaces {
             Ok(rows) => rows,
             Err(RowsError::NoWorkspace(_) | RowsError::WorkspaceName(_)) => return Ok(None),
             Err(error) => {
-                let failure = database::failure(error);
-                return Err(format!("{}: {}", failure.what, failure.causes.join(": ")));
+                return Err(told(error));
             }
         };
         let backend = Backend {
@@ -134,4 +139,35 @@ impl Workspaces for TeamWorkspaces {
             kept: Box::new(Mutex::new(background)),
         }))
     }
+
+    fn recent_holder(&self, name: &str, secret: &str) -> Option<Holder> {
+        self.tokens.recent(name, secret).map(holder)
+    }
+
+    fn holder(&self, name: &str, secret: &str) -> Result<Option<Holder>, String> {
+        let access = self.tokens.holder(name, secret);
+        access.map(|access| access.map(holder)).map_err(told)
+    }
+
+    fn tokens(&self, name: &str) -> Result<Option<Value>, String> {
+        match access::granted(&self.database, name) {
+            Ok(tokens) => Ok(Some(tokens.iter().map(token_as_json).collect())),
+            Err(RowsError::NoWorkspace(_) | RowsError::WorkspaceName(_)) => Ok(None),
+            Err(error) => Err(told(error)),
+        }
+    }
+}
+
+fn holder(access: Access) -> Holder {
+    Holder {
+        name: access.name,
+        may_write: access.role != Role::Reader,
+        is_owner: access.role == Role::Owner,
+    }
+}
+
+/// Returns the text of an error with its causes, for the log.
+fn told(error: RowsError) -> String {
+    let failure = database::failure(error);
+    format!("{}: {}", failure.what, failure.causes.join(": "))
 }

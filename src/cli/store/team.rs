@@ -1,6 +1,9 @@
 //! `memdir team`: the workspaces of a database.
 
-use serde_json::json;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
 
 use crate::cli::args::sharing::{Team, TeamCommand};
 use crate::cli::store::purge::is_answered_yes;
@@ -9,6 +12,7 @@ use crate::cli::wiring::context::{Context, Outcome};
 use crate::cli::wiring::database;
 use crate::files::Store;
 use crate::rows;
+use crate::rows::access::{self, Grant, Role, TokenState};
 use crate::rows::{Copied, CopyError, Database, Rows, RowsError};
 
 /// Maximum number of paths that are shown.
@@ -44,6 +48,34 @@ pub fn team(context: &mut Context, command: &Team) -> Result<Outcome, Failure> {
             let rows = Rows::open(&database, name).map_err(failure)?;
             let copied = rows::export(&rows, &Store::at(&folder)).map_err(not_copied)?;
             show(context, &copied)
+        }
+        TeamCommand::Grant {
+            workspace,
+            name,
+            role,
+            expires,
+            rotate,
+            overlap,
+        } => {
+            let lifetime = expires.as_deref().map(time).transpose()?;
+            // The parser knows the roles, and demands one without --rotate.
+            let role = role.as_deref().and_then(Role::parse).filter(|_| !rotate);
+            let made = match role {
+                Some(role) => access::grant(&database, workspace, name, role, lifetime),
+                None => access::rotate(&database, workspace, name, lifetime, time(overlap)?),
+            };
+            show_grant(context, name, &made.map_err(failure)?)
+        }
+        TeamCommand::Revoke { workspace, name } => {
+            access::revoke(&database, workspace, name).map_err(failure)?;
+            context
+                .output
+                .note(format!("revoked the tokens {name} of {workspace}"));
+            Ok(Outcome::Done)
+        }
+        TeamCommand::Tokens { workspace } => {
+            let tokens = access::granted(&database, workspace).map_err(failure)?;
+            list_tokens(context, &tokens)
         }
         TeamCommand::Check { name } => {
             let rows = Rows::open(&database, name).map_err(failure)?;
@@ -130,6 +162,83 @@ fn show(context: &mut Context, copied: &Copied) -> Result<Outcome, Failure> {
     }
     let is_whole = copied.different.is_empty() && copied.skipped.is_empty();
     Ok(Outcome::complete(is_whole))
+}
+
+/// Shows the secret of a token, once.
+fn show_grant(context: &mut Context, name: &str, made: &Grant) -> Result<Outcome, Failure> {
+    let output = &mut context.output;
+    let expires = made.expires.and_then(moment);
+    if output.json {
+        output.json(&json!({
+            "name": name,
+            "role": made.role.as_str(),
+            "expires": expires.map(|at| at.to_rfc3339()),
+            "token": made.secret,
+        }))?;
+    } else {
+        output.line(&made.secret)?;
+        let until = expires.map_or("without end".to_owned(), |at| {
+            format!("until {}", at.to_rfc3339())
+        });
+        output.note(format!(
+            "{name}, {}, {until}: this is shown once",
+            made.role.as_str()
+        ));
+    }
+    Ok(Outcome::Done)
+}
+
+fn list_tokens(context: &mut Context, tokens: &[TokenState]) -> Result<Outcome, Failure> {
+    let output = &mut context.output;
+    if output.json {
+        let all: Value = tokens.iter().map(token_as_json).collect();
+        output.json(&json!({"tokens": all}))?;
+    } else {
+        let written = |at: Option<i64>, none: &str| {
+            at.and_then(moment).map_or(none.to_owned(), |at| {
+                at.format("%Y-%m-%d %H:%M").to_string()
+            })
+        };
+        for token in tokens {
+            let ends = match token.is_valid {
+                true => format!("until {}", written(token.expires, "revoked")),
+                false => "expired".to_owned(),
+            };
+            let used = written(token.last_used, "never");
+            let role = token.role.as_str();
+            output.line(format!(
+                "{role:6}  {}  {ends}, last used {used}",
+                token.name
+            ))?;
+        }
+    }
+    Ok(Outcome::found(!tokens.is_empty()))
+}
+
+/// Returns a token as JSON, without its secret, which nobody has.
+pub fn token_as_json(token: &TokenState) -> Value {
+    let written = |at: Option<i64>| at.and_then(moment).map(|at| at.to_rfc3339());
+    json!({
+        "name": token.name,
+        "role": token.role.as_str(),
+        "created": written(Some(token.created)),
+        "expires": written(token.expires),
+        "last_used": written(token.last_used),
+        "valid": token.is_valid,
+    })
+}
+
+fn moment(seconds: i64) -> Option<DateTime<Utc>> {
+    DateTime::from_timestamp(seconds, 0)
+}
+
+/// Returns an amount of time, such as of 90d.
+fn time(text: &str) -> Result<Duration, Failure> {
+    let span = crate::config::span(text).map_err(|what| format!("is {what}"));
+    let span = span.and_then(|span| span.to_std().map_err(|_| "is none".to_owned()));
+    span.map_err(|what| {
+        Failure::new(format!("`{text}` {what}")).hint("Write it as 90d, 12h or 4w.")
+    })
 }
 
 fn check(context: &mut Context, rows: &Rows) -> Result<Outcome, Failure> {

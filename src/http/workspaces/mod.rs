@@ -1,7 +1,8 @@
 //! Many workspaces at one server: each is answered below `/w/NAME`, as a store by itself is.
 //!
 //! Guarantees: host, origin and token of a request are checked before its workspace is looked for, so that nobody
-//! without a token learns which there are; a request is answered by the engine of the workspace that its address
+//! without a token learns which there are; a token of one workspace gets the same answer from every other, also from one
+//! that does not exist; a request is answered by the engine of the workspace that its address
 //! names, and by no other. Open workspaces are kept, and those that were not asked for longest are closed where there
 //! are many. MCP, the REST interface and metrics are served; the page for people is not.
 
@@ -13,19 +14,22 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ::http::{Request, StatusCode, Uri};
+use ::http::{Method, Request, StatusCode, Uri};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use tokio::sync::OnceCell;
+use serde_json::Value;
+use tokio::sync::{OnceCell, Semaphore};
 use tower::ServiceExt;
 
 use super::answer::RequestError;
+use super::client::Client;
 use super::guard;
 use super::openapi::BASE;
 use super::site::{Front, Site};
+use super::tokens::Rights;
 use crate::dialect::Refusal;
 use crate::engine::live;
 use crate::mcp::Served;
@@ -35,6 +39,12 @@ const MAX_OPEN: usize = 64;
 
 /// Path of the check whether requests should be sent here, which needs no token.
 const READY: &str = "/ready";
+
+/// Maximum number of tokens that are looked for at once: guesses must not take the connections of the others.
+const MAX_LOOKUPS: usize = 4;
+
+/// Address of the tokens of a workspace, below that of the workspace.
+const TOKENS: &str = "tokens";
 
 /// Beginning of the addresses of workspaces.
 const PREFIX: &str = "/w/";
@@ -54,6 +64,35 @@ pub trait Workspaces: Send + Sync {
     ///
     /// Fails with the reason.
     fn check(&self) -> Result<(), String>;
+
+    /// Returns the holder of the token `secret` in the workspace `name` as of the last few seconds, without waiting;
+    /// `None` if that is unknown.
+    fn recent_holder(&self, name: &str, secret: &str) -> Option<Holder>;
+
+    /// Returns the holder of the token `secret` in the workspace `name`; `None` if it opens nothing there, be it that
+    /// there is no such workspace.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason if that cannot be found out now.
+    fn holder(&self, name: &str, secret: &str) -> Result<Option<Holder>, String>;
+
+    /// Returns the tokens of the workspace `name` as JSON, without their secrets; `None` if there is no such workspace.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason if they cannot be read now.
+    fn tokens(&self, name: &str) -> Result<Option<Value>, String>;
+}
+
+/// Holder of a token of one workspace.
+pub struct Holder {
+    /// Name of the token.
+    pub name: Arc<str>,
+    /// Whether it may write.
+    pub may_write: bool,
+    /// Whether it may see who else has access.
+    pub is_owner: bool,
 }
 
 /// An open workspace.
@@ -73,6 +112,15 @@ pub(super) struct Hosted {
     slots: Mutex<HashMap<String, Arc<Slot>>>,
     /// Number of requests, as the time of the last use of a workspace.
     requests: AtomicU64,
+    lookups: Semaphore,
+}
+
+/// Sender of a request to a workspace.
+struct Visitor {
+    client: Client,
+    sees_tokens: bool,
+    /// Whether it has a token of the server, which opens all workspaces.
+    is_operator: bool,
 }
 
 /// A workspace that is open, or about to be.
@@ -102,6 +150,7 @@ impl Hosted {
             routes,
             slots: Mutex::default(),
             requests: AtomicU64::new(0),
+            lookups: Semaphore::new(MAX_LOOKUPS),
         }
     }
 
@@ -147,6 +196,89 @@ impl Hosted {
         Ok(slot)
     }
 
+    /// Returns who sends a request to the workspace `name`, `None` where its address names none: a `client` by a token
+    /// of the server, else the holder of the `secret` that it shows.
+    async fn visitor(
+        &self,
+        name: Option<&str>,
+        client: Result<Client, RequestError>,
+        secret: Option<&str>,
+    ) -> Result<Visitor, RequestError> {
+        let unknown = match client {
+            Ok(client) => {
+                return Ok(Visitor {
+                    client,
+                    sees_tokens: true,
+                    is_operator: true,
+                });
+            }
+            Err(unknown) => unknown,
+        };
+        let (Some(name), Some(secret)) = (name, secret) else {
+            return Err(unknown);
+        };
+        let holder = match self.workspaces.recent_holder(name, secret) {
+            Some(holder) => holder,
+            None => self.look_up(name, secret).await?.ok_or(unknown)?,
+        };
+        Ok(Visitor {
+            client: Client {
+                // Tokens of two workspaces, and of the server, may have the same name.
+                name: format!("{name}/{}", holder.name).into(),
+                rights: match holder.may_write {
+                    true => Rights::ReadWrite,
+                    false => Rights::ReadOnly,
+                },
+                is_owner: false,
+            },
+            sees_tokens: holder.is_owner,
+            is_operator: false,
+        })
+    }
+
+    async fn look_up(&self, name: &str, secret: &str) -> Result<Option<Holder>, RequestError> {
+        let _permit = self
+            .lookups
+            .acquire()
+            .await
+            .map_err(|_| RequestError::internal())?;
+        let (workspaces, name, secret) = (
+            Arc::clone(&self.workspaces),
+            name.to_owned(),
+            secret.to_owned(),
+        );
+        let looked = move || workspaces.holder(&name, &secret);
+        let holder = tokio::task::spawn_blocking(looked).await;
+        holder
+            .map_err(|_| RequestError::internal())?
+            .map_err(|why| {
+                tracing::error!("a token cannot be looked for: {why}");
+                sequence::unavailable("the token cannot be checked now")
+            })
+    }
+
+    /// Returns the list of the tokens of a workspace.
+    async fn tokens(&self, name: String, is_read: bool) -> Result<Response, RequestError> {
+        if !is_read {
+            let status = StatusCode::METHOD_NOT_ALLOWED;
+            let message = "this address does not answer that method";
+            return Err(RequestError::new(status, "METHOD_NOT_ALLOWED", message));
+        }
+        let workspaces = Arc::clone(&self.workspaces);
+        let listed = tokio::task::spawn_blocking(move || workspaces.tokens(&name)).await;
+        let listed = listed
+            .map_err(|_| RequestError::internal())?
+            .map_err(|why| {
+                tracing::error!("tokens cannot be listed: {why}");
+                sequence::unavailable("the tokens cannot be listed now")
+            })?;
+        let tokens = listed.ok_or_else(no_workspace)?;
+        Ok(super::answer::small(
+            StatusCode::OK,
+            &serde_json::json!({"tokens": tokens}),
+        ))
+    }
+
     async fn open(&self, name: &str) -> Result<Open, RequestError> {
         let (workspaces, name) = (Arc::clone(&self.workspaces), name.to_owned());
         let opened = tokio::task::spawn_blocking(move || workspaces.open(&name)).await;
@@ -155,10 +287,7 @@ impl Hosted {
             tracing::error!("a workspace cannot be opened: {why}");
             sequence::unavailable("the workspace cannot be opened now")
         })?;
-        let workspace = opened.ok_or_else(|| {
-            let message = "there is no workspace of that name";
-            RequestError::new(StatusCode::NOT_FOUND, Refusal::NOT_FOUND, message)
-        })?;
+        let workspace = opened.ok_or_else(no_workspace)?;
         let site = Arc::new(Site::new(&self.front, workspace.served));
         Ok(Open {
             router: (self.routes)(&site),
@@ -240,9 +369,33 @@ async fn answer(State(hosted): State<Arc<Hosted>>, mut request: Request<Body>) -
     if let Err((layer, error)) = guard::check_front(&hosted.front, &request) {
         return refused(&hosted, layer, error);
     }
-    let Some((name, rest)) = parts_of(request.uri()) else {
+    let parts = parts_of(request.uri());
+    let name = parts.as_ref().map(|(name, _)| name.as_str());
+    let client = guard::check_token(&hosted.front, &request);
+    let secret = guard::shown_secret(request.headers()).map(str::to_owned);
+    let visitor = match hosted.visitor(name, client, secret.as_deref()).await {
+        Ok(visitor) => visitor,
+        Err(error) => return refused(&hosted, "token", error),
+    };
+    let Some((name, rest)) = parts else {
         return none().into_response();
     };
+    let own = rest
+        .path()
+        .strip_prefix(BASE)
+        .map(|path| &path[1.min(path.len())..]);
+    let is_of_tokens = own == Some(TOKENS);
+    // The figures of a server are of all its workspaces.
+    if (is_of_tokens && !visitor.sees_tokens) || (rest.path() == "/metrics" && !visitor.is_operator)
+    {
+        let message = "this token does not open this address: ask the owner of the workspace";
+        let error = RequestError::new(StatusCode::FORBIDDEN, "FORBIDDEN", message);
+        return refused(&hosted, "rights", error);
+    }
+    if is_of_tokens {
+        let listed = hosted.tokens(name, request.method() == Method::GET).await;
+        return listed.unwrap_or_else(IntoResponse::into_response);
+    }
     let slot = match hosted.workspace(&name).await {
         Ok(slot) => slot,
         Err(error) => return error.into_response(),
@@ -251,6 +404,7 @@ async fn answer(State(hosted): State<Arc<Hosted>>, mut request: Request<Body>) -
         return RequestError::internal().into_response();
     };
     *request.uri_mut() = rest;
+    request.extensions_mut().insert(visitor.client);
     let answered = open.router.clone().oneshot(request).await;
     answered.unwrap_or_else(|never| match never {})
 }
@@ -258,6 +412,11 @@ async fn answer(State(hosted): State<Arc<Hosted>>, mut request: Request<Body>) -
 fn refused(hosted: &Hosted, layer: &'static str, error: RequestError) -> Response {
     hosted.front.metrics.refused(layer);
     error.into_response()
+}
+
+fn no_workspace() -> RequestError {
+    let message = "there is no workspace of that name";
+    RequestError::new(StatusCode::NOT_FOUND, Refusal::NOT_FOUND, message)
 }
 
 fn none() -> RequestError {
