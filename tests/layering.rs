@@ -244,7 +244,14 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ("files/watch", &["storage"]),
     (
         "rows/access",
-        &["catalog", "database", "error", "notices", "schema"],
+        &[
+            "catalog",
+            "database",
+            "error",
+            "notices",
+            "schema",
+            "workspace",
+        ],
     ),
     (
         "talks/formats",

@@ -7,6 +7,7 @@ use super::client::Client;
 use super::concurrency::{ConcurrencyLimits, Turn};
 use super::metrics::Metrics;
 use super::rate::Rates;
+use crate::dialect::{CallRecord, Recorder};
 use crate::mcp::{Admission, Admitted, Gate};
 
 /// Maximum time of a call before its client is told to retry.
@@ -45,6 +46,16 @@ impl AdmissionError {
     }
 }
 
+/// Makes the records of a request, where an audit is kept.
+#[derive(Clone)]
+pub struct Recording(pub Arc<dyn Recorder>);
+
+/// Returns the record of a call of `action` by a request, where an audit is kept.
+pub fn recorded(request: &::http::Extensions, action: &str) -> Option<Box<dyn CallRecord>> {
+    let recording = request.get::<Recording>()?;
+    Some(recording.0.record(action))
+}
+
 impl AdmissionControl {
     /// Waits for the turn of a call of `client`.
     ///
@@ -72,6 +83,10 @@ impl AdmissionControl {
 }
 
 impl Gate for AdmissionControl {
+    fn record(&self, request: &::http::Extensions, action: &str) -> Option<Box<dyn CallRecord>> {
+        recorded(request, action)
+    }
+
     fn admit<'a>(&'a self, request: &'a ::http::Extensions, writes: bool) -> Admission<'a> {
         Box::pin(async move {
             // Every request that came through the guard has one.

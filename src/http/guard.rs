@@ -33,7 +33,7 @@ use super::{answer, page, proof, reading};
 /// Path of the health check, which needs no token and has an empty response.
 pub const OPEN: &str = "/healthz";
 
-const REQUEST_ID: &str = "x-request-id";
+pub(super) const REQUEST_ID: &str = "x-request-id";
 const LONGEST_ID: usize = 64;
 
 /// Middleware around all routes.
@@ -354,7 +354,7 @@ fn most_bytes(route: &str) -> usize {
 }
 
 /// Returns the request's own id, if it is a plain one; else a new one.
-fn request_id(headers: &HeaderMap) -> String {
+pub(super) fn request_id(headers: &HeaderMap) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
     let is_plain = |id: &&str| {

@@ -16,7 +16,7 @@ use axum::{Router, middleware};
 use http_body_util::{BodyExt, Full};
 use tokio::sync::{Semaphore, watch};
 
-use super::admission::{AdmissionControl, CALL_TIMEOUT};
+use super::admission::{AdmissionControl, CALL_TIMEOUT, recorded};
 use super::answer::{OUTGOING, RequestError};
 use super::client::Client;
 use super::concurrency::{ConcurrencyLimits, THREADS};
@@ -33,7 +33,9 @@ use super::site::{Front, Site};
 use super::tokens::{TokenError, Tokens};
 use super::workspaces::{Hosted, Workspaces, exchange, sequence};
 use super::{answer, connection, guard, listen, metrics, openapi, proof, reading};
-use crate::dialect::{Call, Caller, Endpoint, Refusal, Verb};
+use crate::dialect::{
+    Call, CallOutcome, CallRecord, Caller, Endpoint, JsonObject, Refusal, Reply, ToolError, Verb,
+};
 use crate::engine::{EndedCall, history, ops};
 use crate::mcp::{Gate, Served, Streamable};
 use crate::page::Examine;
@@ -347,8 +349,12 @@ async fn call(
     request: Request<Body>,
 ) -> Result<Response, RequestError> {
     let client = client(&request)?;
+    let record = recorded(request.extensions(), endpoint.name);
     if endpoint.writes && !client.may_write() {
         // Before its body is read.
+        if let Some(record) = record {
+            record.refuse();
+        }
         return Err(super::admission::AdmissionError::OnlyReads.into());
     }
     let caller = caller(&request);
@@ -362,7 +368,11 @@ async fn call(
         false => None,
     };
     let values = reading::arguments(endpoint, request).await?;
-    let turn = site.admission.enter(&client, endpoint.writes).await?;
+    let turn = site.admission.enter(&client, endpoint.writes).await;
+    if let (Err(_), Some(record)) = (&turn, &record) {
+        record.refuse();
+    }
+    let turn = turn?;
     let of = Arc::clone(&site);
     let run = move || {
         // Until the call has ended, also where nobody waits for it any more.
@@ -379,10 +389,19 @@ async fn call(
             stores: &[],
         };
         let writes = endpoint.writes;
-        let run = || endpoint.call(&call, values);
+        let mut record = record;
+        let run = || match record.take() {
+            Some(record) => recorded_call(endpoint, &call, values, record.as_ref()),
+            None => endpoint.call(&call, values),
+        };
         let (reply, ended) = match served.engine.live.call(least, writes, run) {
             Ok(done) => done,
-            Err(error) => return (Err(error.into()), EndedCall::default(), turn),
+            Err(error) => {
+                if let Some(record) = record {
+                    record.refuse();
+                }
+                return (Err(error.into()), EndedCall::default(), turn);
+            }
         };
         let answer = reply
             .map(|reply| (endpoint.status(&reply), reply.text.into_bytes()))
@@ -406,6 +425,24 @@ async fn call(
     };
     sequence::tell(&mut response, &ended);
     Ok(response)
+}
+
+/// Runs a call of an endpoint, and keeps its outcome.
+fn recorded_call(
+    endpoint: &Endpoint,
+    call: &Call<'_>,
+    values: JsonObject,
+    record: &dyn CallRecord,
+) -> Result<Reply, ToolError> {
+    let (mut values, mut reply) = (Some(values), Ok(Reply::text("").failed()));
+    record.run(&mut || {
+        reply = endpoint.call(call, values.take().unwrap_or_default());
+        match &reply {
+            Ok(reply) => CallOutcome::of_reply(reply),
+            Err(_) => CallOutcome::of(false, ""),
+        }
+    });
+    reply
 }
 
 fn client(request: &Request<Body>) -> Result<Client, RequestError> {
@@ -450,7 +487,13 @@ async fn serve_openapi() -> Response {
     answer::small(StatusCode::OK, &openapi::document())
 }
 
-async fn serve_events(State(site): State<Arc<Site>>) -> Result<impl IntoResponse, RequestError> {
+async fn serve_events(
+    State(site): State<Arc<Site>>,
+    request: Request<Body>,
+) -> Result<impl IntoResponse, RequestError> {
+    if let Some(record) = recorded(request.extensions(), "events") {
+        record.run(&mut || CallOutcome::of(true, ""));
+    }
     let engine = &site.served.engine;
     let events = Events::of(engine, &site.metrics.listeners, site.stopping.clone())?;
     Ok(([(CONTENT_TYPE, "text/event-stream")], Body::new(events)))

@@ -7,12 +7,19 @@ use std::time::Duration;
 
 use ::http::Extensions;
 
+use crate::dialect::CallRecord;
+
 /// Admission of each call of a tool and each read of a resource.
 pub trait Gate: Send + Sync {
     /// Admits a call, or fails with the reason. It may wait for a turn.
     ///
     /// `request` holds the transport's data of the request with the call.
     fn admit<'a>(&'a self, request: &'a Extensions, writes: bool) -> Admission<'a>;
+
+    /// Returns the record of a call of `action` by the same request, where an audit is kept.
+    fn record(&self, _request: &Extensions, _action: &str) -> Option<Box<dyn CallRecord>> {
+        None
+    }
 }
 
 /// Future result of an admission.

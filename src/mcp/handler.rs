@@ -20,7 +20,10 @@ use rmcp::model::{Tool as ListedTool, UnsubscribeRequestParams};
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 
-use crate::dialect::{Call, Caller, Dialect, Reply};
+use serde::Serialize;
+
+use crate::dialect::json::to_text;
+use crate::dialect::{Call, CallOutcome, Caller, Dialect, Reply};
 use crate::engine::{EndedCall, SequenceError};
 use crate::mcp::gate::{Admitted, Gate};
 use crate::mcp::served::Served;
@@ -76,28 +79,31 @@ impl Handler {
         }
     }
 
-    /// Runs `act` on a thread that may wait for a disk.
+    /// Runs the `action` `act` on a thread that may wait for a disk; `outcome` is that of its result.
     async fn on_a_thread<T: Send + 'static>(
         &self,
         context: RequestContext<RoleServer>,
-        writes: bool,
+        (action, writes): (&str, bool),
         act: impl FnOnce(&Call<'_>) -> T + Send + 'static,
+        outcome: fn(&T) -> CallOutcome,
     ) -> Result<(T, EndedCall), CallError> {
         let least = match self.served.engine.live.has_sequence() {
             true => sequence::asked(&context).map_err(CallError::Number)?,
             false => None,
         };
+        let mut record = None;
         let admitted = match &self.gate {
             None => None,
             Some(gate) => {
                 let nothing = ::http::Extensions::new();
                 let parts = context.extensions.get::<::http::request::Parts>();
                 let noted = parts.map_or(&nothing, |parts| &parts.extensions);
-                Some(
-                    gate.admit(noted, writes)
-                        .await
-                        .map_err(CallError::Refused)?,
-                )
+                record = gate.record(noted, action);
+                let admitted = gate.admit(noted, writes).await;
+                if let (Err(_), Some(record)) = (&admitted, &record) {
+                    record.refuse();
+                }
+                Some(admitted.map_err(CallError::Refused)?)
             }
         };
         let (turn, timeout) = match admitted {
@@ -111,9 +117,24 @@ impl Handler {
         let cancelled = context.ct;
         let run = move || {
             let _turn = turn;
+            if cancelled.is_cancelled() {
+                return None;
+            }
             let act = || act(&served.call(&caller));
             let call = || served.engine.live.call(least, writes, act);
-            (!cancelled.is_cancelled()).then(|| scope.run(call))
+            let Some(record) = record else {
+                return Some(scope.run(call));
+            };
+            let (mut begun, mut done) = (Some(|| scope.run(call)), None);
+            record.run(&mut || {
+                done = begun.take().map(|run| run());
+                match &done {
+                    Some(Ok((done, _))) => outcome(done),
+                    // It is run once.
+                    _ => CallOutcome::of(false, ""),
+                }
+            });
+            done
         };
         let done = tokio::task::spawn_blocking(run);
         match tokio::time::timeout(timeout, done).await {
@@ -125,13 +146,19 @@ impl Handler {
     }
 
     /// Runs as [`Handler::on_a_thread`], with errors as those of the protocol.
-    async fn answer<T: Send + 'static>(
+    async fn answer<T: Serialize + Send + 'static>(
         &self,
         context: RequestContext<RoleServer>,
+        action: &str,
         act: impl FnOnce(&dyn Dialect, &Call<'_>) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<(T, EndedCall), ErrorData> {
         let dialect = Arc::clone(&self.served.dialect);
-        let done = self.on_a_thread(context, false, move |call| act(dialect.as_ref(), call));
+        let act = move |call: &Call<'_>| act(dialect.as_ref(), call);
+        let outcome = |done: &Result<T, ErrorData>| match done {
+            Ok(answer) => CallOutcome::of(true, &to_text(answer)),
+            Err(_) => CallOutcome::of(false, ""),
+        };
+        let done = self.on_a_thread(context, (action, false), act, outcome);
         match done.await {
             Ok((answer, ended)) if ended.is_incomplete => {
                 drop(answer);
@@ -236,7 +263,7 @@ impl ServerHandler for Handler {
         let run = move |call: &Call<'_>| dialect.tools()[at].call(call, arguments);
         let tool = &tools[at];
         let reads = tool.hints.read_only;
-        let done = self.on_a_thread(context, !reads, run);
+        let done = self.on_a_thread(context, (tool.name, !reads), run, CallOutcome::of_reply);
         let (reply, ended) = match done.await {
             Ok((reply, ended)) => match ended.is_incomplete && (reply.is_error || reads) {
                 true => (Reply::text(SequenceError::lack(!reads)).failed(), ended),
@@ -293,7 +320,8 @@ impl ServerHandler for Handler {
         let read = move |dialect: &dyn Dialect, call: &Call<'_>| {
             resources::read(dialect, call, &request.uri)
         };
-        let ((mut result, ttl_ms), ended) = self.answer(context, read).await?;
+        let read = self.answer(context, "resources/read", read).await?;
+        let ((mut result, ttl_ms), ended) = read;
         sequence::tell(&mut result.meta, &ended);
         // What memories say is nobody else's business.
         let result = match knows_ttl {
@@ -323,7 +351,7 @@ impl ServerHandler for Handler {
         let prompted = move |dialect: &dyn Dialect, call: &Call<'_>| {
             resources::prompted(dialect, call, &request.name, values)
         };
-        let (mut result, ended) = self.answer(context, prompted).await?;
+        let (mut result, ended) = self.answer(context, "prompts/get", prompted).await?;
         sequence::tell(&mut result.meta, &ended);
         Ok(result.into())
     }

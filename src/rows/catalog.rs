@@ -59,6 +59,8 @@ impl Database {
             "DELETE FROM journal WHERE workspace = $1",
             "DELETE FROM journal_head WHERE workspace = $1",
             "DELETE FROM token WHERE workspace = $1",
+            "DELETE FROM audit WHERE workspace = $1",
+            "DELETE FROM audit_head WHERE workspace = $1",
         ];
         match self.change_workspaces(statements, name)? {
             0 => Err(RowsError::NoWorkspace(name.to_owned())),

@@ -27,6 +27,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "access",
         sql: include_str!("migrations/0010_access.sql"),
     },
+    Migration {
+        number: 11,
+        name: "audit",
+        sql: include_str!("migrations/0011_audit.sql"),
+    },
 ];
 
 /// Key of the advisory lock that a migrating program holds: `memdir` in ASCII.

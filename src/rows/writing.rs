@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 
+use super::access::audit::{self, Actor, NewLine};
 use super::database::{Database, Value, begin, discard};
 use super::error::RowsError;
 use super::known::Known;
@@ -96,7 +97,8 @@ pub(super) fn write(
     edits: Vec<Edit>,
 ) -> Result<Vec<Outcome>, RowsError> {
     let (workspace, known) = (Arc::clone(workspace), Arc::clone(known));
-    database.run(|database| async move {
+    let actor = audit::present();
+    let outcomes = database.run(|database| async move {
         let mut outcomes = Vec::with_capacity(edits.len());
         // Of several edits of one file each needs a transaction of its own.
         for edits in edits_of_different_files(edits) {
@@ -104,13 +106,26 @@ pub(super) fn write(
             let attempt = Attempt {
                 workspace: &workspace,
                 known: &known,
+                actor: actor.as_ref(),
                 token,
                 work: Work::Edits(&edits),
             };
             outcomes.extend(attempt.commit(&database).await?);
         }
         Ok(outcomes)
-    })
+    });
+    noted(outcomes)
+}
+
+/// Notes for the audit of the present call that it has changed something.
+fn noted(outcomes: Result<Vec<Outcome>, RowsError>) -> Result<Vec<Outcome>, RowsError> {
+    if outcomes
+        .as_ref()
+        .is_ok_and(|outcomes| outcomes.contains(&Outcome::Done))
+    {
+        audit::note_written();
+    }
+    outcomes
 }
 
 /// Moves a file to another place or name.
@@ -122,16 +137,19 @@ pub(super) fn rename(
     to: (&'static str, String),
 ) -> Result<Outcome, RowsError> {
     let (workspace, known) = (Arc::clone(workspace), Arc::clone(known));
-    database.run(|database| async move {
+    let actor = audit::present();
+    let outcomes = database.run(|database| async move {
         let attempt = Attempt {
             workspace: &workspace,
             known: &known,
+            actor: actor.as_ref(),
             token: draw()?,
             work: Work::Rename(&from, &to),
         };
-        let outcomes = attempt.commit(&database).await?;
-        Ok(outcomes.into_iter().next().unwrap_or(Outcome::Missing))
-    })
+        attempt.commit(&database).await
+    });
+    let outcomes = noted(outcomes)?;
+    Ok(outcomes.into_iter().next().unwrap_or(Outcome::Missing))
 }
 
 /// Returns a random number for a transaction.
@@ -167,6 +185,8 @@ struct Attempt<'a> {
     workspace: &'a str,
     /// Takes in the numbers of changes, so that what is read next holds them.
     known: &'a Known,
+    /// Who makes the changes.
+    actor: Option<&'a Actor>,
     token: i64,
     work: Work<'a>,
 }
@@ -366,6 +386,9 @@ impl Attempt<'_> {
                 Value::Texts(columns.removed.1),
             ],
         );
+        let ids = columns.names.iter().map(|name| id_of(name)).collect();
+        let line = NewLine::of_change(self.actor.cloned(), ids, (before + 1, before + count));
+        let line = statement(true, audit::ADD, audit::values(self.workspace, &[line]));
         let change = statement(
             true,
             "INSERT INTO change (workspace, seq, op, place, name, hash, token) \
@@ -400,9 +423,10 @@ impl Attempt<'_> {
             execute(&memory),
             execute(&removal),
             execute(&change),
+            execute(&line),
             client.batch_execute(&end),
         );
-        let done = [done.0, done.1, done.2, done.3, done.4, done.5];
+        let done = [done.0, done.1, done.2, done.3, done.4, done.5, done.6];
         match done.into_iter().collect::<Result<Vec<()>, _>>() {
             Ok(_) => {
                 self.known.raise(before + count);
@@ -479,6 +503,15 @@ impl Attempt<'_> {
             (false, Expected::Hash(_)) => Outcome::Stale,
         };
         edits.iter().map(outcome).collect()
+    }
+}
+
+/// Returns the id of the memory in a file; the path of another file.
+fn id_of(name: &str) -> String {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    match crate::format::is_memory_name(last) {
+        true => last.trim_end_matches(".md").to_owned(),
+        false => name.to_owned(),
     }
 }
 

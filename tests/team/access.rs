@@ -11,24 +11,30 @@ use crate::support::program::Home;
 
 const DAY: std::time::Duration = std::time::Duration::from_secs(86_400);
 
-fn make(test: &TestDatabase, workspace: &str, name: &str, role: Role) -> String {
+pub fn make(test: &TestDatabase, workspace: &str, name: &str, role: Role) -> String {
     let made = access::grant(&test.open(), workspace, name, role, None);
     made.unwrap().secret
 }
 
-fn read(server: &Server, workspace: &str, secret: &str) -> u16 {
+pub fn read(server: &Server, workspace: &str, secret: &str) -> u16 {
     let path = format!("/w/{workspace}/api/v1/topics");
     server.get(&path, secret).status
 }
 
-fn write(server: &Server, workspace: &str, secret: &str) -> Answered {
+pub fn write(server: &Server, workspace: &str, secret: &str) -> Answered {
     let body = json!({"title": "Zebra", "content": "The zebra has stripes.", "tier": "long"});
     let path = format!("/w/{workspace}/api/v1/memories");
     server.json("POST", &path, secret, &body)
 }
 
 /// Calls a tool of a workspace over MCP.
-fn tool(server: &Server, workspace: &str, secret: &str, name: &str, arguments: Value) -> String {
+pub fn tool(
+    server: &Server,
+    workspace: &str,
+    secret: &str,
+    name: &str,
+    arguments: Value,
+) -> String {
     let headers = [
         &format!("Authorization: Bearer {secret}"),
         "Content-Type: application/json",

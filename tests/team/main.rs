@@ -6,6 +6,7 @@
 
 mod access;
 mod answers;
+mod audit;
 mod away;
 mod command;
 mod consistency;

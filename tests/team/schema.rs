@@ -17,7 +17,10 @@ fn an_empty_database_is_migrated_once() {
         matches!(error, RowsError::OlderSchema { there: 0, .. }),
         "{error}"
     );
-    assert_eq!(database.migrate().unwrap(), ["workspaces", "access"]);
+    assert_eq!(
+        database.migrate().unwrap(),
+        ["workspaces", "access", "audit"]
+    );
     assert!(database.migrate().unwrap().is_empty());
     database.check().unwrap();
     assert!(database.workspaces().unwrap().is_empty());
@@ -33,7 +36,7 @@ fn programs_that_migrate_at_once_migrate_once() {
         let all = [migrate(), migrate(), migrate(), migrate()];
         all.map(|one| one.join().unwrap()).to_vec()
     });
-    assert_eq!(migrated.iter().sum::<usize>(), 2, "{migrated:?}");
+    assert_eq!(migrated.iter().sum::<usize>(), 3, "{migrated:?}");
 }
 
 #[test]
@@ -48,7 +51,7 @@ fn a_newer_schema_is_refused_with_a_clear_word() {
     );
     let database = test.open();
     let shown = |error: RowsError| format!("{error}; {}", error.hint().unwrap());
-    let text = "the database has schema 99, and this program knows schemas up to 10; Use a newer memdir with this database.";
+    let text = "the database has schema 99, and this program knows schemas up to 11; Use a newer memdir with this database.";
     assert_eq!(shown(database.check().unwrap_err()), text);
     assert_eq!(shown(database.migrate().unwrap_err()), text);
     assert_eq!(
@@ -74,7 +77,10 @@ fn a_migration_that_fails_leaves_nothing() {
     let tables: Vec<&str> = tables.iter().map(|row| row.get(0)).collect();
     assert_eq!(tables, ["version"]);
     query(&test.address(), "DROP TABLE version");
-    assert_eq!(test.open().migrate().unwrap(), ["workspaces", "access"]);
+    assert_eq!(
+        test.open().migrate().unwrap(),
+        ["workspaces", "access", "audit"]
+    );
 }
 
 #[test]
@@ -134,7 +140,16 @@ fn the_role_of_servers_sees_one_workspace_whatever_it_asks_for() {
         .add(Place::Files, "b.md", b"x")
         .unwrap();
     let mut session = Session::new(&test.address());
-    let tables = ["memory", "version", "change", "journal", "journal_head"];
+    let tables = [
+        "memory",
+        "version",
+        "change",
+        "journal",
+        "journal_head",
+        "token",
+        "audit",
+        "audit_head",
+    ];
     let mut all: Vec<String> = tables.map(str::to_owned).to_vec();
     all.push("workspace".to_owned());
     session

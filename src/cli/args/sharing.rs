@@ -315,6 +315,22 @@ Examples:
         /// Name of the workspace
         workspace: String,
     },
+    /// Print the audit of a workspace: who called what, when, with which outcome
+    #[command(after_help = "\
+Examples:
+  memdir team audit atlas --since 2d
+  memdir team audit atlas --json > audit.jsonl
+  memdir team audit atlas --keep 90d")]
+    Audit {
+        /// Name of the workspace
+        workspace: String,
+        /// Earliest time: a date, or an amount such as 12h or 3d
+        #[arg(long, value_name = "TIME")]
+        since: Option<String>,
+        /// Keep lines for this time from now on, in whole days [default of a workspace: 400d]
+        #[arg(long, value_name = "TIME", conflicts_with = "since")]
+        keep: Option<String>,
+    },
     /// Check the hashes of all memories of a workspace, and its feed of changes
     Check {
         /// Its name

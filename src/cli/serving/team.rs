@@ -8,17 +8,17 @@ use serde_json::Value;
 use crate::cli::args::serve::Serve;
 use crate::cli::serving::health::DoctorRuns;
 use crate::cli::serving::{mcp, serve};
-use crate::cli::store::team::token_as_json;
+use crate::cli::store::team::{audit_as_json, token_as_json};
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::{Context, Outcome, open};
 use crate::cli::wiring::database;
-use crate::dialect::{Dialect, Preferences};
+use crate::dialect::{CallOutcome, CallRecord, Dialect, Preferences, Recorder};
 use crate::engine::{Backend, Background, EngineError, Options};
 use crate::http::{Holder, Serving, Settings, Workspace, Workspaces};
 use crate::mcp::{Served, Session};
 use crate::model::is_possible_time;
 use crate::rows;
-use crate::rows::access::{self, Access, AccessTokens, Role};
+use crate::rows::access::{self, Access, AccessTokens, Actor, AuditLog, Role};
 use crate::rows::{Database, Rows, RowsError};
 
 /// Folder below the user's cache, where no other is named.
@@ -36,8 +36,10 @@ pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure>
     database.check().map_err(database::failure)?;
     let cache = cache(context, command)?;
     crate::embed::limit_kept_memory();
+    let audit = AuditLog::new(&database);
     let workspaces = TeamWorkspaces {
         tokens: AccessTokens::new(&database),
+        audit: audit.clone(),
         database,
         options: Options {
             state: None,
@@ -59,6 +61,9 @@ pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure>
         }
     });
     doctor.end();
+    if let Err(error) = audit.flush() {
+        tracing::error!("the last lines of the audit are lost: {error}");
+    }
     match ended {
         // A call that still runs must not keep the process.
         Ok(()) => std::process::exit(0),
@@ -96,6 +101,7 @@ fn tell(context: &Context, settings: &Settings, serving: &Serving) {
 struct TeamWorkspaces {
     database: Database,
     tokens: AccessTokens,
+    audit: AuditLog,
     cache: PathBuf,
     options: Options,
     dialect: Arc<dyn Dialect>,
@@ -155,6 +161,64 @@ impl Workspaces for TeamWorkspaces {
             Err(RowsError::NoWorkspace(_) | RowsError::WorkspaceName(_)) => Ok(None),
             Err(error) => Err(told(error)),
         }
+    }
+
+    fn audit(&self, name: &str, after: u64, limit: usize) -> Result<Option<Value>, String> {
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        let lines = Rows::open(&self.database, name)
+            .and_then(|rows| access::audit(&rows, after, 0, limit as i64));
+        match lines {
+            Ok(lines) => Ok(Some(lines.iter().map(audit_as_json).collect())),
+            Err(RowsError::NoWorkspace(_) | RowsError::WorkspaceName(_)) => Ok(None),
+            Err(error) => Err(told(error)),
+        }
+    }
+
+    fn recorder(&self, name: &str, identity: &str, request: &str) -> Arc<dyn Recorder> {
+        Arc::new(AuditRecorder {
+            audit: self.audit.clone(),
+            workspace: Arc::from(name),
+            identity: identity.to_owned(),
+            request: request.to_owned(),
+        })
+    }
+}
+
+/// Records the calls of one request in the audit of its workspace.
+#[derive(Clone)]
+struct AuditRecorder {
+    audit: AuditLog,
+    workspace: Arc<str>,
+    identity: String,
+    request: String,
+}
+
+/// Records one call.
+struct AuditRecord(AuditRecorder, Actor);
+
+impl Recorder for AuditRecorder {
+    fn record(&self, action: &str) -> Box<dyn CallRecord> {
+        let actor = Actor {
+            identity: self.identity.clone(),
+            action: action.to_owned(),
+            request: self.request.clone(),
+        };
+        Box::new(AuditRecord(self.clone(), actor))
+    }
+}
+
+impl CallRecord for AuditRecord {
+    fn run(&self, call: &mut dyn FnMut() -> CallOutcome) {
+        let AuditRecord(of, actor) = self;
+        of.audit.run(&of.workspace, actor.clone(), &mut || {
+            let outcome = call();
+            (outcome.is_done, outcome.ids)
+        });
+    }
+
+    fn refuse(&self) {
+        let AuditRecord(of, actor) = self;
+        of.audit.refuse(&of.workspace, actor.clone());
     }
 }
 

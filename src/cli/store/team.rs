@@ -10,10 +10,14 @@ use crate::cli::store::purge::is_answered_yes;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::cli::wiring::database;
+use crate::engine::{Toward, read_moment};
 use crate::files::Store;
 use crate::rows;
-use crate::rows::access::{self, Grant, Role, TokenState};
+use crate::rows::access::{self, AuditLine, Grant, Role, TokenState};
 use crate::rows::{Copied, CopyError, Database, Rows, RowsError};
+
+/// Number of lines of an audit that are read at once.
+const AUDIT_LINES: i64 = 1000;
 
 /// Maximum number of paths that are shown.
 const SHOWN: usize = 20;
@@ -76,6 +80,28 @@ pub fn team(context: &mut Context, command: &Team) -> Result<Outcome, Failure> {
         TeamCommand::Tokens { workspace } => {
             let tokens = access::granted(&database, workspace).map_err(failure)?;
             list_tokens(context, &tokens)
+        }
+        TeamCommand::Audit {
+            workspace,
+            since,
+            keep,
+        } => {
+            if let Some(keep) = keep {
+                let days = (time(keep)?.as_secs() / 86_400).max(1) as i64;
+                access::keep_audit(&database, workspace, days).map_err(failure)?;
+                let told = format!("lines of the audit of {workspace} are kept for {days} days");
+                context.output.note(told);
+                return Ok(Outcome::Done);
+            }
+            let rows = Rows::open(&database, workspace).map_err(failure)?;
+            let since = since.as_deref().map(|since| {
+                read_moment(since, context.now(), Toward::Past).ok_or_else(|| {
+                    Failure::new(format!("cannot read the time `{since}` of --since"))
+                        .hint("Write a date (2026-01-31), or an amount such as 12h or 3d.")
+                })
+            });
+            let since = since.transpose()?.map_or(0, |since| since.timestamp());
+            show_audit(context, &rows, since)
         }
         TeamCommand::Check { name } => {
             let rows = Rows::open(&database, name).map_err(failure)?;
@@ -225,6 +251,56 @@ pub fn token_as_json(token: &TokenState) -> Value {
         "expires": written(token.expires),
         "last_used": written(token.last_used),
         "valid": token.is_valid,
+    })
+}
+
+/// Shows the audit of a workspace: a line each, or a JSON object in each line.
+fn show_audit(context: &mut Context, rows: &Rows, since: i64) -> Result<Outcome, Failure> {
+    let output = &mut context.output;
+    let mut after = 0;
+    let mut is_empty = true;
+    loop {
+        let lines = access::audit(rows, after, since, AUDIT_LINES).map_err(failure)?;
+        let Some(last) = lines.last() else {
+            return Ok(Outcome::found(!is_empty));
+        };
+        after = last.number;
+        is_empty = false;
+        for line in &lines {
+            if output.json {
+                output.json_line(&audit_as_json(line))?;
+                continue;
+            }
+            let at = DateTime::<Utc>::from_timestamp_millis(line.at);
+            let at = at.map_or(String::new(), |at| {
+                at.format("%Y-%m-%d %H:%M:%S").to_string()
+            });
+            let who = line.identity.as_deref().unwrap_or("-");
+            let memories = match line.count {
+                0 => String::new(),
+                1 => line.memories.concat(),
+                count => format!("{count} memories"),
+            };
+            let text = format!("{at}  {who}  {}  {}  {memories}", line.action, line.outcome);
+            output.line(text.trim_end())?;
+        }
+    }
+}
+
+/// Returns a line of the audit as JSON.
+pub fn audit_as_json(line: &AuditLine) -> Value {
+    let at = DateTime::<Utc>::from_timestamp_millis(line.at);
+    json!({
+        "number": line.number,
+        "at": at.map(|at| at.to_rfc3339()),
+        "identity": line.identity,
+        "action": line.action,
+        "request": line.request,
+        "outcome": line.outcome,
+        "memories": line.memories,
+        "count": line.count,
+        "first_change": line.changes.map(|(first, _)| first),
+        "last_change": line.changes.map(|(_, last)| last),
     })
 }
 

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ::http::{Method, Request, StatusCode, Uri};
+use ::http::{HeaderValue, Method, Request, StatusCode, Uri};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
@@ -24,13 +24,14 @@ use serde_json::Value;
 use tokio::sync::{OnceCell, Semaphore};
 use tower::ServiceExt;
 
+use super::admission::Recording;
 use super::answer::RequestError;
 use super::client::Client;
 use super::guard;
 use super::openapi::BASE;
 use super::site::{Front, Site};
 use super::tokens::Rights;
-use crate::dialect::Refusal;
+use crate::dialect::{CallOutcome, Recorder, Refusal};
 use crate::engine::live;
 use crate::mcp::Served;
 
@@ -45,6 +46,12 @@ const MAX_LOOKUPS: usize = 4;
 
 /// Address of the tokens of a workspace, below that of the workspace.
 const TOKENS: &str = "tokens";
+
+/// Address of the audit of a workspace, below that of the workspace.
+const AUDIT: &str = "audit";
+
+/// Maximum number of lines of the audit in one answer, and the number where none is asked for.
+const AUDIT_LINES: [usize; 2] = [1000, 100];
 
 /// Beginning of the addresses of workspaces.
 const PREFIX: &str = "/w/";
@@ -83,6 +90,17 @@ pub trait Workspaces: Send + Sync {
     ///
     /// Fails with the reason if they cannot be read now.
     fn tokens(&self, name: &str) -> Result<Option<Value>, String>;
+
+    /// Returns at most `limit` lines of the audit of the workspace `name` after the number `after`, as JSON; `None` if
+    /// there is no such workspace.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason if it cannot be read now.
+    fn audit(&self, name: &str, after: u64, limit: usize) -> Result<Option<Value>, String>;
+
+    /// Returns what records the calls of the request with the id `request`, by the holder `identity` of a token.
+    fn recorder(&self, name: &str, identity: &str, request: &str) -> Arc<dyn Recorder>;
 }
 
 /// Holder of a token of one workspace.
@@ -115,10 +133,39 @@ pub(super) struct Hosted {
     lookups: Semaphore,
 }
 
+/// Part of a workspace that its owner may see.
+enum Listed {
+    Tokens,
+    Audit { after: u64, limit: usize },
+}
+
+impl Listed {
+    /// Returns the part at an address below that of the workspace, with what the query says of it.
+    fn of(path: &str, query: Option<&str>) -> Option<Listed> {
+        match path {
+            TOKENS => Some(Listed::Tokens),
+            AUDIT => {
+                let number = |name: &str| {
+                    let mut pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+                    pairs.find(|(of, _)| of == name)?.1.parse::<u64>().ok()
+                };
+                let [most, usual] = AUDIT_LINES;
+                let limit = number("limit").map_or(usual, |limit| limit.min(most as u64) as usize);
+                let after = number("after").unwrap_or(0);
+                Some(Listed::Audit { after, limit })
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Sender of a request to a workspace.
 struct Visitor {
     client: Client,
-    sees_tokens: bool,
+    /// Name of the holder in the audit of the workspace.
+    identity: String,
+    /// Whether it may see tokens and audit.
+    is_owner: bool,
     /// Whether it has a token of the server, which opens all workspaces.
     is_operator: bool,
 }
@@ -207,8 +254,10 @@ impl Hosted {
         let unknown = match client {
             Ok(client) => {
                 return Ok(Visitor {
+                    // No token of a workspace has such a name.
+                    identity: format!("operator:{}", client.name),
                     client,
-                    sees_tokens: true,
+                    is_owner: true,
                     is_operator: true,
                 });
             }
@@ -222,6 +271,7 @@ impl Hosted {
             None => self.look_up(name, secret).await?.ok_or(unknown)?,
         };
         Ok(Visitor {
+            identity: holder.name.to_string(),
             client: Client {
                 // Tokens of two workspaces, and of the server, may have the same name.
                 name: format!("{name}/{}", holder.name).into(),
@@ -231,7 +281,7 @@ impl Hosted {
                 },
                 is_owner: false,
             },
-            sees_tokens: holder.is_owner,
+            is_owner: holder.is_owner,
             is_operator: false,
         })
     }
@@ -257,26 +307,38 @@ impl Hosted {
             })
     }
 
-    /// Returns the list of the tokens of a workspace.
-    async fn tokens(&self, name: String, is_read: bool) -> Result<Response, RequestError> {
+    /// Returns what the owner of a workspace may see of it.
+    async fn list(
+        &self,
+        name: String,
+        what: Listed,
+        is_read: bool,
+    ) -> Result<Response, RequestError> {
         if !is_read {
             let status = StatusCode::METHOD_NOT_ALLOWED;
             let message = "this address does not answer that method";
             return Err(RequestError::new(status, "METHOD_NOT_ALLOWED", message));
         }
         let workspaces = Arc::clone(&self.workspaces);
-        let listed = tokio::task::spawn_blocking(move || workspaces.tokens(&name)).await;
+        let (member, read): (_, Box<dyn FnOnce() -> Result<Option<Value>, String> + Send>) =
+            match what {
+                Listed::Tokens => ("tokens", Box::new(move || workspaces.tokens(&name))),
+                Listed::Audit { after, limit } => (
+                    "lines",
+                    Box::new(move || workspaces.audit(&name, after, limit)),
+                ),
+            };
+        let listed = tokio::task::spawn_blocking(read).await;
         let listed = listed
             .map_err(|_| RequestError::internal())?
             .map_err(|why| {
-                tracing::error!("tokens cannot be listed: {why}");
-                sequence::unavailable("the tokens cannot be listed now")
+                tracing::error!("{member} of a workspace cannot be listed: {why}");
+                sequence::unavailable("the database does not answer now")
             })?;
-        let tokens = listed.ok_or_else(no_workspace)?;
-        Ok(super::answer::small(
-            StatusCode::OK,
-            &serde_json::json!({"tokens": tokens}),
-        ))
+        let listed = listed.ok_or_else(no_workspace)?;
+        let body = serde_json::to_vec(&serde_json::json!({ member: listed }));
+        let body = body.map_err(|_| RequestError::internal())?;
+        super::answer::json_of(StatusCode::OK, body, &self.front.outgoing).await
     }
 
     async fn open(&self, name: &str) -> Result<Open, RequestError> {
@@ -384,17 +446,27 @@ async fn answer(State(hosted): State<Arc<Hosted>>, mut request: Request<Body>) -
         .path()
         .strip_prefix(BASE)
         .map(|path| &path[1.min(path.len())..]);
-    let is_of_tokens = own == Some(TOKENS);
+    let listed = own.and_then(|own| Listed::of(own, rest.query()));
     // The figures of a server are of all its workspaces.
-    if (is_of_tokens && !visitor.sees_tokens) || (rest.path() == "/metrics" && !visitor.is_operator)
-    {
+    let is_permitted = match &listed {
+        Some(_) => visitor.is_owner,
+        None => rest.path() != "/metrics" || visitor.is_operator,
+    };
+    let id = guard::request_id(request.headers());
+    let recorder = hosted.workspaces.recorder(&name, &visitor.identity, &id);
+    if !is_permitted {
+        recorder.record(own.unwrap_or("metrics")).refuse();
         let message = "this token does not open this address: ask the owner of the workspace";
         let error = RequestError::new(StatusCode::FORBIDDEN, "FORBIDDEN", message);
         return refused(&hosted, "rights", error);
     }
-    if is_of_tokens {
-        let listed = hosted.tokens(name, request.method() == Method::GET).await;
-        return listed.unwrap_or_else(IntoResponse::into_response);
+    if let Some(listed) = listed {
+        let record = recorder.record(own.unwrap_or_default());
+        let answered = hosted
+            .list(name, listed, request.method() == Method::GET)
+            .await;
+        record.run(&mut || CallOutcome::of(answered.is_ok(), ""));
+        return answered.unwrap_or_else(IntoResponse::into_response);
     }
     let slot = match hosted.workspace(&name).await {
         Ok(slot) => slot,
@@ -405,6 +477,11 @@ async fn answer(State(hosted): State<Arc<Hosted>>, mut request: Request<Body>) -
     };
     *request.uri_mut() = rest;
     request.extensions_mut().insert(visitor.client);
+    request.extensions_mut().insert(Recording(recorder));
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        // The reply names the request as the audit does.
+        request.headers_mut().insert(guard::REQUEST_ID, id);
+    }
     let answered = open.router.clone().oneshot(request).await;
     answered.unwrap_or_else(|never| match never {})
 }

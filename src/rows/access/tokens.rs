@@ -298,7 +298,7 @@ fn notice() -> Vec<Value> {
 }
 
 /// Executes statements in one transaction, with the rights of the program's own user; returns the rows of each.
-fn administer(
+pub(super) fn administer(
     database: &Database,
     statements: Vec<(&'static str, Vec<Value>)>,
 ) -> Result<Vec<Vec<Row>>, RowsError> {
