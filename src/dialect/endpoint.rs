@@ -4,6 +4,9 @@
 //! request and the interface's description are made from it. Headers, authorization and limits are left
 //! to the server.
 
+use std::error::Error;
+use std::io;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -170,7 +173,7 @@ impl Endpoint {
     }
 }
 
-/// Error of a request: one of four codes, and a message for the caller.
+/// Error of a request: one of five codes, and a message for the caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refusal {
     /// Code of the error.
@@ -186,6 +189,8 @@ impl Refusal {
     pub const VALIDATION_FAILED: &'static str = "VALIDATION_FAILED";
     /// Code for a conflict with the present state.
     pub const CONFLICT: &'static str = "CONFLICT";
+    /// Code for a write that exceeds a quota of the store.
+    pub const OVER_QUOTA: &'static str = "OVER_QUOTA";
     /// Code for an error of the store.
     pub const DATABASE_ERROR: &'static str = "DATABASE_ERROR";
 
@@ -240,12 +245,30 @@ fn of_engine(error: &EngineError) -> (&'static str, String) {
             (Refusal::CONFLICT, message)
         }
         EngineError::Past(past) => (of_past(past), past.to_string()),
+        other if over_quota(other).is_some() => {
+            (Refusal::OVER_QUOTA, over_quota(other).unwrap_or_default())
+        }
         other => {
             tracing::error!("{}", full(other));
             let message = "Internal server error".to_owned();
             (Refusal::DATABASE_ERROR, message)
         }
     }
+}
+
+/// Returns the reason, if a quota of the store forbids a write; a quota of this machine is none.
+fn over_quota(error: &EngineError) -> Option<String> {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<io::Error>()
+            && error.kind() == io::ErrorKind::QuotaExceeded
+            && error.get_ref().is_some()
+        {
+            return Some(error.to_string());
+        }
+        cause = error.source();
+    }
+    None
 }
 
 fn of_past(error: &PastError) -> &'static str {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::client::Client;
 use super::concurrency::{ConcurrencyLimits, Turn};
 use super::metrics::Metrics;
-use super::rate::Rates;
+use super::rate::{CallCounts, Rates};
 use crate::dialect::{CallRecord, Recorder};
 use crate::mcp::{Admission, Admitted, Gate};
 
@@ -21,6 +21,8 @@ pub struct AdmissionControl {
     pub owner_rates: Rates,
     /// Limits of calls that run at once.
     pub concurrency: ConcurrencyLimits,
+    /// Calls of workspaces with a quota.
+    pub calls: CallCounts,
     pub metrics: Arc<Metrics>,
 }
 
@@ -31,6 +33,13 @@ pub enum AdmissionError {
     OnlyReads,
     #[error("too many calls: try again in {:.2} s", .0.as_secs_f64())]
     TooOften(Duration),
+    #[error("the workspace may be called {a_minute} times a minute, and was: try again in {} s, or ask its operator for more", wait.as_secs_f64().ceil())]
+    OverQuota {
+        /// Number of calls.
+        a_minute: u64,
+        /// Time to wait.
+        wait: Duration,
+    },
     #[error("too much is going on: try again in a second")]
     Overload,
 }
@@ -41,6 +50,7 @@ impl AdmissionError {
         match self {
             AdmissionError::OnlyReads => "rights",
             AdmissionError::TooOften(_) => "rate",
+            AdmissionError::OverQuota { .. } => "quota",
             AdmissionError::Overload => "load",
         }
     }
@@ -77,6 +87,13 @@ impl AdmissionControl {
         };
         let rated = rates.take(&client.name, writes, Instant::now());
         rated.map_err(AdmissionError::TooOften)?;
+        if let Some(quota) = &client.quota {
+            let counted = self.calls.take(quota, Instant::now());
+            counted.map_err(|wait| AdmissionError::OverQuota {
+                a_minute: quota.calls_a_minute,
+                wait,
+            })?;
+        }
         let turn = self.concurrency.turn(writes).await;
         turn.map_err(|_| AdmissionError::Overload)
     }

@@ -75,7 +75,7 @@ impl From<AdmissionError> for RequestError {
         let (status, code, retry_after) = match closed {
             AdmissionError::OnlyReads => (StatusCode::FORBIDDEN, "FORBIDDEN", None),
             // Whole seconds are all that the header can say.
-            AdmissionError::TooOften(wait) => {
+            AdmissionError::TooOften(wait) | AdmissionError::OverQuota { wait, .. } => {
                 let seconds = wait.as_secs_f64().ceil().max(1.0) as u64;
                 (StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", Some(seconds))
             }
@@ -96,6 +96,7 @@ impl From<Refusal> for RequestError {
         let status = match refusal.code {
             Refusal::NOT_FOUND => StatusCode::NOT_FOUND,
             Refusal::CONFLICT => StatusCode::CONFLICT,
+            Refusal::OVER_QUOTA => StatusCode::FORBIDDEN,
             Refusal::VALIDATION_FAILED => StatusCode::BAD_REQUEST,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };

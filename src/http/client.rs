@@ -31,6 +31,17 @@ pub struct Client {
     pub rights: Rights,
     /// Whether it sent the store's own token, or none where none is required.
     pub is_owner: bool,
+    /// Quota of the workspace that it calls; `None` if that has none.
+    pub quota: Option<CallQuota>,
+}
+
+/// Limit of the calls of a workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallQuota {
+    /// Name of the workspace.
+    pub workspace: Arc<str>,
+    /// Number of calls that are admitted in a minute.
+    pub calls_a_minute: u64,
 }
 
 impl Client {
@@ -44,6 +55,7 @@ impl Client {
             name,
             rights: Rights::ReadWrite,
             is_owner: true,
+            quota: None,
         }
     }
 

@@ -253,6 +253,7 @@ pub(super) fn check_token(front: &Front, request: &Request<Body>) -> Result<Clie
         is_owner: *name == *FIRST,
         name,
         rights,
+        quota: None,
     })
 }
 

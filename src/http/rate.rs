@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::client::CallQuota;
+
 /// Maximum number of clients in the table; the least recent one is dropped, and starts with a full
 /// budget.
 const MOST_CLIENTS: usize = 1024;
@@ -92,9 +94,60 @@ impl Rates {
     }
 }
 
+/// Duration over which the calls of a workspace are counted.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Number of calls of each workspace with a quota, in the minute that its first one began.
+#[derive(Default)]
+pub struct CallCounts(Mutex<HashMap<Arc<str>, (Instant, u64)>>);
+
+impl CallCounts {
+    /// Counts one call against a quota.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the time to wait where the quota is used up.
+    pub fn take(&self, quota: &CallQuota, now: Instant) -> Result<(), Duration> {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if counts.len() >= MOST_CLIENTS {
+            // Minutes that have ended count for nothing.
+            counts.retain(|_, (begun, _)| now.saturating_duration_since(*begun) < MINUTE);
+        }
+        let workspace = Arc::clone(&quota.workspace);
+        let (begun, count) = counts.entry(workspace).or_insert((now, 0));
+        let passed = now.saturating_duration_since(*begun);
+        if passed >= MINUTE {
+            (*begun, *count) = (now, 0);
+        }
+        if *count >= quota.calls_a_minute {
+            return Err(MINUTE.saturating_sub(passed));
+        }
+        *count += 1;
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_calls_of_a_workspace_are_counted_by_the_minute_and_apart_from_others() {
+        let counts = CallCounts::default();
+        let quota = |workspace: &str, calls_a_minute| CallQuota {
+            workspace: workspace.into(),
+            calls_a_minute,
+        };
+        let now = Instant::now();
+        let taken = (0..9).filter(|_| counts.take(&quota("atlas", 3), now).is_ok());
+        assert_eq!(taken.count(), 3);
+        let later = now + Duration::from_secs(45);
+        let wait = counts.take(&quota("atlas", 3), later).unwrap_err();
+        assert_eq!(wait, Duration::from_secs(15));
+        assert!(counts.take(&quota("beta", 3), later).is_ok());
+        assert!(counts.take(&quota("atlas", 4), later).is_ok());
+        assert!(counts.take(&quota("atlas", 3), now + MINUTE).is_ok());
+    }
 
     const READS: Rate = Rate {
         a_second: 50,

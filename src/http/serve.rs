@@ -27,7 +27,7 @@ use super::metrics::Metrics;
 use super::names::Names;
 use super::openapi::BASE;
 use super::page::add_routes;
-use super::rate::{Rate, Rates};
+use super::rate::{CallCounts, Rate, Rates};
 use super::reading::MOST_BYTES;
 use super::site::{Front, Site};
 use super::tokens::{TokenError, Tokens};
@@ -214,6 +214,7 @@ async fn run(
         rates: Rates::new(settings.reads, settings.writes),
         owner_rates: Rates::new(settings.owner_reads, settings.owner_writes),
         concurrency: ConcurrencyLimits::default(),
+        calls: CallCounts::default(),
         metrics: Arc::clone(&metrics),
     });
     let mut listeners = Vec::new();

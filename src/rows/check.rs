@@ -38,8 +38,14 @@ const NOT_AS_TOLD: &str = "SELECT coalesce(m.place, c.place), coalesce(m.name, c
      WHERE m.hash IS DISTINCT FROM c.hash OR (m.seq IS NOT NULL AND m.seq IS DISTINCT FROM c.seq) \
      ORDER BY 1, 2 LIMIT 100";
 
-/// Checks that each file has the hash that stands beside it, that the numbers of changes have no gaps, and that
-/// the newest change of each file is what the file is.
+/// The counters of the workspace, and the numbers of what is there.
+const COUNTS: &str = "SELECT w.memories, w.bytes, m.memories, m.bytes FROM workspace w, \
+     (SELECT count(*) FILTER (WHERE place <> 'beside') AS memories, \
+     coalesce(sum(octet_length(bytes)), 0)::bigint AS bytes FROM memory WHERE workspace = $1) m \
+     WHERE w.name = $1 AND (w.memories, w.bytes) <> (m.memories, m.bytes)";
+
+/// Checks that each file has the hash that stands beside it, that the numbers of changes have no gaps, that the newest
+/// change of each file is what the file is, and that the counters of quotas are right.
 ///
 /// # Errors
 ///
@@ -78,6 +84,13 @@ pub fn check(rows: &Rows) -> Result<Checked, RowsError> {
         checked
             .findings
             .push(format!("{path} is not what its newest change says"));
+    }
+    for row in rows.ask(COUNTS, [])? {
+        let (memories, bytes): (i64, i64) = (row.get(0), row.get(1));
+        let (there, size): (i64, i64) = (row.get(2), row.get(3));
+        checked.findings.push(format!(
+            "the counters say {memories} memories and {bytes} bytes, and there are {there} and {size}"
+        ));
     }
     Ok(checked)
 }

@@ -36,6 +36,14 @@ pub enum RowsError {
         "`{0}` is no name of a workspace: it has 1 to 63 small letters, digits and hyphens, and begins with no hyphen"
     )]
     WorkspaceName(String),
+    #[error(
+        "the workspace would hold {would} {what}, and its quota is {limit}: forget some, or ask its operator for more"
+    )]
+    OverQuota {
+        what: &'static str,
+        would: i64,
+        limit: i64,
+    },
     #[error("a valid token is called `{0}` already")]
     TokenExists(String),
     #[error("no valid token is called `{0}`")]
@@ -85,6 +93,7 @@ impl RowsError {
             return io::ErrorKind::NotConnected;
         }
         let code = match self {
+            RowsError::OverQuota { .. } => return io::ErrorKind::QuotaExceeded,
             RowsError::Failed(error) => error.code(),
             _ => None,
         };

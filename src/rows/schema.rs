@@ -32,6 +32,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "audit",
         sql: include_str!("migrations/0011_audit.sql"),
     },
+    Migration {
+        number: 12,
+        name: "quotas",
+        sql: include_str!("migrations/0012_quotas.sql"),
+    },
 ];
 
 /// Key of the advisory lock that a migrating program holds: `memdir` in ASCII.

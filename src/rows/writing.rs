@@ -81,6 +81,8 @@ enum Failed {
     Before(RowsError),
     /// It may have been written.
     InDoubt(RowsError),
+    /// Undone, since it is not permitted. The connection is well.
+    Refused(RowsError),
 }
 
 impl From<tokio_postgres::Error> for Failed {
@@ -205,6 +207,47 @@ struct Columns {
     places: Vec<String>,
     names: Vec<String>,
     changed: Vec<Option<Vec<u8>>>,
+    /// Number of memories, and of bytes, that come to those of the workspace.
+    memories: i64,
+    size: i64,
+}
+
+/// Contents of a workspace before a write, and their limits.
+struct Held {
+    memories: i64,
+    bytes: i64,
+    max_memories: Option<i64>,
+    max_bytes: Option<i64>,
+}
+
+impl Held {
+    /// Reads the columns that follow the number of the last change.
+    fn of(row: &tokio_postgres::Row) -> Held {
+        Held {
+            memories: row.get(1),
+            bytes: row.get(2),
+            max_memories: row.get(3),
+            max_bytes: row.get(4),
+        }
+    }
+
+    /// Refuses changes that exceed a limit. What makes a workspace smaller is permitted above it, too.
+    fn check(&self, columns: &Columns) -> Result<(), RowsError> {
+        let is_over = |what, more: i64, would: i64, limit: Option<i64>| match limit {
+            Some(limit) if more > 0 && would > limit => {
+                Err(RowsError::OverQuota { what, would, limit })
+            }
+            _ => Ok(()),
+        };
+        let (memories, bytes) = (self.memories + columns.memories, self.bytes + columns.size);
+        is_over("memories", columns.memories, memories, self.max_memories)?;
+        is_over("bytes", columns.size, bytes, self.max_bytes)
+    }
+}
+
+/// Returns 1 if a file at a place is a memory, else 0.
+fn memories_at(place: &str) -> i64 {
+    i64::from(place != super::workspace::BESIDE)
 }
 
 /// Present time in nanoseconds since 1970, by the clock of the database.
@@ -218,6 +261,7 @@ impl Attempt<'_> {
             let connection = database.connection().await?;
             let failed = match self.once(&connection).await {
                 Ok(outcomes) => return Ok(outcomes),
+                Err(Failed::Refused(error)) => return Err(error),
                 Err(failed) => failed,
             };
             discard(connection);
@@ -226,7 +270,7 @@ impl Attempt<'_> {
                 database.forget_idle();
             }
             let error = match failed {
-                Failed::Before(error) => error,
+                Failed::Before(error) | Failed::Refused(error) => error,
                 Failed::InDoubt(error) => match self.was_committed(database).await {
                     Ok(Some(outcomes)) => return Ok(outcomes),
                     Ok(None) => error,
@@ -247,8 +291,9 @@ impl Attempt<'_> {
             Work::Rename(..) => 2,
         };
         let begin = begin(self.workspace);
-        let head = "UPDATE workspace SET head = head + $2 WHERE name = $1 RETURNING head";
-        let there = "SELECT place, name, hash FROM memory WHERE workspace = $1 \
+        let head = "UPDATE workspace SET head = head + $2 WHERE name = $1 \
+             RETURNING head, memories, bytes, max_memories, max_bytes";
+        let there = "SELECT place, name, hash, octet_length(bytes)::bigint FROM memory WHERE workspace = $1 \
              AND (place, name) IN (SELECT * FROM unnest($2::text[], $3::text[]))";
         let head_values: [(&(dyn ToSql + Sync), Type); 2] =
             [(&self.workspace, Type::TEXT), (&wanted, Type::INT8)];
@@ -265,27 +310,32 @@ impl Attempt<'_> {
         );
         begun?;
         let (head, there) = (head?, there?);
-        let Some(head) = head.first().map(|row| row.get::<_, i64>(0)) else {
+        let held = head.first().map(Held::of);
+        let (Some(head), Some(held)) = (head.first().map(|row| row.get::<_, i64>(0)), held) else {
             return Err(Failed::Before(RowsError::NoWorkspace(
                 self.workspace.to_owned(),
             )));
         };
-        let hash_of = |place: &str, name: &str| {
+        let state_of = |place: &str, name: &str| {
             there
                 .iter()
                 .find(|row| row.get::<_, &str>(0) == place && row.get::<_, &str>(1) == name)
-                .and_then(|row| hash_in(row.get(2)))
+                .and_then(|row| Some((hash_in(row.get(2))?, row.get(3))))
         };
         let before = head - wanted;
         let columns = match self.work {
-            Work::Edits(edits) => Columns::of_edits(edits, before, hash_of),
-            Work::Rename(from, to) => Columns::of_rename(from, to, before, hash_of),
+            Work::Edits(edits) => Columns::of_edits(edits, before, state_of),
+            Work::Rename(from, to) => Columns::of_rename(from, to, before, state_of),
         };
         if columns.ops.is_empty() {
             client.batch_execute("ROLLBACK").await?;
             // Whatever the edits were not meant for is read next.
             self.known.raise(before);
             return Ok(columns.outcomes);
+        }
+        if let Err(over) = held.check(&columns) {
+            client.batch_execute("ROLLBACK").await?;
+            return Err(Failed::Refused(over));
         }
         self.finish(client, (before, wanted), columns).await
     }
@@ -321,9 +371,14 @@ impl Attempt<'_> {
         let removes = !columns.removed.0.is_empty();
         let puts = !columns.put.0.is_empty();
         let head = statement(
-            count != wanted,
-            "UPDATE workspace SET head = $2 WHERE name = $1",
-            vec![workspace(), Value::Number(before + count)],
+            count != wanted || columns.memories != 0 || columns.size != 0,
+            "UPDATE workspace SET head = $2, memories = memories + $3, bytes = bytes + $4 WHERE name = $1",
+            vec![
+                workspace(),
+                Value::Number(before + count),
+                Value::Number(columns.memories),
+                Value::Number(columns.size),
+            ],
         );
         let version = statement(
             replaces,
@@ -520,11 +575,12 @@ impl Columns {
     fn of_edits(
         edits: &[Edit],
         before: i64,
-        hash_of: impl Fn(&str, &str) -> Option<u128>,
+        state_of: impl Fn(&str, &str) -> Option<(u128, i64)>,
     ) -> Columns {
         let mut columns = Columns::default();
         for edit in edits {
-            let there = hash_of(edit.place, &edit.name);
+            let state = state_of(edit.place, &edit.name);
+            let there = state.map(|(hash, _)| hash);
             let outcome = match (edit.expected, there) {
                 (Expected::Absent, Some(_)) => Outcome::Taken,
                 (Expected::Hash(_), None) => Outcome::Missing,
@@ -544,6 +600,11 @@ impl Columns {
             }
             columns.places.push(place.clone());
             columns.names.push(name.clone());
+            let length = edit.text.as_ref().map(|text| text.bytes.len() as i64);
+            let former = state.map(|(_, length)| length);
+            columns.size += length.unwrap_or(0) - former.unwrap_or(0);
+            let more = i64::from(length.is_some()) - i64::from(former.is_some());
+            columns.memories += more * memories_at(edit.place);
             match &edit.text {
                 None => {
                     columns.ops.push("remove".to_owned());
@@ -572,17 +633,18 @@ impl Columns {
         from: &(&'static str, String),
         to: &(&'static str, String),
         before: i64,
-        hash_of: impl Fn(&str, &str) -> Option<u128>,
+        state_of: impl Fn(&str, &str) -> Option<(u128, i64)>,
     ) -> Columns {
         let mut columns = Columns::default();
-        let there = hash_of(from.0, &from.1);
-        let outcome = match (there, hash_of(to.0, &to.1)) {
+        let there = state_of(from.0, &from.1);
+        let outcome = match (there, state_of(to.0, &to.1)) {
             (None, _) => Outcome::Missing,
             (Some(_), Some(_)) => Outcome::Taken,
             (Some(_), None) => Outcome::Done,
         };
         columns.outcomes.push(outcome);
-        if let (Outcome::Done, Some(hash)) = (outcome, there) {
+        if let (Outcome::Done, Some((hash, _))) = (outcome, there) {
+            columns.memories = memories_at(to.0) - memories_at(from.0);
             // The text stays, and where it was is history.
             columns.replaced = (
                 vec![from.0.to_owned()],

@@ -79,7 +79,7 @@ fn each_call_has_a_line_by_its_token_whatever_its_arguments_say() {
     assert_eq!(outcomes, expected, "{all:#?}");
     let of_write = all.iter().find(|line| line.action == "remember").unwrap();
     assert_eq!((of_write.changes, of_write.count), (Some((1, 1)), 1));
-    assert_eq!(of_write.memories, [id.clone()]);
+    assert_eq!(of_write.memories, std::slice::from_ref(&id));
     let of_search = all.iter().find(|line| line.action == "think").unwrap();
     assert_eq!((of_search.count, of_search.changes), (1, None));
     assert!(id.ends_with(&of_search.memories[0]), "{of_search:?}");

@@ -73,11 +73,12 @@ fn a_check_finds_what_was_changed_behind_the_program() {
     query(&test.address(), "DELETE FROM change WHERE seq = 2");
     let (code, found, _) = team(&home, &test, &["check", "atlas"]);
     assert_eq!(code, 1);
-    assert_eq!(found.lines().count(), 3, "{found}");
+    assert_eq!(found.lines().count(), 4, "{found}");
     assert!(
         found.contains("has other bytes than its hash says"),
         "{found}"
     );
+    assert!(found.contains("the counters say 2 memories"), "{found}");
     assert!(found.contains("the changes 2 to 2 are missing"), "{found}");
     assert!(
         found.contains("is not what its newest change says"),

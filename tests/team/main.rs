@@ -15,6 +15,7 @@ mod faults;
 mod journals;
 mod local_first;
 mod postgres;
+mod quotas;
 mod schema;
 mod servers;
 mod serving;

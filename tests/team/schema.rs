@@ -19,7 +19,7 @@ fn an_empty_database_is_migrated_once() {
     );
     assert_eq!(
         database.migrate().unwrap(),
-        ["workspaces", "access", "audit"]
+        ["workspaces", "access", "audit", "quotas"]
     );
     assert!(database.migrate().unwrap().is_empty());
     database.check().unwrap();
@@ -36,7 +36,7 @@ fn programs_that_migrate_at_once_migrate_once() {
         let all = [migrate(), migrate(), migrate(), migrate()];
         all.map(|one| one.join().unwrap()).to_vec()
     });
-    assert_eq!(migrated.iter().sum::<usize>(), 3, "{migrated:?}");
+    assert_eq!(migrated.iter().sum::<usize>(), 4, "{migrated:?}");
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_newer_schema_is_refused_with_a_clear_word() {
     );
     let database = test.open();
     let shown = |error: RowsError| format!("{error}; {}", error.hint().unwrap());
-    let text = "the database has schema 99, and this program knows schemas up to 11; Use a newer memdir with this database.";
+    let text = "the database has schema 99, and this program knows schemas up to 12; Use a newer memdir with this database.";
     assert_eq!(shown(database.check().unwrap_err()), text);
     assert_eq!(shown(database.migrate().unwrap_err()), text);
     assert_eq!(
@@ -79,7 +79,7 @@ fn a_migration_that_fails_leaves_nothing() {
     query(&test.address(), "DROP TABLE version");
     assert_eq!(
         test.open().migrate().unwrap(),
-        ["workspaces", "access", "audit"]
+        ["workspaces", "access", "audit", "quotas"]
     );
 }
 

@@ -331,6 +331,25 @@ Examples:
         #[arg(long, value_name = "TIME", conflicts_with = "since")]
         keep: Option<String>,
     },
+    /// Show or set the quotas of a workspace
+    #[command(after_help = "\
+Examples:
+  memdir team quota atlas
+  memdir team quota atlas --memories 100000 --bytes 500000000 --requests 6000
+  memdir team quota atlas --bytes none")]
+    Quota {
+        /// Name of the workspace
+        workspace: String,
+        /// Maximum number of memories, live and archived; `none` takes the limit back
+        #[arg(long, value_name = "N")]
+        memories: Option<String>,
+        /// Maximum number of bytes of all files
+        #[arg(long, value_name = "N")]
+        bytes: Option<String>,
+        /// Maximum number of calls a minute at each server
+        #[arg(long, value_name = "N")]
+        requests: Option<String>,
+    },
     /// Check the hashes of all memories of a workspace, and its feed of changes
     Check {
         /// Its name

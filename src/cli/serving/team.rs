@@ -227,6 +227,7 @@ fn holder(access: Access) -> Holder {
         name: access.name,
         may_write: access.role != Role::Reader,
         is_owner: access.role == Role::Owner,
+        calls_a_minute: access.calls_a_minute,
     }
 }
 

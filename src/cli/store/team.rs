@@ -13,7 +13,7 @@ use crate::cli::wiring::database;
 use crate::engine::{Toward, read_moment};
 use crate::files::Store;
 use crate::rows;
-use crate::rows::access::{self, AuditLine, Grant, Role, TokenState};
+use crate::rows::access::{self, AuditLine, Grant, Quota, Quotas, Role, TokenState};
 use crate::rows::{Copied, CopyError, Database, Rows, RowsError};
 
 /// Number of lines of an audit that are read at once.
@@ -102,6 +102,26 @@ pub fn team(context: &mut Context, command: &Team) -> Result<Outcome, Failure> {
             });
             let since = since.transpose()?.map_or(0, |since| since.timestamp());
             show_audit(context, &rows, since)
+        }
+        TeamCommand::Quota {
+            workspace,
+            memories,
+            bytes,
+            requests,
+        } => {
+            let named = [
+                (Quota::Memories, memories),
+                (Quota::Bytes, bytes),
+                (Quota::Requests, requests),
+            ];
+            let mut limits = Vec::new();
+            for (quota, text) in named {
+                if let Some(text) = text {
+                    limits.push((quota, limit(quota, text)?));
+                }
+            }
+            let quotas = access::set_quotas(&database, workspace, &limits).map_err(failure)?;
+            show_quotas(context, &quotas)
         }
         TeamCommand::Check { name } => {
             let rows = Rows::open(&database, name).map_err(failure)?;
@@ -211,6 +231,40 @@ fn show_grant(context: &mut Context, name: &str, made: &Grant) -> Result<Outcome
             made.role.as_str()
         ));
     }
+    Ok(Outcome::Done)
+}
+
+/// Returns a limit; `None` of the word `none`.
+fn limit(quota: Quota, text: &str) -> Result<Option<i64>, Failure> {
+    let least = i64::from(quota == Quota::Requests);
+    match text.parse::<i64>() {
+        _ if text == "none" => Ok(None),
+        Ok(limit) if limit >= least => Ok(Some(limit)),
+        _ => Err(Failure::new(format!("`{text}` is no limit"))
+            .hint(format!("Write a number of at least {least}, or `none`."))),
+    }
+}
+
+fn show_quotas(context: &mut Context, quotas: &Quotas) -> Result<Outcome, Failure> {
+    let output = &mut context.output;
+    if output.json {
+        output.json(&json!({
+            "memories": quotas.memories,
+            "bytes": quotas.bytes,
+            "max_memories": quotas.max_memories,
+            "max_bytes": quotas.max_bytes,
+            "max_requests": quotas.max_requests,
+        }))?;
+        return Ok(Outcome::Done);
+    }
+    let of = |limit: Option<i64>| limit.map_or("no limit".to_owned(), |limit| limit.to_string());
+    let memories = format!("{} of {}", quotas.memories, of(quotas.max_memories));
+    let bytes = format!("{} of {}", quotas.bytes, of(quotas.max_bytes));
+    output.rows(&[
+        ("memories", memories),
+        ("bytes", bytes),
+        ("calls a minute", of(quotas.max_requests)),
+    ])?;
     Ok(Outcome::Done)
 }
 

@@ -53,6 +53,7 @@ pub fn check_visit(site: &Site, route: &str, headers: &HeaderMap, peer: Peer) ->
             name: "page".into(),
             is_owner: session.rights == Rights::ReadWrite,
             rights: session.rights,
+            quota: None,
         }),
         None => OPEN_ROUTES.contains(&route).then(|| Client::unnamed(peer)),
     }

@@ -26,7 +26,7 @@ use tower::ServiceExt;
 
 use super::admission::Recording;
 use super::answer::RequestError;
-use super::client::Client;
+use super::client::{CallQuota, Client};
 use super::guard;
 use super::openapi::BASE;
 use super::site::{Front, Site};
@@ -111,6 +111,8 @@ pub struct Holder {
     pub may_write: bool,
     /// Whether it may see who else has access.
     pub is_owner: bool,
+    /// Limit of the workspace's calls a minute at this server; `None` if it has none.
+    pub calls_a_minute: Option<u64>,
 }
 
 /// An open workspace.
@@ -280,6 +282,10 @@ impl Hosted {
                     false => Rights::ReadOnly,
                 },
                 is_owner: false,
+                quota: holder.calls_a_minute.map(|calls_a_minute| CallQuota {
+                    workspace: Arc::from(name),
+                    calls_a_minute,
+                }),
             },
             is_owner: holder.is_owner,
             is_operator: false,
@@ -320,14 +326,14 @@ impl Hosted {
             return Err(RequestError::new(status, "METHOD_NOT_ALLOWED", message));
         }
         let workspaces = Arc::clone(&self.workspaces);
-        let (member, read): (_, Box<dyn FnOnce() -> Result<Option<Value>, String> + Send>) =
-            match what {
-                Listed::Tokens => ("tokens", Box::new(move || workspaces.tokens(&name))),
-                Listed::Audit { after, limit } => (
-                    "lines",
-                    Box::new(move || workspaces.audit(&name, after, limit)),
-                ),
-            };
+        let member = match what {
+            Listed::Tokens => "tokens",
+            Listed::Audit { .. } => "lines",
+        };
+        let read = move || match what {
+            Listed::Tokens => workspaces.tokens(&name),
+            Listed::Audit { after, limit } => workspaces.audit(&name, after, limit),
+        };
         let listed = tokio::task::spawn_blocking(read).await;
         let listed = listed
             .map_err(|_| RequestError::internal())?

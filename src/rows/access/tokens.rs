@@ -74,6 +74,8 @@ pub struct Access {
     pub name: Arc<str>,
     /// Its role in the workspace.
     pub role: Role,
+    /// Limit of the workspace's calls a minute; `None` if it has none.
+    pub calls_a_minute: Option<u64>,
 }
 
 /// A token that was just made.
@@ -333,10 +335,13 @@ pub struct AccessTokens {
 }
 
 #[derive(Default)]
-struct Kept(Mutex<HashMap<(String, [u8; 32]), (Access, Instant)>>);
+struct Kept(Mutex<KeptTokens>);
+
+/// Holders of tokens, each with the end of its validity, by workspace and hash.
+type KeptTokens = HashMap<(String, [u8; 32]), (Access, Instant)>;
 
 impl Kept {
-    fn lock(&self) -> MutexGuard<'_, HashMap<(String, [u8; 32]), (Access, Instant)>> {
+    fn lock(&self) -> MutexGuard<'_, KeptTokens> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -377,7 +382,8 @@ impl AccessTokens {
         let hash = hash_of(secret);
         let sql = concat!(
             "SELECT name, role, (extract(epoch FROM expires - now()) * 1000)::bigint, \
-             coalesce(last_used < now() - interval '1 minute', true) \
+             coalesce(last_used < now() - interval '1 minute', true), \
+             (SELECT max_requests FROM workspace w WHERE w.name = $1) \
              FROM token WHERE workspace = $1 AND hash = $2 AND ",
             valid!()
         );
@@ -390,6 +396,9 @@ impl AccessTokens {
         let access = Access {
             name: Arc::from(row.get::<_, &str>(0)),
             role: role_in(row, 1)?,
+            calls_a_minute: row
+                .get::<_, Option<i64>>(4)
+                .map(|limit| limit.max(0) as u64),
         };
         let left = row.get::<_, Option<i64>>(2);
         let left = left.map_or(MAX_AGE, |left| Duration::from_millis(left.max(0) as u64));
