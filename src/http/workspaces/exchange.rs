@@ -13,11 +13,12 @@ use axum::routing::post;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::dialect::{CallOutcome, CallRecord, Refusal, ToolError};
 use crate::engine::EngineError;
 use crate::engine::history::{
     History, change_workspace, workspace_listing, workspace_state, workspace_texts,
 };
-use crate::http::admission::AdmissionError;
+use crate::http::admission::{AdmissionError, recorded};
 use crate::http::answer;
 use crate::http::answer::RequestError;
 use crate::http::client::Client;
@@ -25,6 +26,7 @@ use crate::http::openapi::BASE;
 use crate::http::reading;
 use crate::http::reading::{CHANGES, MOST_BYTES, MOST_CHANGES};
 use crate::http::site::Site;
+use crate::http::workspaces::sequence;
 
 /// Adds the routes of the exchange.
 pub(in crate::http) fn add_routes(router: Router<Arc<Site>>) -> Router<Arc<Site>> {
@@ -42,16 +44,19 @@ async fn state(
     let may_write = client(&request)?.may_write();
     // Nothing is asked.
     let answer = move |history: &History, _: serde_json::Value| workspace_state(history, may_write);
-    exchange(site, request, false, answer).await
+    exchange(site, request, ("exchange/state", false), answer).await
 }
 
 async fn listing(
     State(site): State<Arc<Site>>,
     request: Request<Body>,
 ) -> Result<Response, RequestError> {
-    exchange(site, request, false, |history, question| {
-        workspace_listing(history, &question)
-    })
+    exchange(
+        site,
+        request,
+        ("exchange/listing", false),
+        |history, question| workspace_listing(history, &question),
+    )
     .await
 }
 
@@ -59,9 +64,12 @@ async fn texts(
     State(site): State<Arc<Site>>,
     request: Request<Body>,
 ) -> Result<Response, RequestError> {
-    exchange(site, request, false, |history, question| {
-        workspace_texts(history, &question)
-    })
+    exchange(
+        site,
+        request,
+        ("exchange/texts", false),
+        |history, question| workspace_texts(history, &question),
+    )
     .await
 }
 
@@ -69,9 +77,12 @@ async fn changes(
     State(site): State<Arc<Site>>,
     request: Request<Body>,
 ) -> Result<Response, RequestError> {
-    exchange(site, request, true, |history, question| {
-        change_workspace(history, &question)
-    })
+    exchange(
+        site,
+        request,
+        ("exchange/changes", true),
+        |history, question| change_workspace(history, &question),
+    )
     .await
 }
 
@@ -79,7 +90,7 @@ async fn changes(
 async fn exchange<Q, A>(
     site: Arc<Site>,
     request: Request<Body>,
-    writes: bool,
+    (action, writes): (&str, bool),
     answer: impl FnOnce(&History, Q) -> Result<A, EngineError> + Send + 'static,
 ) -> Result<Response, RequestError>
 where
@@ -87,8 +98,12 @@ where
     A: Serialize + Send + 'static,
 {
     let client = client(&request)?;
+    let record = recorded(request.extensions(), action);
     if writes && !client.may_write() {
         // Before its body is read.
+        if let Some(record) = record {
+            record.refuse();
+        }
         return Err(AdmissionError::OnlyReads.into());
     }
     let most = if writes { MOST_CHANGES } else { MOST_BYTES };
@@ -97,20 +112,52 @@ where
     let body = reading::read(request.into_body(), most).await?;
     let question: Q = serde_json::from_slice(&body)
         .map_err(|error| RequestError::bad(format!("the body is no such question: {error}")))?;
-    let turn = site.admission.enter(&client, writes).await?;
+    let turn = site.admission.enter(&client, writes).await;
+    if let (Err(_), Some(record)) = (&turn, &record) {
+        record.refuse();
+    }
+    let turn = turn?;
     let of = Arc::clone(&site);
     let run = move || {
         // Until the call has ended, also where nobody waits for it any more.
         let _turn = turn;
         let engine = &of.served.engine;
         engine.writer.serve(&client.name);
-        let answered = answer(&engine.history, question)?;
-        Ok(serde_json::to_vec(&answered).expect("texts and numbers are JSON"))
+        let act = || {
+            let answered = answer(&engine.history, question);
+            let answered = answered.map_err(|error| refusal(ToolError::Engine(error)))?;
+            Ok(serde_json::to_vec(&answered).expect("texts and numbers are JSON"))
+        };
+        let call = || run_recorded(record, act);
+        let (body, ended) = engine.live.call(None, writes, call)?;
+        sequence::judged(body, &ended, writes).map(|body| (body, ended))
     };
     let answered = tokio::task::spawn_blocking(run).await;
-    let answered = answered.map_err(|_| RequestError::internal())?;
-    let body = answered.map_err(|error| refusal(&error))?;
-    answer::json_of(StatusCode::OK, body, &site.outgoing).await
+    let (body, ended) = answered.map_err(|_| RequestError::internal())??;
+    let mut response = answer::json_of(StatusCode::OK, body, &site.outgoing).await?;
+    sequence::tell(&mut response, &ended);
+    Ok(response)
+}
+
+/// Runs `act`, and keeps its outcome with the memories that its answer names.
+fn run_recorded(
+    record: Option<Box<dyn CallRecord>>,
+    act: impl FnOnce() -> Result<Vec<u8>, RequestError>,
+) -> Result<Vec<u8>, RequestError> {
+    let Some(record) = record else {
+        return act();
+    };
+    let (mut act, mut done) = (Some(act), Err(RequestError::internal()));
+    record.run(&mut || {
+        if let Some(act) = act.take() {
+            done = act();
+        }
+        match &done {
+            Ok(body) => CallOutcome::of(true, &String::from_utf8_lossy(body)),
+            Err(_) => CallOutcome::of(false, ""),
+        }
+    });
+    done
 }
 
 fn client(request: &Request<Body>) -> Result<Client, RequestError> {
@@ -119,16 +166,13 @@ fn client(request: &Request<Body>) -> Result<Client, RequestError> {
     client.cloned().ok_or_else(RequestError::internal)
 }
 
-fn refusal(error: &EngineError) -> RequestError {
+fn refusal(error: ToolError) -> RequestError {
     match error {
-        EngineError::Invalid(what) => RequestError::bad(what.clone()),
-        EngineError::ReadOnly(_) => {
+        ToolError::Engine(EngineError::Invalid(what)) => RequestError::bad(what),
+        ToolError::Engine(EngineError::ReadOnly(_)) => {
             let status = StatusCode::FORBIDDEN;
             RequestError::new(status, "FORBIDDEN", "this workspace can only be read")
         }
-        other => {
-            tracing::error!("an exchange failed: {other}");
-            RequestError::internal()
-        }
+        other => Refusal::of(&other).into(),
     }
 }
