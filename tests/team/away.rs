@@ -3,7 +3,11 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use memdir::rows::Database;
+use memdir::rows::access;
+use memdir::rows::access::{AccessTokens, Role};
 use serde_json::{Value, json};
 
 use crate::consistency::{ask, call, finds, remember, server};
@@ -167,4 +171,36 @@ fn reads_say_how_old_they_are_and_writes_are_refused_until_the_database_is_back(
     // Nothing that was refused was written later.
     let rows = query(&test.address(), "SELECT FROM memory WHERE place = 'files'");
     assert_eq!(rows.len(), 4);
+}
+
+#[test]
+fn a_token_that_the_database_had_is_as_it_was_while_it_is_away() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    let grant = |name: &str| {
+        let lifetime = Some(Duration::from_secs(86_400));
+        access::grant(&test.open(), "atlas", name, Role::Reader, lifetime)
+            .unwrap()
+            .secret
+    };
+    let (known, unknown) = (grant("known"), grant("unknown"));
+    let cable = Cable::lay(&test.address());
+    let tokens = AccessTokens::new(&Database::new(&cable.address(&test)).unwrap());
+    let is_reader = |secret: &str| {
+        let holder = tokens.holder("atlas", secret);
+        holder.map(|holder| holder.is_some_and(|holder| holder.role == Role::Reader))
+    };
+    assert!(is_reader(&known).unwrap());
+    cable.pull();
+    assert!(is_reader(&known).unwrap());
+    is_reader(&unknown).unwrap_err();
+    cable.put_in();
+    access::revoke(&test.open(), "atlas", "known").unwrap();
+    // Once it is asked again, the database says that it is none.
+    while is_reader(&known).unwrap_or(true) {}
+    assert!(is_reader(&unknown).unwrap());
+    cable.pull();
+    assert!(is_reader(&known).is_err());
 }

@@ -20,6 +20,9 @@ use crate::rows::schema;
 /// Maximum time for which a server relies on what it read of a token.
 const MAX_AGE: Duration = Duration::from_secs(5);
 
+/// Time for which a token is relied on that the database had, while the database is away: nobody can revoke one then.
+const MAX_AGE_AWAY: Duration = Duration::from_secs(3_600);
+
 /// Maximum number of tokens that a server keeps; then all are read again.
 const MAX_KEPT: usize = 4096;
 
@@ -337,8 +340,17 @@ pub struct AccessTokens {
 #[derive(Default)]
 struct Kept(Mutex<KeptTokens>);
 
-/// Holders of tokens, each with the end of its validity, by workspace and hash.
-type KeptTokens = HashMap<(String, [u8; 32]), (Access, Instant)>;
+/// Tokens that the database had, by workspace and hash.
+type KeptTokens = HashMap<(String, [u8; 32]), KeptToken>;
+
+/// A token as the database had it.
+struct KeptToken {
+    access: Access,
+    /// Moment until which it is relied on.
+    until: Instant,
+    /// Moment until which it opens what can be read while the database is away.
+    until_away: Instant,
+}
 
 impl Kept {
     fn lock(&self) -> MutexGuard<'_, KeptTokens> {
@@ -350,8 +362,14 @@ impl AccessTokens {
     /// Returns the tokens of `database`.
     pub fn new(database: &Database) -> AccessTokens {
         let kept: Arc<Kept> = Arc::default();
-        let cleared = Arc::clone(&kept);
-        let signal = Arc::new(Signal::new(Box::new(move || cleared.lock().clear())));
+        let doubted = Arc::clone(&kept);
+        let signal = Arc::new(Signal::new(Box::new(move || {
+            let now = Instant::now();
+            doubted
+                .lock()
+                .values_mut()
+                .for_each(|kept| kept.until = now);
+        })));
         database.subscribe(&Arc::from(REVOKED), &signal);
         AccessTokens {
             database: database.clone(),
@@ -364,12 +382,13 @@ impl AccessTokens {
     /// if that is unknown.
     pub fn recent(&self, workspace: &str, secret: &str) -> Option<Access> {
         let kept = self.kept.lock();
-        let (access, until) = kept.get(&(workspace.to_owned(), hash_of(secret)))?;
-        (Instant::now() < *until).then(|| access.clone())
+        let kept = kept.get(&(workspace.to_owned(), hash_of(secret)))?;
+        (Instant::now() < kept.until).then(|| kept.access.clone())
     }
 
     /// Returns the holder of `secret` in a workspace, as the database has it; `None` if it opens nothing there, be it
-    /// that the workspace does not exist.
+    /// that the workspace does not exist. While the database is away, a token that it had within the last
+    /// [`MAX_AGE_AWAY`] is as it was.
     ///
     /// # Errors
     ///
@@ -389,8 +408,17 @@ impl AccessTokens {
         );
         let name: Arc<str> = Arc::from(workspace);
         let values = vec![Value::from(workspace), Value::Bytes(hash.to_vec())];
-        let rows = self.database.read_primary(&name, sql, values)?;
+        let key = (workspace.to_owned(), hash);
+        let rows = match self.database.read_primary(&name, sql, values) {
+            Err(error) if error.is_away() => {
+                let kept = self.kept.lock();
+                let known = kept.get(&key).filter(|kept| asked < kept.until_away);
+                return known.map(|kept| Some(kept.access.clone())).ok_or(error);
+            }
+            rows => rows?,
+        };
         let Some(row) = rows.first() else {
+            self.kept.lock().remove(&key);
             return Ok(None);
         };
         let access = Access {
@@ -401,13 +429,18 @@ impl AccessTokens {
                 .map(|limit| limit.max(0) as u64),
         };
         let left = row.get::<_, Option<i64>>(2);
-        let left = left.map_or(MAX_AGE, |left| Duration::from_millis(left.max(0) as u64));
-        let until = asked + left.min(MAX_AGE);
+        let left = left.map(|left| Duration::from_millis(left.max(0) as u64));
+        let within = |age: Duration| asked + left.map_or(age, |left| left.min(age));
         let mut kept = self.kept.lock();
         if kept.len() >= MAX_KEPT {
             kept.clear();
         }
-        kept.insert((workspace.to_owned(), hash), (access.clone(), until));
+        let token = KeptToken {
+            access: access.clone(),
+            until: within(MAX_AGE),
+            until_away: within(MAX_AGE_AWAY),
+        };
+        kept.insert(key, token);
         drop(kept);
         if row.get(3) {
             self.note_use(name, hash);
