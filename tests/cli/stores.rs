@@ -275,7 +275,7 @@ fn every_setting_says_where_it_comes_from() {
     check("limit", "5", json!("MEMDIR_LIMIT"));
     check("editor", "ed", file("config/memdir/config.toml"));
     check("log", "error", json!("AIAML_LOG_LEVEL"));
-    assert_eq!(settings.as_object().unwrap().len(), 88);
+    assert_eq!(settings.as_object().unwrap().len(), 89);
     let plain = run(home.command(&["config"]).env("MEMDIR_LIMIT", "5")).done();
     let line = plain
         .lines()

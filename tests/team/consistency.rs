@@ -125,8 +125,8 @@ pub fn call(server: &Server, name: &str, arguments: Value, meta: Value) -> Value
         "params": {"name": name, "arguments": arguments, "_meta": all}});
     let answered = ask(server, "POST", "/mcp", &headers, &message);
     let text = String::from_utf8(answered.body).unwrap();
-    let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
-    let found = data.filter(|data| data.contains("jsonrpc")).last();
+    let mut data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    let found = data.rfind(|data| data.contains("jsonrpc"));
     serde_json::from_str(found.unwrap_or(&text)).unwrap_or_else(|_| panic!("{text}"))
 }
 
