@@ -250,6 +250,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
             "error",
             "notices",
             "schema",
+            "server",
             "workspace",
         ],
     ),
