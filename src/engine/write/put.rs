@@ -8,15 +8,16 @@ use crate::engine::write::writer::Writer;
 use crate::files::{FilesError, Place, Replaced, Version};
 use crate::model::{Memory, Stem};
 
-/// Maximum number of versions that a change is made of before it gives up.
-const MAX_VERSIONS: usize = 16;
+/// Maximum number of versions that a change is made of before it gives up. On a busy machine a writer may lose to the
+/// others many times in a row.
+const MAX_VERSIONS: usize = 64;
 
 /// Makes `attempt` anew, with the version that is there then, as long as it returns `None`: the
 /// file that it read has changed meanwhile. `id` names the memory in the error.
 ///
 /// # Errors
 ///
-/// [`EngineError::Invalid`] after 16 attempts; otherwise those of `attempt`.
+/// [`EngineError::Invalid`] after 64 attempts; otherwise those of `attempt`.
 pub(in crate::engine) fn until_put<T>(
     id: &str,
     mut attempt: impl FnMut() -> Result<Option<T>, EngineError>,
