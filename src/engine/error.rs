@@ -78,7 +78,7 @@ pub enum EngineError {
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct WorkspaceError {
-    /// What could not be done, and why.
+    /// The action that failed, and the reason.
     pub message: String,
     /// Advice, as a sentence.
     pub hint: Option<String>,

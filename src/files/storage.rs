@@ -193,7 +193,7 @@ pub enum SequenceError {
     /// The number is of another workspace, or was lost with its database.
     #[error("there is no change {asked} in this workspace, the last one is {last}")]
     Unknown { asked: u64, last: u64 },
-    /// Nothing was read or written.
+    /// The call read and wrote no file.
     #[error("the database cannot be reached, and nothing was {}: try again later", if *.writes { "written" } else { "read" })]
     Away { writes: bool },
 }

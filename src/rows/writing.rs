@@ -187,7 +187,7 @@ struct Attempt<'a> {
     workspace: &'a str,
     /// Takes in the numbers of changes, so that what is read next holds them.
     known: &'a Known,
-    /// Who makes the changes.
+    /// Identity that makes the changes.
     actor: Option<&'a Actor>,
     token: i64,
     work: Work<'a>,

@@ -48,7 +48,7 @@ pub(in crate::rows) const ADD: &str = "WITH drawn AS (\
 const REMOVE_EXPIRED: &str = "DELETE FROM audit WHERE workspace = $1 \
      AND at < now() - (SELECT audit_days FROM workspace WHERE name = $1) * interval '1 day'";
 
-/// Who does something, and by which call.
+/// Identity that does something, and its call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
     /// Holder of the token.
