@@ -4,14 +4,16 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
-use crate::engine::history::commits::{dates, journals};
+use crate::engine::history::commits::{commit, dates, journals};
 use crate::engine::history::merge_plan::MergeStep;
 use crate::engine::history::remote::apply;
 use crate::engine::history::remote::foreign_files::lies_behind_link;
 use crate::engine::history::with::plan::StoreTask;
+use crate::engine::history::with::report::WithReport;
 use crate::engine::history::with::side::StoreContents;
 use crate::engine::history::with::sources::find_text;
 use crate::engine::history::with::{journal_copies, keep};
+use crate::engine::live::leader;
 use crate::files::Place;
 use crate::git::Id;
 
@@ -80,4 +82,22 @@ pub(in crate::engine) fn record_deleted(history: &History, tasks: [Option<&Store
         journals::note_journals_pending(history);
     }
     !stems.is_empty()
+}
+
+/// Commits the changes; what cannot be committed now waits for the next commit.
+pub(in crate::engine) fn commit_brought(history: &History, report: &WithReport) {
+    if report.is_in_step() || leader::is_led(&history.live) {
+        return;
+    }
+    if let Err(error) = commit::commit_everything(history) {
+        let root = history.live.root().display();
+        tracing::warn!("nothing was committed in {root}: {error}");
+    }
+}
+
+/// Returns the error of a sync that a path blocked in every round.
+pub(in crate::engine) fn blocked_by(path: &str) -> EngineError {
+    EngineError::Invalid(format!(
+        "`{path}` changes all the time, or something else stands there; what was done is done, and a run again goes on"
+    ))
 }

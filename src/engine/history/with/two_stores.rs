@@ -92,24 +92,11 @@ pub fn sync_with(
             continue;
         }
         for store in [Some(history), other].into_iter().flatten() {
-            commit_brought(store, &report);
+            carry_out::commit_brought(store, &report);
         }
         return Ok(report);
     }
-    Err(EngineError::Invalid(format!(
-        "`{blocked}` changes all the time, or something else stands there; what was done is done, and a run again goes on"
-    )))
-}
-
-/// Commits the changes; what cannot be committed now waits for the next commit.
-fn commit_brought(history: &History, report: &WithReport) {
-    if report.is_in_step() || leader::is_led(&history.live) {
-        return;
-    }
-    if let Err(error) = commit::commit_everything(history) {
-        let root = history.live.root().display();
-        tracing::warn!("nothing was committed in {root}: {error}");
-    }
+    Err(carry_out::blocked_by(&blocked))
 }
 
 /// Locks the stores against other syncs with stores. Both orders of

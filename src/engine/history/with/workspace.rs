@@ -160,23 +160,11 @@ pub fn sync_with_workspace(
         let is_done = !look.has_more || report.here == Taken::default();
         done.report.add(report);
         if is_done {
-            commit_brought(history, &done.report);
+            carry_out::commit_brought(history, &done.report);
             return Ok(done);
         }
     }
-    Err(EngineError::Invalid(format!(
-        "`{blocked}` changes all the time, or something else stands there; what was done is done, and a run again goes on"
-    )))
-}
-
-/// Commits the changes; what cannot be committed now waits for the next commit.
-fn commit_brought(history: &History, report: &WithReport) {
-    if report.is_in_step() || leader::is_led(&history.live) {
-        return;
-    }
-    if let Err(error) = commit::commit_everything(history) {
-        tracing::warn!("nothing was committed: {error}");
-    }
+    Err(carry_out::blocked_by(&blocked))
 }
 
 /// Both sides at one moment, and the planned changes.
