@@ -124,14 +124,23 @@ impl WorkspaceClient for HttpWorkspace {
                 max_answer_bytes: MAX_ANSWER,
             })
         });
-        asked.map_err(|error| WorkspaceError {
+        asked.map_err(|error| {
+            WorkspaceError {
             message: format!("cannot exchange memories: {}", error.in_one_line()),
             hint: match error {
                 FetchError::Refused { status: 401, .. } => {
-                    Some("Set MEMDIR_TOKEN to a token of that server.".to_owned())
+                    Some("Set MEMDIR_TOKEN to a token of that workspace.".to_owned())
                 }
+                FetchError::Refused { status: 404, .. } => {
+                    Some("Look at the address: the server has no such workspace.".to_owned())
+                }
+                FetchError::Broken { .. } => Some(
+                    "Try again later: it goes on where it stopped. A proxy is named by HTTPS_PROXY."
+                        .to_owned(),
+                ),
                 error => error.hint(),
             },
+        }
         })
     }
 }
@@ -146,6 +155,12 @@ fn client(context: &Context, address: &str, keep: bool) -> Result<HttpWorkspace,
         ))
         .hint("Use https://; plain http is for this machine alone."));
     }
+    if !is_of_workspace(&address) {
+        return Err(
+            Failure::new(format!("{address} is no address of a workspace"))
+                .hint("It ends with /w/NAME, as in https://team.example/w/atlas."),
+        );
+    }
     let token = token(context, &address, keep)?;
     let limits = RequestLimits {
         tries: 3,
@@ -157,6 +172,13 @@ fn client(context: &Context, address: &str, keep: bool) -> Result<HttpWorkspace,
         address,
         token: ApiKey::new(token),
     })
+}
+
+/// Returns whether an address ends with `/w/` and a name.
+fn is_of_workspace(address: &str) -> bool {
+    let mut parts = address.rsplit('/');
+    let name = parts.next();
+    name.is_some_and(|name| !name.is_empty()) && parts.next() == Some("w")
 }
 
 /// Returns the variables, with the system's authorities where no others are named.
@@ -214,4 +236,24 @@ fn keep_token(path: &Path, token: &str) -> std::io::Result<()> {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
     }
     crate::files::write_synced(path, token.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_workspace;
+
+    #[test]
+    fn an_address_of_a_workspace_ends_with_its_name() {
+        for address in ["https://host/w/atlas", "https://host/below/w/atlas"] {
+            assert!(is_of_workspace(address), "{address}");
+        }
+        for address in [
+            "https://host",
+            "https://host/w",
+            "https://host/w/",
+            "https://host/atlas",
+        ] {
+            assert!(!is_of_workspace(address), "{address}");
+        }
+    }
 }
