@@ -162,6 +162,7 @@ fn an_owner_sees_the_audit_page_by_page_and_others_do_not() {
     };
     assert_eq!(numbers(&page), [1, 2]);
     assert_eq!(page["lines"][0]["identity"], json!("anna"));
+    assert_eq!(audit(&server, "?limit=many", &owner).0, 400);
     let (_, page) = audit(&server, "?after=2&limit=1", &owner);
     assert_eq!(numbers(&page), [3]);
     // Looking at it is in it, also what was refused; the end of a server writes what waits.

@@ -143,20 +143,27 @@ enum Listed {
 
 impl Listed {
     /// Returns the part at an address below that of the workspace, with what the query says of it.
-    fn of(path: &str, query: Option<&str>) -> Option<Listed> {
+    ///
+    /// # Errors
+    ///
+    /// Fails if a value of the query is no number.
+    fn of(path: &str, query: Option<&str>) -> Result<Option<Listed>, RequestError> {
         match path {
-            TOKENS => Some(Listed::Tokens),
+            TOKENS => Ok(Some(Listed::Tokens)),
             AUDIT => {
                 let number = |name: &str| {
                     let mut pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
-                    pairs.find(|(of, _)| of == name)?.1.parse::<u64>().ok()
+                    let (_, value) = pairs.find(|(of, _)| of == name)?;
+                    let bad = |_| RequestError::bad(format!("`{name}` is a number, not `{value}`"));
+                    Some(value.parse::<u64>().map_err(bad))
                 };
                 let [most, usual] = AUDIT_LINES;
-                let limit = number("limit").map_or(usual, |limit| limit.min(most as u64) as usize);
-                let after = number("after").unwrap_or(0);
-                Some(Listed::Audit { after, limit })
+                let limit = number("limit").transpose()?;
+                let limit = limit.map_or(usual, |limit| limit.min(most as u64) as usize);
+                let after = number("after").transpose()?.unwrap_or(0);
+                Ok(Some(Listed::Audit { after, limit }))
             }
-            _ => None,
+            _ => Ok(None),
         }
     }
 }
@@ -452,7 +459,10 @@ async fn answer(State(hosted): State<Arc<Hosted>>, mut request: Request<Body>) -
         .path()
         .strip_prefix(BASE)
         .map(|path| &path[1.min(path.len())..]);
-    let listed = own.and_then(|own| Listed::of(own, rest.query()));
+    let listed = match own.map(|own| Listed::of(own, rest.query())).transpose() {
+        Ok(listed) => listed.flatten(),
+        Err(error) => return error.into_response(),
+    };
     // The figures of a server are of all its workspaces.
     let is_permitted = match &listed {
         Some(_) => visitor.is_owner,
