@@ -202,6 +202,11 @@ fn by_path(
     sources: &dyn Sources,
     plan: &mut MergePlan,
 ) -> Result<(), EngineError> {
+    // Both sides added the file, and the memory lay in another folder: that was the text of both.
+    let elsewhere = Stem::parse(stem)
+        .map(|_| versions_before(ours, theirs))
+        .filter(|before| before.len() == 1)
+        .and_then(|mut before| before.pop());
     for change in theirs {
         let known = ours.iter().find(|known| known.path == change.path);
         match known {
@@ -210,7 +215,7 @@ fn by_path(
             Some(known) => {
                 let lying = |id: Option<Id>| id.map(|id| (change.path.clone(), id));
                 let memory = MemoryVersions {
-                    base: lying(change.before),
+                    base: lying(change.before).or_else(|| elsewhere.clone()),
                     local: lying(known.after),
                     remote: lying(change.after),
                 };
@@ -219,6 +224,18 @@ fn by_path(
         }
     }
     Ok(())
+}
+
+/// Returns the files of a name that were there before both sides changed them, by path.
+fn versions_before(ours: &[&PathChange], theirs: &[&PathChange]) -> Vec<Lying> {
+    let mut before: Vec<Lying> = ours
+        .iter()
+        .chain(theirs)
+        .filter_map(|change| Some((change.path.clone(), change.before?)))
+        .collect();
+    before.sort_unstable();
+    before.dedup();
+    before
 }
 
 /// Three versions of a memory; `None` where it does not exist.
@@ -232,13 +249,7 @@ impl MemoryVersions {
     /// Returns the versions that the changes of both sides give; `None` if a version has several files
     /// of this name, or if each side added one in another folder, under a name that is no id.
     fn of(stem: &str, ours: &[&PathChange], theirs: &[&PathChange]) -> Option<MemoryVersions> {
-        let mut base: Vec<Lying> = ours
-            .iter()
-            .chain(theirs)
-            .filter_map(|change| Some((change.path.clone(), change.before?)))
-            .collect();
-        base.sort_unstable();
-        base.dedup();
+        let mut base = versions_before(ours, theirs);
         let after = |changes: &[&PathChange]| {
             let is_told = |path: &str| changes.iter().any(|change| change.path == path);
             let mut files: Vec<Lying> = changes
@@ -560,26 +571,16 @@ mod tests {
     #[test]
     fn what_an_ended_attempt_put_aside_stays_as_it_became() {
         let mut texts = Texts::default();
-        let added = |after: Id| PathChange {
-            path: "files/20260101_000000_aaaaaaaa.md".to_owned(),
-            before: None,
-            after: Some(after),
-        };
-        let ours = added(texts.add("On Monday."));
-        let theirs = added(texts.add("On Friday."));
-        let first = plan(
-            std::slice::from_ref(&ours),
-            std::slice::from_ref(&theirs),
-            &texts,
-        )
-        .unwrap();
-        let aside = first.steps.iter().find(|step| step.path != ours.path);
+        let [ours, theirs] =
+            ["On Monday.", "On Friday."].map(|body| [change(PATH, None, texts.add(body))]);
+        let first = plan(&ours, &theirs, &texts).unwrap();
+        let aside = first.steps.iter().find(|step| step.path != PATH);
         let aside = aside.expect("both texts stay").path.clone();
         let stem = aside
             .strip_prefix("files/")
             .and_then(|name| name.strip_suffix(".md"));
         texts.here = stem.map(str::to_owned);
-        let second = plan(&[ours], &[theirs], &texts).unwrap();
+        let second = plan(&ours, &theirs, &texts).unwrap();
         assert!(second.steps.iter().all(|step| step.path != aside));
         assert_eq!(second.conflicts, first.conflicts);
     }
@@ -676,5 +677,21 @@ mod tests {
         check(plan(&edited, &merged, &texts).unwrap(), None);
         texts.here = Some(stem_of_path(&aside).to_owned());
         check(plan(&merged, &edited, &texts).unwrap(), Some(aside_text));
+    }
+    #[test]
+    fn a_copy_beside_the_forgotten_memory_comes_from_it() {
+        let mut texts = Texts::default();
+        let [forgotten, changed] = ["On Monday.", "On Friday."].map(|body| texts.add(body));
+        let archived = PATH.replace("files/", "archive/");
+        // A commit saw the memory in both folders, while it was moved back from the archive.
+        let ours = [change(PATH, None, forgotten)];
+        let mut gone = change(&archived, Some(forgotten), forgotten);
+        gone.after = None;
+        let theirs = [gone, change(PATH, None, changed)];
+        let plan = plan(&ours, &theirs, &texts).unwrap();
+        assert!(plan.conflicts.is_empty(), "{plan:?}");
+        let steps = plan.steps.iter();
+        let steps: Vec<_> = steps.map(|step| (step.path.as_str(), step.after)).collect();
+        assert_eq!(steps, [(archived.as_str(), None), (PATH, Some(changed))]);
     }
 }
