@@ -1,0 +1,596 @@
+#!/usr/bin/env python3
+"""Servers of a team's workspaces under load, while a part dies, hangs or lies; and what they acknowledged is looked for.
+
+usage: tests/faults/team.py PROGRAM [--runs 20] [--fault NAME …] [--seconds 6] [--seed N] [-v]
+
+PROGRAM has the feature `team`. Each run has a PostgreSQL of its own with a synchronous standby, two workspaces and three
+servers, which reach the database through a cable that can be cut. Four clients write memories and change their own
+ones, each at a server drawn at random, and ask another server for what was acknowledged, with its number. Then:
+
+    server    a server is killed, and started again
+    primary   the primary is killed, and the standby promoted; the cable leads to it after that
+    cut       the cable is cut: connections end, and new ones are refused
+    silent    the cable transports nothing, and nobody is told
+    pooler    connections end at random, in whatever they were doing
+    behind    a replica applies nothing any more, and is asked for reads
+    clocks    the clock of one server is ten minutes ahead, and that of another ten behind (needs `faketime`)
+    disk      the database has no room (needs the right to mount)
+    hostile   whoever may write one workspace sends 10,000 requests for another one: its name in every spelling, its ids,
+              its cursors, tokens of others and made up ones, numbers of changes, streams of events, tools of MCP
+
+The oracle: everything that was acknowledged is there afterwards, at each server, in its last acknowledged text or in a
+later one whose outcome nobody was told; an answer with a number holds the change of that number; no answer shows
+anything of the other workspace; `memdir team check` finds nothing. Prints the time without an acknowledged write for
+each run. Exit code 1 for a loss, 3 if there is no PostgreSQL. Python 3.11 and Linux.
+"""
+import argparse
+import glob
+import http.client
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+WORKSPACE, OTHER = "atlas", "other"
+CLIENTS, SERVERS = 4, 3
+# Nothing that works takes so long. It only ends what hangs.
+HANGS_AFTER = 90
+# Number of requests of one run of `hostile`.
+HOSTILE = 10_000
+# A word of the other workspace.
+FOREIGN = "zqforeign"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Postgres:
+    """A server of the database in a folder."""
+
+    def __init__(self, programs, folder, room=None):
+        self.programs, self.folder, self.port, self.room = programs, folder, free_port(), room
+        self.as_user = []
+        if os.getuid() == 0:
+            self.as_user = ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups"]
+
+    def run(self, program, *arguments, **options):
+        words = [*self.as_user, os.path.join(self.programs, program), *arguments]
+        # A server that stays must not hold the pipe of what started it.
+        return subprocess.run(words, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd="/",
+                              stderr=subprocess.DEVNULL, timeout=HANGS_AFTER, **options)
+
+    def make(self):
+        self.run("initdb", "-D", self.folder, "-A", "trust", "-U", "memdir", "-E", "UTF8", "--locale=C", "--no-sync")
+
+    def copy(self, primary):
+        self.run("pg_basebackup", "-D", self.folder, "-R", "-X", "stream", "-c", "fast", "--no-sync", "-h", "127.0.0.1",
+                 "-p", str(primary.port), "-U", "memdir", "-d", "application_name=standby")
+
+    def start(self):
+        self.run("pg_ctl", "-D", self.folder, "-l", self.folder + ".log", "-w", "start", "-o",
+                 f"-p {self.port} -k {os.path.dirname(self.folder)} -c listen_addresses=127.0.0.1 "
+                 "-c max_connections=200 -c fsync=off")
+
+    def sql(self, statement, database="postgres"):
+        answer = subprocess.run(["psql", "-XAtqc", statement, self.address(database)], check=True,
+                                stdout=subprocess.PIPE, text=True, timeout=HANGS_AFTER)
+        return answer.stdout.strip()
+
+    def address(self, database="postgres"):
+        return f"postgres://memdir@127.0.0.1:{self.port}/{database}"
+
+    def kill(self):
+        """Ends every process of it at once, as a power cut does."""
+        leader = int(open(os.path.join(self.folder, "postmaster.pid")).readline())
+        children = open(f"/proc/{leader}/task/{leader}/children").read().split()
+        os.kill(leader, signal.SIGKILL)
+        for child in children:
+            try:
+                os.kill(int(child), signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def promote(self):
+        self.run("pg_ctl", "-D", self.folder, "-w", "promote")
+
+    def stop(self):
+        try:
+            self.run("pg_ctl", "-D", self.folder, "-m", "immediate", "stop")
+        except subprocess.CalledProcessError:
+            pass  # It was killed before.
+
+
+class Cable:
+    """Leads connections to a port, until something is done to it."""
+
+    def __init__(self, port):
+        self.target, self.mode, self.lock, self.pairs = port, "passes", threading.Lock(), set()
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            if self.mode == "cut":
+                self.end(client)
+                continue
+            try:
+                server = socket.create_connection(("127.0.0.1", self.target), timeout=5)
+            except OSError:
+                self.end(client)
+                continue
+            server.settimeout(None)
+            pair = (client, server)
+            with self.lock:
+                self.pairs.add(pair)
+            for source, sink in (pair, pair[::-1]):
+                threading.Thread(target=self.carry, args=(source, sink, pair), daemon=True).start()
+
+    def carry(self, source, sink, pair):
+        try:
+            while data := source.recv(65536):
+                while self.mode == "silent":
+                    time.sleep(0.02)
+                sink.sendall(data)
+        except OSError:
+            pass
+        self.drop(pair)
+
+    @staticmethod
+    def end(connection):
+        # Resets it: data on the way is lost.
+        try:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            connection.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        connection.close()
+
+    def drop(self, pair):
+        with self.lock:
+            self.pairs.discard(pair)
+        for connection in pair:
+            self.end(connection)
+
+    def drop_some(self, dice, part):
+        with self.lock:
+            chosen = [pair for pair in self.pairs if dice.random() < part]
+        for pair in chosen:
+            self.drop(pair)
+
+    def cut(self):
+        self.mode = "cut"
+        self.drop_some(random, 2)
+
+    def silence(self):
+        self.mode = "silent"
+
+    def mend(self):
+        was, self.mode = self.mode, "passes"
+        if was == "silent":
+            return
+        self.drop_some(random, 2)
+
+
+class Server:
+    """A server of the workspaces."""
+
+    def __init__(self, scene, number):
+        self.scene, self.cache = scene, os.path.join(scene.folder, f"cache-{number}")
+        self.clock = None
+        self.replica = None
+        self.process = None
+
+    def start(self):
+        scene = self.scene
+        words = [scene.program, "serve", "--listen", "127.0.0.1:0", "--reads-per-second", "0", "--writes-per-second", "0",
+                 "--database", f"postgres://memdir@127.0.0.1:{scene.cable.port}/postgres", "--cache", self.cache]
+        if self.replica:
+            words += ["--replica", self.replica]
+        if self.clock:
+            words = ["faketime", "-f", self.clock, *words]
+        self.process = subprocess.Popen(words, env=scene.environment, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                        start_new_session=True)
+        for line in self.process.stderr:
+            if found := re.search(r"http://127\.0\.0\.1:(\d+)", line):
+                self.port = int(found[1])
+                break
+        else:
+            raise SystemExit("a server did not start")
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+        self.token = open(os.path.join(self.cache, "tokens")).read().split()[-1]
+
+    def kill(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def ask_raw(self, request):
+        """Sends the bytes of a request that ends its connection; returns the bytes of the answer."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=HANGS_AFTER) as connection:
+            connection.sendall(request)
+            answer = b""
+            while data := connection.recv(65536):
+                answer += data
+                # A stream of events has no end.
+                if b"text/event-stream" in answer:
+                    break
+            return answer
+
+    def ask(self, method, path, body=None, number=None, workspace=WORKSPACE):
+        """Returns status, JSON, and the number of the change; status 0 if there was no answer."""
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        if number:
+            headers["Memdir-Sequence"] = str(number)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANGS_AFTER)
+        try:
+            connection.request(method, f"/w/{workspace}/api/v1{path}", json.dumps(body) if body else None, headers)
+            answer = connection.getresponse()
+            said = answer.read()
+            return answer.status, json.loads(said or b"null"), int(answer.headers.get("Memdir-Sequence") or 0)
+        except (OSError, http.client.HTTPException, ValueError):
+            return 0, None, 0
+        finally:
+            connection.close()
+
+
+class Client(threading.Thread):
+    """Writes memories, and asks for what was acknowledged."""
+
+    def __init__(self, scene, number):
+        super().__init__(daemon=True)
+        self.scene, self.number, self.dice = scene, number, random.Random(f"{scene.seed} {number}")
+        # Id of each memory -> the texts that may stand there: the last acknowledged one, and later ones of which nothing
+        # was heard.
+        self.texts = {}
+        self.counts = {"acknowledged": 0, "refused": 0, "unknown": 0, "read": 0}
+
+    def run(self):
+        serial = 0
+        while not self.scene.is_over.is_set():
+            serial += 1
+            text = f"Client {self.number} says zq{self.number}x{serial} about {self.dice.random()}."
+            known = self.dice.choice(list(self.texts)) if self.texts and self.dice.random() < 0.4 else None
+            server = self.dice.choice(self.scene.servers)
+            if known:
+                status, said, number = server.ask("PUT", f"/memories/{known}", {"content": text})
+            else:
+                body = {"title": f"Title {self.number} {serial} {self.dice.random()}", "content": text, "tier": "long"}
+                status, said, number = server.ask("POST", "/memories", body)
+            if status in (200, 201):
+                self.counts["acknowledged"] += 1
+                self.scene.acknowledged()
+                id = known or said["id"]
+                self.texts[id] = [text]
+                self.look_elsewhere(id, text, number)
+            elif status in (503, 429, 409):
+                # Nothing was written.
+                self.counts["refused"] += 1
+                time.sleep(0.02)
+            else:
+                self.counts["unknown"] += 1
+                if known:
+                    self.texts[known].append(text)
+                time.sleep(0.02)
+
+    def look_elsewhere(self, id, text, number):
+        server = self.dice.choice(self.scene.servers)
+        status, said, _ = server.ask("GET", f"/memories/{id}", number=number)
+        if status == 200:
+            self.counts["read"] += 1
+            self.scene.check(text in json.dumps(said), f"stale: {id} after the change {number}: {said}")
+            self.scene.check(FOREIGN not in json.dumps(said), f"the other workspace shows: {said}")
+        else:
+            self.scene.check(status in (0, 503, 500), f"{id} after the change {number}: {status} {said}")
+
+
+class Scene:
+    """One run."""
+
+    def __init__(self, given, programs, fault, seed):
+        self.program, self.seed, self.fault, self.verbose = os.path.abspath(given.program), seed, fault, given.v
+        self.dice, self.losses, self.is_over = random.Random(seed), [], threading.Event()
+        self.seconds, self.lock = given.seconds, threading.Lock()
+        self.folder = tempfile.mkdtemp(prefix="memdir-team-")
+        os.chmod(self.folder, 0o755)
+        base = os.path.join(self.folder, "postgres")
+        os.mkdir(base)
+        if os.getuid() == 0:
+            shutil.chown(base, "postgres", "postgres")
+        self.primary = Postgres(programs, os.path.join(base, "primary"))
+        self.standby = Postgres(programs, os.path.join(base, "standby"))
+        home = os.path.join(self.folder, "home")
+        os.mkdir(home)
+        self.environment = {"HOME": home, "PATH": os.environ["PATH"], "MEMDIR_EMBEDDING": "off", "MEMDIR_GIT": "off"}
+        self.last, self.longest, self.fault_at, self.first_after = time.monotonic(), 0, None, None
+        self.mounted = None
+
+    def check(self, holds, text):
+        if not holds:
+            with self.lock:
+                self.losses.append(text)
+            if self.verbose:
+                print("    loss:", text, flush=True)
+
+    def acknowledged(self):
+        with self.lock:
+            now = time.monotonic()
+            self.longest, self.last = max(self.longest, now - self.last), now
+            if self.fault_at and not self.first_after:
+                self.first_after = now - self.fault_at
+
+    def memdir(self, *words):
+        return subprocess.run([self.program, *words], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=HANGS_AFTER,
+                              env={**self.environment, "MEMDIR_DATABASE": self.database.address()}).stdout
+
+    def prepare(self):
+        self.primary.make()
+        self.primary.start()
+        self.database = self.primary
+        if self.fault == "disk":
+            self.use_small_disk()
+        self.memdir("team", "migrate")
+        for name in (WORKSPACE, OTHER):
+            self.memdir("team", "create", name)
+        if self.fault in ("primary", "behind"):
+            self.standby.copy(self.primary)
+            self.standby.start()
+        if self.fault == "primary":
+            self.primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            self.primary.sql("SELECT pg_reload_conf()")
+        self.cable = Cable(self.primary.port)
+        self.servers = [Server(self, number) for number in range(SERVERS)]
+        if self.fault == "clocks":
+            self.servers[0].clock, self.servers[1].clock = "+10m", "-10m"
+        for server in self.servers:
+            if self.fault == "behind":
+                server.replica = self.standby.address()
+            server.start()
+        status, said, _ = self.servers[0].ask("POST", "/memories", {"title": "Foreign", "content": f"It is {FOREIGN}."},
+                                              workspace=OTHER)
+        self.check(status == 201, f"the other workspace: {status} {said}")
+
+    def use_small_disk(self):
+        self.mounted = os.path.join(self.folder, "postgres", "room")
+        os.mkdir(self.mounted)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m,mode=0777", "tmpfs", self.mounted], check=True)
+        shutil.chown(self.mounted, "postgres", "postgres")
+        self.primary.sql(f"CREATE TABLESPACE room LOCATION '{self.mounted}'")
+        self.primary.sql("ALTER SYSTEM SET default_tablespace = room")
+        self.primary.sql("SELECT pg_reload_conf()")
+
+    def run(self):
+        self.prepare()
+        clients = [Client(self, number) for number in range(CLIENTS)]
+        for client in clients:
+            client.start()
+        time.sleep(self.seconds / 3)
+        self.fault_at = time.monotonic()
+        getattr(self, "do_" + self.fault)()
+        time.sleep(self.seconds / 3)
+        self.is_over.set()
+        for client in clients:
+            client.join(HANGS_AFTER)
+            self.check(not client.is_alive(), "a client hangs")
+        self.look_at_everything(clients)
+        return {name: sum(client.counts[name] for client in clients) for name in clients[0].counts}
+
+    def do_server(self):
+        server = self.dice.choice(self.servers)
+        server.kill()
+        time.sleep(self.dice.random() * 0.5)
+        server.start()
+
+    def do_primary(self):
+        self.primary.kill()
+        self.standby.promote()
+        self.standby.sql("ALTER SYSTEM SET synchronous_standby_names = ''")
+        self.standby.sql("SELECT pg_reload_conf()")
+        self.database = self.standby
+        self.cable.target = self.standby.port
+        # It is the time of the servers that is measured, not that of the promotion.
+        self.fault_at, self.first_after = time.monotonic(), None
+
+    def do_cut(self):
+        self.cable.cut()
+        time.sleep(self.seconds / 3)
+        self.cable.mend()
+        self.fault_at, self.first_after = time.monotonic(), None
+
+    def do_silent(self):
+        self.cable.silence()
+        time.sleep(self.seconds / 3)
+        self.cable.mend()
+        self.fault_at, self.first_after = time.monotonic(), None
+
+    def do_pooler(self):
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end:
+            time.sleep(0.05)
+            self.cable.drop_some(self.dice, 0.1)
+        self.fault_at, self.first_after = time.monotonic(), None
+
+    def do_behind(self):
+        self.standby.sql("SELECT pg_wal_replay_pause()")
+        time.sleep(self.seconds)
+        self.standby.sql("SELECT pg_wal_replay_resume()")
+
+    def do_clocks(self):
+        time.sleep(self.seconds)
+
+    def do_disk(self):
+        filling = os.path.join(self.mounted, "filling")
+        try:
+            with open(filling, "wb") as file:
+                while True:
+                    file.write(bytes(1 << 16))
+                    file.flush()
+        except OSError:
+            pass
+        time.sleep(self.seconds / 3)
+        os.remove(filling)
+        self.fault_at, self.first_after = time.monotonic(), None
+
+    def do_hostile(self):
+        grant = lambda workspace, name, role: self.memdir("team", "grant", workspace, name, "--role", role).split()[-1]
+        tokens = [grant(WORKSPACE, "writer", "writer"), grant(WORKSPACE, "reader", "reader")]
+        operator = self.servers[0].token
+        asked = [self.servers[0].ask("GET", path, workspace=OTHER)[1] for path in ("/memories?limit=1", "/status")]
+        foreign = json.loads(json.dumps(asked[0]))["memories"][0]["id"]
+        cursors = re.findall(r'"[a-z_]*cursor[a-z_]*": ?"([^"]+)"', json.dumps(asked)) + ["", "MQ==", "9" * 40, "null"]
+        names = [WORKSPACE, OTHER, "Other", "OTHER", "%6fther", "oth%65r", f"{WORKSPACE}/../{OTHER}", f"..%2f{OTHER}",
+                 f"{WORKSPACE}%2f..%2f{OTHER}", f"./{OTHER}", f"{OTHER}%00", f"{OTHER}%0a", f"{OTHER}/", f"/{OTHER}",
+                 f"{OTHER};", f"{OTHER}'--", f"{WORKSPACE}' OR name='{OTHER}", "%25", "w", "", f"{WORKSPACE}?w={OTHER}"]
+        ids = [foreign, foreign.upper(), foreign + "%00", f"files/{foreign}.md", f"../{OTHER}/{foreign}", "%2e%2e", "*", "_",
+               f"{foreign}' OR '1'='1", "0", "zq", "archive%2f" + foreign]
+        secrets = tokens * 4 + ["", "x", tokens[0][:-1], tokens[0].swapcase(), tokens[0] + "0", operator[:-1], "null"]
+        count = 0
+        for number in range(HOSTILE):
+            dice, server = self.dice, self.dice.choice(self.servers)
+            name, id, secret = dice.choice(names), dice.choice(ids), dice.choice(secrets)
+            body = dice.choice([
+                {"content": "taken over", "title": "taken over"}, {"ids": [foreign]}, {"query": FOREIGN, "workspace": OTHER},
+                {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": dice.choice(["think", "recall"]),
+                 "arguments": {"query": FOREIGN, "ids": [foreign], "workspace": OTHER, "namespaces": [OTHER, "*"]}}},
+                {"files": [f"files/{foreign}.md"], "paths": [f"files/{foreign}.md"]},
+                {"changes": [{"path": f"files/{foreign}.md", "before": None, "text": "taken over"}]},
+            ])
+            cursor = dice.choice(cursors)
+            method, path = dice.choice([
+                ("GET", f"/api/v1/memories/{id}"), ("PUT", f"/api/v1/memories/{id}"), ("DELETE", f"/api/v1/memories/{id}"),
+                ("GET", f"/api/v1/search?q={FOREIGN}&workspace={OTHER}&cursor={cursor}"), ("POST", "/api/v1/recall"),
+                ("GET", f"/api/v1/memories?cursor={cursor}&limit=100"), ("GET", f"/api/v1/events?cursor={cursor}"),
+                ("GET", f"/api/v1/export?workspace={OTHER}"), ("GET", f"/api/v1/memories/{id}/history"),
+                ("GET", f"/api/v1/audit?after={cursor}"), ("GET", "/api/v1/tokens"), ("POST", "/mcp"),
+                ("POST", "/api/v1/exchange/listing"), ("POST", "/api/v1/exchange/texts"), ("GET", f"/api/v1/links/{id}"),
+                ("POST", "/api/v1/exchange/changes"), ("POST", "/api/v1/forget"), ("GET", "/metrics"),
+            ])
+            sent = json.dumps(body).encode() if method in ("POST", "PUT") else b""
+            head = (f"{method} /w/{name}{path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nConnection: close\r\n"
+                    f"Authorization: Bearer {secret}\r\nMemdir-Sequence: {dice.choice(['', '1', '-1', '9' * 30])}\r\n"
+                    f"Memdir-Workspace: {OTHER}\r\nX-Forwarded-Prefix: /w/{OTHER}\r\n"
+                    f"Accept: application/json, text/event-stream\r\nLast-Event-ID: {cursor}\r\n"
+                    f"Content-Type: application/json\r\nContent-Length: {len(sent)}\r\n\r\n")
+            if dice.random() < 0.7:
+                head = head.replace(f"Memdir-Sequence: {'9' * 30}\r\n", "").replace("Memdir-Sequence: -1\r\n", "")
+            answer = server.ask_raw(head.encode() + sent)
+            # What was asked for may be repeated in an error; the text of the memory is not asked for.
+            self.check(f"It is {FOREIGN}".encode() not in answer, f"{head[:200]}: {answer[:600]}")
+            self.check(not re.match(rb"HTTP/1.1 50[0124]", answer) and answer, f"{head[:200]} {sent[:200]}: {answer[:300]}")
+            count += 1
+        status, said, _ = self.servers[0].ask("GET", f"/memories/{foreign}", workspace=OTHER)
+        self.check(status == 200 and FOREIGN in json.dumps(said), f"the other workspace was changed: {status} {said}")
+        status, said, _ = self.servers[0].ask("GET", "/memories?limit=100", workspace=OTHER)
+        self.check(len(said["memories"]) == 1, f"the other workspace was added to: {said}")
+        print(f"    {count} hostile requests")
+        self.fault_at, self.first_after = time.monotonic(), None
+
+    def look_at_everything(self, clients):
+        self.check(self.first_after is not None, "no write was acknowledged after the fault")
+        number = 0
+        for client in clients:
+            for id, texts in client.texts.items():
+                seen = set()
+                for server in self.servers:
+                    status, said, _ = server.ask("GET", f"/memories/{id}")
+                    said = json.dumps(said)
+                    self.check(status == 200 and any(text in said for text in texts), f"lost: {texts}: {status} {said}")
+                    seen.add(said)
+                self.check(len(seen) == 1, f"servers disagree about {id}: {seen}")
+                number += 1
+        self.check(number > 0, "nothing was written")
+        for server in self.servers:
+            status, said, _ = server.ask("GET", f"/search?q={FOREIGN}")
+            self.check(status == 200 and FOREIGN not in json.dumps(said.get("results", said)),
+                       f"the other workspace: {status} {said}")
+        try:
+            self.memdir("team", "check", WORKSPACE)
+        except subprocess.CalledProcessError as error:
+            self.check(False, f"team check: {error.stdout} {error.stderr}")
+
+    def end(self):
+        self.is_over.set()
+        for server in getattr(self, "servers", []):
+            if server.process:
+                server.kill()
+        for database in (self.primary, self.standby):
+            database.stop()
+        if self.mounted:
+            subprocess.run(["umount", self.mounted], check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def can_mount():
+    if os.getuid() != 0:
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], stderr=subprocess.DEVNULL, check=False)
+        if done.returncode == 0:
+            subprocess.run(["umount", folder], check=True)
+        return done.returncode == 0
+
+
+FAULTS = ["server", "primary", "cut", "silent", "pooler", "behind", "clocks", "disk", "hostile"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--fault", action="append", choices=FAULTS)
+    parser.add_argument("--seconds", type=float, default=6, help="of load, without the fault itself")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument("-v", action="store_true", help="each loss as it comes")
+    given = parser.parse_args()
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
+    if not found or not shutil.which("psql"):
+        print("skipped: faults of a team's servers: there is no PostgreSQL")
+        return 3
+    programs = os.path.dirname(found[-1])
+    lost = 0
+    for fault in given.fault or FAULTS:
+        if fault == "clocks" and not shutil.which("faketime"):
+            print("skipped: clocks of a team's servers: there is no faketime")
+            continue
+        if fault == "disk" and not can_mount():
+            print("skipped: a database without room: nothing can be mounted")
+            continue
+        total, after, losses = {}, [], []
+        for run in range(given.runs):
+            scene = Scene(given, programs, fault, f"{given.seed} {fault} {run}")
+            try:
+                counts = scene.run()
+            finally:
+                scene.end()
+            for name, count in counts.items():
+                total[name] = total.get(name, 0) + count
+            after.append(scene.first_after or float("inf"))
+            losses += scene.losses
+        shown = ", ".join(f"{count} {name}" for name, count in total.items())
+        print(f"{fault}: {given.runs} runs, {shown}; first write accepted after {max(after):.2f} s at most, "
+              f"{sorted(after)[len(after) // 2]:.2f} s in the middle; {len(losses)} losses", flush=True)
+        for loss in losses[:10]:
+            print("   ", loss[:400])
+        lost += len(losses)
+    print(f"seed {given.seed}, losses: {lost}")
+    return 1 if lost else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
