@@ -416,7 +416,10 @@ fn rank(bencher: Bencher<'_, '_>, method: &str, memories: usize) {
         text: &text,
         ranking: &ranking,
         meaning: &meaning,
-        pieces: &|_| Vec::new(),
+        pieces: fused::Pieces {
+            ahead: &|_| {},
+            of: &|_| Vec::new(),
+        },
         signals: &signals,
         memory: &|_| None::<Memory>,
         reranking: None,

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Times of a server on a workspace in PostgreSQL beside those of one on a folder with the same memories.
 
-    tests/team/with_postgres.sh python3 benches/team.py --memdir PROGRAM [--memories 10000] [--calls 300]
+    tests/team/with_postgres.sh python3 benches/team.py --memdir PROGRAM [--memories 10000] [--calls 300] [--cold]
 
-PROGRAM is a release build with the feature `team`. Prints p50 and p99 in milliseconds of searching, reading one memory and
-storing one, by one client and by eight; the time of the first answer with an empty cache; and bytes a memory in the
-database. The texts are made up, the same on every run.
+PROGRAM is a release build with the feature `team`. Prints p50 and p99 in milliseconds of the tools `think`, `recall` of one
+memory and `remember` by MCP, by one client and by eight; and of the first answer with an empty cache, from the rows and from a copy of
+the index, which needs `psql`. `--cold` prints the latter alone. The texts are made up, the same on every run.
 """
 
 import argparse
@@ -54,27 +54,59 @@ class Client:
         self.server = server
         self.connection = http.client.HTTPConnection(server.address)
 
-    def ask(self, method, path, body=None):
+    def ask(self, method, path, body=None, prefix=None):
         headers = {"Authorization": f"Bearer {self.server.token}", "Content-Type": "application/json"}
         body = None if body is None else json.dumps(body)
-        self.connection.request(method, self.server.prefix + "/api/v1" + path, body, headers)
+        self.connection.request(method, (prefix or self.server.prefix) + "/api/v1" + path, body, headers)
         answer = self.connection.getresponse()
         said = answer.read()
         if answer.status >= 300:
             sys.exit(f"{method} {path}: {answer.status} {said[:300]}")
         return json.loads(said)
 
+    def call(self, tool, arguments, place=None):
+        """One call of a tool by MCP, without a session."""
+        meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                   "params": {"name": tool, "arguments": arguments, "_meta": meta}}
+        headers = {"Authorization": f"Bearer {self.server.token}", "Content-Type": "application/json",
+                   "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28",
+                   "Mcp-Method": "tools/call", "Mcp-Name": tool}
+        place = self.server.prefix if place is None else place
+        self.connection.request("POST", place + "/mcp", json.dumps(message), headers)
+        answer = self.connection.getresponse()
+        said = answer.read()
+        if answer.status >= 300 or b'"result"' not in said or b'"isError":true' in said:
+            sys.exit(f"{tool}: {answer.status} {said[:300]}")
 
-def measured(server, clients, calls, make):
-    """Times of `calls` calls by each client, in milliseconds."""
+
+def tools(ids, places=(None,)):
+    """The calls that agents make, at a workspace drawn at random; each is made of dice."""
+    return {
+        "think": lambda dice: ("think", {"query": " ".join(dice.sample(WORDS, 3))}, dice.choice(places)),
+        "recall": lambda dice: ("recall", {"ids": [dice.choice(ids)]}, dice.choice(places)),
+        # A text that is there already would not be stored.
+        "remember": lambda dice: ("remember", {"content": f"{text(dice)} {time.time_ns()}", "user": "mira",
+                                               "agent": "bench", "topics": ["bench"]}, dice.choice(places)),
+    }
+
+
+def measured(servers, clients, calls, make, preferred=None):
+    """Times of `calls` calls by each client, in milliseconds: p50, p99, and calls a second. Each client has one server, or
+    asks the one that `preferred` names for the place of the call."""
     times = []
 
     def work(number):
-        client, dice, own = server.client(), random.Random(number), []
-        for call in range(calls):
-            method, path, body = make(dice, call, number)
+        known, dice, own = {}, random.Random(number), []
+        for _ in range(calls):
+            asked = make(dice)
+            server = preferred[asked[2]] if preferred else servers[number % len(servers)]
+            if server not in known:
+                known[server] = server.client()
             begun = time.perf_counter()
-            client.ask(method, path, body)
+            known[server].call(*asked)
             own.append((time.perf_counter() - begun) * 1000)
         times.extend(own)
 
@@ -89,11 +121,39 @@ def measured(server, clients, calls, make):
     return times[len(times) // 2], times[int(len(times) * 0.99)], len(times) / seconds
 
 
+def sql(database, statement):
+    return subprocess.run(["psql", "-XAtqc", statement, database], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout.strip()
+
+
+def cold(start, database):
+    """Prints the times of first answers of servers with empty caches."""
+    for shown in ("from the rows", "from a copy of the index"):
+        if shown == "from the rows":
+            sql(database, "DELETE FROM index_copy")
+        with tempfile.TemporaryDirectory() as cache:
+            server = start(cache)
+            times = []
+            for words in ("harbour+gauge", "lantern+ribbon+studio", "valve+customer"):
+                begun = time.perf_counter()
+                server.client().ask("GET", f"/search?q={words}")
+                times.append(f"{time.perf_counter() - begun:.2f} s")
+            print(f"empty cache, {shown}: the first three answers after {', '.join(times)}")
+            begun = time.perf_counter()
+            while not sql(database, "SELECT number FROM index_copy WHERE number > 0"):
+                time.sleep(0.2)
+            if shown == "from the rows":
+                print(f"the copy was there {time.perf_counter() - begun:.1f} s later:",
+                      sql(database, "SELECT count(*), sum(length(bytes)) FROM index_piece"), "(pieces, bytes)")
+            server.end()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--memdir", required=True)
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--calls", type=int, default=300)
+    parser.add_argument("--cold", action="store_true")
     given = parser.parse_args()
     admin = os.environ["MEMDIR_TEST_POSTGRES"]
     with tempfile.TemporaryDirectory() as folder:
@@ -119,31 +179,28 @@ def main():
         print(f"copied {given.memories} memories into the workspace in {time.perf_counter() - begun:.1f} s")
         ids = [one["id"] for one in json.loads(run("--store", store, "list", "--json", "--limit", "2000"))["memories"]]
         listen = ["serve", "--listen", "127.0.0.1:0", "--reads-per-second", "0", "--writes-per-second", "0"]
+        on_rows_in = lambda cache: Server(given.memdir, [*listen, "--database", "--cache", cache], environment,
+                                          "/w/bench", f"{cache}/tokens")
+        if given.cold:
+            cold(on_rows_in, admin)
+            return
         on_folder = Server(given.memdir, ["--store", store, *listen], environment, "", f"{store}/.memdir/tokens")
-        on_rows = Server(given.memdir, [*listen, "--database", "--cache", cache], environment, "/w/bench",
-                         f"{cache}/tokens")
-        begun = time.perf_counter()
-        on_rows.client().ask("GET", "/search?q=harbour+gauge")
-        print(f"first answer with an empty cache: {time.perf_counter() - begun:.2f} s")
-        path = lambda dice: "+".join(dice.sample(WORDS, 3))
-        kinds = {
-            "search": lambda dice, call, number: ("GET", f"/search?q={path(dice)}", None),
-            "read": lambda dice, call, number: ("GET", f"/memories/{dice.choice(ids)}", None),
-            "store": lambda dice, call, number: ("POST", "/memories", {
-                "title": f"{dice.random()} {call} {number} {time.time_ns()}", "content": text(dice), "tier": "long"}),
-        }
+        on_rows = on_rows_in(cache)
+        kinds = tools(ids)
         # Until both have indexed everything.
         for server in (on_folder, on_rows):
-            measured(server, 1, 60, kinds["search"])
+            measured([server], 1, 60, kinds["think"])
         for name, make in kinds.items():
             for clients in (1, 8):
                 calls = given.calls if clients == 1 else given.calls // 4
                 for shown, server in (("folder", on_folder), ("rows", on_rows)):
-                    middle, slow, rate = measured(server, clients, calls, make)
-                    print(f"{name:7} {clients} clients  {shown:7} p50 {middle:7.2f} ms  p99 {slow:7.2f} ms  "
+                    middle, slow, rate = measured([server], clients, calls, make)
+                    print(f"{name:8} {clients} clients  {shown:7} p50 {middle:7.2f} ms  p99 {slow:7.2f} ms  "
                           f"{rate:6.0f} a second")
         on_folder.end()
         on_rows.end()
+        cold(on_rows_in, admin)
 
 
-main()
+if __name__ == "__main__":
+    main()

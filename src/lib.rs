@@ -31,6 +31,8 @@ pub mod literals;
 pub mod llm;
 pub mod mcp;
 pub mod model;
+#[cfg(feature = "team")]
+pub mod openid;
 pub mod page;
 pub mod ranking;
 #[cfg(unix)]

@@ -28,6 +28,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("secrets", &["literals"]),
     ("injection", &["literals"]),
     ("fetch", &[]),
+    ("openid", &["fetch"]),
     ("embed", &["fetch"]),
     ("llm", &["fetch"]),
     ("vectors", &["beneath", "columns"]),
@@ -37,7 +38,6 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("learning", &["model", "words", "ranking"]),
     ("files", &["model", "beneath", "format"]),
     ("journal", &["model", "files"]),
-    ("rows", &["model", "tls", "files", "format", "journal"]),
     ("clients", &["files"]),
     ("git", &[]),
     ("trust", &["files", "git"]),
@@ -56,6 +56,12 @@ const LAYERS: &[(&str, &[&str])] = &[
             "vectors",
             "ranking",
             "lifecycle",
+        ],
+    ),
+    (
+        "rows",
+        &[
+            "model", "tls", "files", "format", "journal", "vectors", "index",
         ],
     ),
     (
@@ -110,6 +116,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "secrets",
             "injection",
             "fetch",
+            "openid",
             "embed",
             "format",
             "lifecycle",
@@ -153,7 +160,15 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ),
     (
         "engine/history",
-        &["error", "live", "locked", "options", "texts", "write"],
+        &[
+            "error",
+            "live",
+            "locked",
+            "options",
+            "texts",
+            "workspace_clients",
+            "write",
+        ],
     ),
     (
         "engine/ops",
@@ -188,7 +203,10 @@ const FOLDERS: &[(&str, &[&str])] = &[
             "warn_once",
         ],
     ),
-    ("engine/history/with", &["commits", "merge_plan", "remote"]),
+    (
+        "engine/history/with",
+        &["commits", "merge_plan", "remote", "warn_once"],
+    ),
     (
         "engine/ops/brief",
         &["import_export", "retrieval", "standards", "talks"],
@@ -242,6 +260,8 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ),
     ("git/network", &["repository", "settings"]),
     ("files/watch", &["storage"]),
+    ("rows/copies", &["error", "server", "workspace"]),
+    ("rows/presence", &["database", "error", "notices", "server"]),
     (
         "rows/access",
         &[
@@ -250,6 +270,18 @@ const FOLDERS: &[(&str, &[&str])] = &[
             "error",
             "notices",
             "schema",
+            "server",
+            "workspace",
+        ],
+    ),
+    (
+        "rows/writing",
+        &[
+            "access",
+            "database",
+            "error",
+            "known",
+            "notices",
             "server",
             "workspace",
         ],
@@ -271,12 +303,13 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ("ranking/times", &[]),
     (
         "index/embedded",
-        &["facts", "filter", "passage", "query", "text"],
+        &["copies", "facts", "filter", "passage", "query", "text"],
     ),
     (
         "index/embedded/rows",
         &["failure", "layers", "opened", "part", "schema"],
     ),
+    ("index/embedded/folder", &["directory", "rows"]),
     (
         "index/scan",
         &["facts", "filter", "passage", "query", "text"],
@@ -370,13 +403,17 @@ const FOLDERS: &[(&str, &[&str])] = &[
             "admission",
             "answer",
             "client",
+            "connection",
             "guard",
+            "login",
             "openapi",
+            "page",
             "reading",
             "site",
             "tokens",
         ],
     ),
+    ("http/answer", &["admission", "chunked_body", "concurrency"]),
     ("http/login", &["proof", "tokens"]),
     (
         "http/page",
@@ -435,6 +472,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("libgit2_sys", &["git"]),
     ("libz_sys", &["git"]),
     ("ureq::", &["git", "fetch"]),
+    ("jsonwebtoken::", &["openid"]),
+    ("ring::signature", &["openid"]),
     ("sha2::", &["fetch"]),
     ("toml_edit::", &["config", "clients"]),
     ("jsonc_parser::", &["clients"]),

@@ -109,7 +109,7 @@ settings! {
     Remote, "remote", SettingType::Text, "", Variable, ["MEMDIR_REMOTE", "AIAML_GITHUB_REMOTE"],
         "The remote to sync with, where the store names none.";
     SyncInterval, "sync_interval", whole(1, 86_400), "60", User, ["MEMDIR_SYNC_INTERVAL"],
-        "Seconds between two looks of a server at the remote.";
+        "Seconds between two looks of a server at the remote, or at the workspace of a team.";
     Secrets, "secrets", SECRETS, "warn", Anyone, ["MEMDIR_SECRETS"],
         "What becomes of credentials in what is written; a store can only be stricter.";
     Log, "log", SettingType::Text, "warn", Variable, ["MEMDIR_LOG", "RUST_LOG", "AIAML_LOG_LEVEL", "LOCI_LOG_LEVEL"],

@@ -273,7 +273,11 @@ fn over_quota(error: &EngineError) -> Option<String> {
 
 fn of_past(error: &PastError) -> &'static str {
     match error {
-        PastError::NoHistory { .. } | PastError::Paused(_) => Refusal::CONFLICT,
+        PastError::NoHistory { .. }
+        | PastError::Paused(_)
+        | PastError::NothingToUndo
+        | PastError::UndoneAlready { .. }
+        | PastError::NotUndone { .. } => Refusal::CONFLICT,
         PastError::UnknownRevision(_)
         | PastError::UnknownTarget(_)
         | PastError::BeforeTheBeginning { .. }

@@ -8,6 +8,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use crate::embed::EmbedError;
 use crate::engine::options::SETTINGS;
 use crate::engine::texts::stem_of;
+use crate::engine::workspace_clients::WorkspaceError;
 use crate::files::{FilesError, is_journal};
 use crate::format::FormatError;
 use crate::git::{GitError, NetworkError};
@@ -72,16 +73,9 @@ pub enum EngineError {
     SecretsInHistory(Vec<Leak>),
     #[error("{0}")]
     Invalid(String),
-}
-
-/// Error of an exchange with a workspace.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct WorkspaceError {
-    /// The action that failed, and the reason.
-    pub message: String,
-    /// Advice, as a sentence.
-    pub hint: Option<String>,
+    /// The user has to decide before anything is exchanged.
+    #[error("{0}")]
+    Paused(String),
 }
 
 /// Returns the first items as a list, with the number of further ones.

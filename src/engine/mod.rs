@@ -18,6 +18,7 @@ mod options;
 mod parts;
 mod texts;
 pub mod upkeep;
+mod workspace_clients;
 pub mod write;
 
 pub use crate::files::{EndedCall, SequenceError};
@@ -32,7 +33,7 @@ pub use crate::lifecycle::{
 pub use crate::ranking::brief::{FENCE_CHARACTERS, fenced, line as brief_line};
 pub use crate::ranking::{AskedTime, Method, NamedPerson, Ranking};
 pub use call_scope::{Announce, CallScope};
-pub use error::{EngineError, FoundSecret, Leak, PastError, Quarantined, WorkspaceError};
+pub use error::{EngineError, FoundSecret, Leak, PastError, Quarantined};
 pub use history::commits::commit::Committed;
 pub use history::past_commits::{PastText, Revision};
 pub use history::remote::exchanged::Transfer;
@@ -43,8 +44,9 @@ pub use history::with::exchange::{
     ChangesAnswer, ChangesQuestion, FileChange, ListedFile, ListingPage, ListingQuestion,
     TextsAnswer, TextsQuestion, WorkspaceState,
 };
+pub use history::with::joined::WorkspaceStatus;
 pub use history::with::report::{Direction, Taken, With, WithReport};
-pub use history::with::workspace::{WithWorkspace, WorkspaceClient, WorkspaceReport};
+pub use history::with::workspace::{WithWorkspace, WorkspaceReport};
 pub use live::changes::Listening;
 pub use live::indexing::{Progress, Reindexed};
 pub use live::leader::Leader;
@@ -94,9 +96,10 @@ pub use ops::status::Status;
 pub use ops::talks::{Mined, Mining};
 pub use ops::update::tier_rank;
 pub use ops::verify::Proof;
-pub use options::{Backend, GitOptions, Models, Options};
+pub use options::{Backend, GitOptions, Models, Options, WorkspaceOptions};
 pub use parts::Engine;
 pub use upkeep::background::Background;
+pub use workspace_clients::{WorkspaceClient, WorkspaceClients, WorkspaceError};
 pub use write::change_notes::OneDeed;
 pub use write::put::Edited;
 pub use write::screen::Screened;

@@ -7,12 +7,15 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use crate::embed::{CrossEncoder, Embedder};
+use crate::engine::workspace_clients::WorkspaceClients;
 use crate::files::{LinkPolicy, WritableStorage};
+use crate::index::IndexCopies;
 use crate::journal::Journal;
 use crate::lifecycle::{Life, Maintenance, WritePolicy};
 use crate::model::{Layout, OtherNames, PrivateRules};
 use crate::secrets::Policy;
 use crate::trust::{Consent, Naming};
+use crate::vectors::SharedVectors;
 use crate::words::Language;
 
 /// Name of the file with the store's settings.
@@ -28,6 +31,15 @@ pub struct GitOptions {
     /// Address of the remote to set up if the store has none; empty: the one that its
     /// repository names.
     pub remote: Option<String>,
+}
+
+/// Options of the exchange with a workspace that the user joined the store to.
+#[derive(Clone)]
+pub struct WorkspaceOptions {
+    /// Opener of clients.
+    pub clients: Arc<dyn WorkspaceClients>,
+    /// Interval at which a server exchanges with the workspace.
+    pub interval: Duration,
 }
 
 /// Opener of models, called when one is needed for the first time.
@@ -50,6 +62,10 @@ pub struct Backend {
     pub storage: Arc<dyn WritableStorage>,
     /// Journals of uses and changes.
     pub journal: Arc<dyn Journal>,
+    /// Copies of indexes that servers share; `None` if each makes its own.
+    pub copies: Option<Arc<dyn IndexCopies>>,
+    /// Vectors that servers share; `None` if each makes its own.
+    pub vectors: Option<Arc<dyn SharedVectors>>,
     /// Name of the place, for messages.
     pub name: String,
 }
@@ -92,6 +108,8 @@ pub struct Options {
     pub sync_talks: bool,
     /// Memories that never leave for a team's server.
     pub private: PrivateRules,
+    /// Exchange with a workspace of a server; `None` if there is none.
+    pub workspace: Option<WorkspaceOptions>,
     /// Age from which talks are archived; `None` keeps them.
     pub keep_talks: Option<TimeDelta>,
     /// Models for the search by meaning; `None` for vectors of words alone.
@@ -129,6 +147,7 @@ impl Options {
             writes: WritePolicy::default(),
             sync_talks: false,
             private: PrivateRules::default(),
+            workspace: None,
             keep_talks: None,
             models: None,
             reranker: None,

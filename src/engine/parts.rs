@@ -16,6 +16,8 @@ use crate::clock::Clock;
 use crate::embed::CrossEncoder;
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::dates;
+use crate::engine::live::index_copies;
+use crate::index::IndexCopies;
 use crate::lifecycle::Maintenance;
 
 /// An opened store. Shared between threads; a clone is the same store.
@@ -31,6 +33,8 @@ pub struct Engine {
     pub reranker: Option<Arc<CrossEncoder>>,
     /// Commits and exchange with a remote.
     pub history: Arc<History>,
+    /// Copies of the index that servers share.
+    pub(in crate::engine) copies: Option<Arc<dyn IndexCopies>>,
     /// Settings of maintenance.
     pub(in crate::engine) maintenance: Maintenance,
     limit: usize,
@@ -45,7 +49,13 @@ impl Engine {
     /// Fails if the store's folder does not exist.
     pub fn open(options: Options, clock: Box<dyn Clock>) -> Result<Engine, EngineError> {
         let live = Arc::new(LiveStore::open(&options, clock)?);
-        let storage = options.backend.map(|backend| backend.storage);
+        let (storage, copies, vectors) = match options.backend {
+            Some(backend) => (Some(backend.storage), backend.copies, backend.vectors),
+            None => (None, None, None),
+        };
+        if let Some(copies) = &copies {
+            index_copies::fetch(&live, copies.as_ref());
+        }
         // Commits are of files in a folder.
         let is_directory = live.directory().is_some();
         let git = options.git.filter(|_| is_directory && !live.is_read_only());
@@ -53,16 +63,18 @@ impl Engine {
         let writer = Writer::new(Arc::clone(&live), storage, writes, secrets, git.is_some())?;
         let writer = Arc::new(writer);
         let engine = Engine {
-            meaning: Arc::new(Meaning::new(Arc::clone(&live), options.models)),
+            meaning: Arc::new(Meaning::new(Arc::clone(&live), options.models, vectors)),
             reranker: options.reranker,
             history: Arc::new(History::new(
                 Arc::clone(&writer),
                 git,
                 options.consent,
                 options.private,
+                options.workspace,
             )),
             live,
             writer,
+            copies,
             maintenance: options.maintenance,
             limit: options.limit,
         };
@@ -81,9 +93,10 @@ impl Engine {
         Engine {
             live: Arc::clone(&self.live),
             writer: Arc::clone(&self.writer),
-            meaning: Arc::new(Meaning::new(Arc::clone(&self.live), None)),
+            meaning: Arc::new(Meaning::new(Arc::clone(&self.live), None, None)),
             reranker: None,
             history: Arc::clone(&self.history),
+            copies: None,
             maintenance: self.maintenance.clone(),
             limit: self.limit,
         }

@@ -102,6 +102,19 @@ impl FetchClient {
         request.send(body).map_err(|error| trouble(&error, address))
     }
 
+    /// Asks `address` and no other, and waits for the answer.
+    #[cfg(feature = "team")]
+    pub(super) fn get_once(
+        &self,
+        address: &Url,
+        deadline: Duration,
+    ) -> Result<Response<Body>, AttemptFailure> {
+        let request = self.agent(address)?.get(address.uri());
+        let request = request.header("Accept", "application/json");
+        let request = request.config().timeout_global(Some(deadline)).build();
+        request.call().map_err(|error| trouble(&error, address))
+    }
+
     fn agent(&self, address: &Url) -> Result<Agent, FetchError> {
         let proxy = self.proxies.to(address);
         let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);

@@ -51,16 +51,46 @@ impl FetchClient {
     ///
     /// Fails if the host cannot be reached in time or refuses, or answers with anything but JSON.
     pub fn ask(&self, post: &Post<'_>) -> Result<Value, FetchError> {
-        let end = Instant::now() + post.deadline;
         let authorization = post.key.map(|key| bearer(key, post.address)).transpose()?;
         let body = post.body.to_string();
+        self.repeat(post.address, post.deadline, |left| {
+            self.post(post.address, authorization.clone(), &body, left)
+                .and_then(|response| {
+                    answer(post.address, post.key, post.max_answer_bytes, response)
+                })
+        })
+    }
+
+    /// Asks for the JSON at `address` within `deadline`, as [`FetchClient::ask`]; an answer of more than
+    /// `max_answer_bytes` is none.
+    ///
+    /// # Errors
+    ///
+    /// As for [`FetchClient::ask`].
+    #[cfg(feature = "team")]
+    pub fn get_json(
+        &self,
+        address: &Url,
+        deadline: Duration,
+        max_answer_bytes: u64,
+    ) -> Result<Value, FetchError> {
+        self.repeat(address, deadline, |left| {
+            self.get_once(address, left)
+                .and_then(|response| answer(address, None, max_answer_bytes, response))
+        })
+    }
+
+    /// Makes attempts, each with the time that is left, until one succeeds.
+    fn repeat(
+        &self,
+        address: &Url,
+        deadline: Duration,
+        attempt: impl Fn(Duration) -> Result<Value, AttemptFailure>,
+    ) -> Result<Value, FetchError> {
+        let end = Instant::now() + deadline;
         let mut tries = Tries::new(&self.limits);
         loop {
-            let left = end.saturating_duration_since(Instant::now());
-            let asked = self
-                .post(post.address, authorization.clone(), &body, left)
-                .and_then(|response| answer(post, response));
-            let trouble = match asked {
+            let trouble = match attempt(end.saturating_duration_since(Instant::now())) {
                 Ok(answer) => return Ok(answer),
                 Err(trouble) => trouble,
             };
@@ -71,7 +101,7 @@ impl FetchClient {
             let pause = tries.next(trouble)?;
             if Instant::now() + pause >= end {
                 let why = format!("there was no time for another try after {last}");
-                return Err(FetchError::broken(post.address, why));
+                return Err(FetchError::broken(address, why));
             }
             std::thread::sleep(pause);
         }
@@ -86,34 +116,39 @@ fn bearer(key: &ApiKey, address: &Url) -> Result<HeaderValue, FetchError> {
     Ok(value)
 }
 
-fn answer(post: &Post<'_>, mut response: Response<Body>) -> Result<Value, AttemptFailure> {
+fn answer(
+    address: &Url,
+    key: Option<&ApiKey>,
+    max_answer_bytes: u64,
+    mut response: Response<Body>,
+) -> Result<Value, AttemptFailure> {
     let body = response.body_mut().with_config();
-    let text = body.limit(post.max_answer_bytes).read_to_vec();
+    let text = body.limit(max_answer_bytes).read_to_vec();
     match response.status().as_u16() {
         200..=299 => {}
         301..=308 => {
-            let error = FetchError::distrusted(post.address, "it sends on to another address");
+            let error = FetchError::distrusted(address, "it sends on to another address");
             return Err(AttemptFailure::Final(error));
         }
         // Such an answer may repeat a part of the key.
-        401 | 403 => return Err(refusal(post.address, &response, String::new())),
+        401 | 403 => return Err(refusal(address, &response, String::new())),
         _ => {
-            let said = text.map_or_else(|_| String::new(), |text| said(&text, post.key));
-            return Err(refusal(post.address, &response, said));
+            let said = text.map_or_else(|_| String::new(), |text| said(&text, key));
+            return Err(refusal(address, &response, said));
         }
     }
     let text = match text {
         Ok(text) => text,
         Err(ureq::Error::BodyExceedsLimit(limit)) => {
-            let error = FetchError::wrong_bytes(post.address, format!("more than {limit} bytes"));
+            let error = FetchError::wrong_bytes(address, format!("more than {limit} bytes"));
             return Err(AttemptFailure::Final(error));
         }
-        Err(error) => return Err(broken(post.address, format!("it broke off: {error}"))),
+        Err(error) => return Err(broken(address, format!("it broke off: {error}"))),
     };
     // An answer that broke off is no JSON either.
     serde_json::from_slice(&text).map_err(|error| {
         let what = format!("it does not answer in JSON, or broke off: {error}");
-        broken(post.address, what)
+        broken(address, what)
     })
 }
 

@@ -45,8 +45,9 @@ pub use medium::{Medium, medium};
 pub use note::{CrashMarker, begin_lines, leave_line, lines_at, remove_lines, take_lines};
 pub use replaced::ReplacedText;
 pub use storage::{
-    BegunCall, ChangeFeed, ChangeLog, Changed, EndedCall, FormerNames, Leftover, Reader,
-    RecordedChange, Replaced, Sequence, SequenceError, Storage, Version, WritableStorage,
+    BegunCall, ChangeFeed, ChangeLog, Changed, EarlierChange, EarlierChanges, EndedCall, FileEdit,
+    FormerNames, Leftover, Reader, RecordedChange, RecordedFile, RecordedText, Replaced, Sequence,
+    SequenceError, Storage, Version, WritableStorage,
 };
 pub use store::Store;
 #[cfg(test)]

@@ -103,6 +103,63 @@ pub struct RecordedChange {
     pub at: i64,
     /// Paths of the changed files, such as `archive/x.md`, in order; each with whether it was removed.
     pub files: Vec<(String, bool)>,
+    /// Number of the change that they undo, as far as these files were changed by it.
+    pub undoes: Option<u64>,
+    /// Author of a change that was made elsewhere before.
+    pub author: Option<String>,
+    /// Tool of such a change.
+    pub tool: Option<String>,
+}
+
+/// Text of a file before or after a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecordedText {
+    /// There was no file.
+    None,
+    Kept(Vec<u8>),
+    /// There was a file, and its text is not kept.
+    NotKept,
+}
+
+/// A file before and after a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedFile {
+    /// Path, such as `archive/x.md`.
+    pub path: String,
+    pub before: RecordedText,
+    pub after: RecordedText,
+}
+
+/// New text of one file, as part of an undo.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileEdit {
+    /// Path, such as `archive/x.md`.
+    pub path: String,
+    /// Hash of the present text; `None` if there must be no file.
+    pub seen: Option<u128>,
+    /// New text; `None` removes the file.
+    pub bytes: Option<Vec<u8>>,
+    /// Time of the new text in nanoseconds since 1970; `None` is the present.
+    pub modified: Option<i64>,
+}
+
+/// An earlier change of one memory, as a history outside of its storage has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierChange {
+    /// Time in nanoseconds since 1970.
+    pub at: i64,
+    /// Name of who made it.
+    pub author: String,
+    /// Tool by which it was made; empty if unknown.
+    pub tool: String,
+    /// Paths of its files, such as `archive/x.md`, each with its new text; `None` removes the file.
+    pub files: Vec<(String, Option<Vec<u8>>)>,
+}
+
+/// A history outside of a storage. What it cannot read, it leaves away.
+pub trait EarlierChanges {
+    /// Returns the changes of the memory that lies at `path` now, oldest first.
+    fn of(&self, path: &str) -> Vec<EarlierChange>;
 }
 
 /// History of a storage that keeps former texts itself.
@@ -122,12 +179,39 @@ pub trait ChangeLog {
     /// Fails if they cannot be read.
     fn recorded(&self, stem: Option<&str>, most: usize) -> Result<Vec<RecordedChange>, FilesError>;
 
-    /// Returns the number of the last change at or before a time in nanoseconds since 1970.
+    /// Returns the number of the last change of the memory `stem` at or before a time in nanoseconds since 1970.
+    /// Changes that were made elsewhere before have later numbers than their times say.
     ///
     /// # Errors
     ///
     /// Fails if it cannot be read.
-    fn number_at(&self, at: i64) -> Result<Option<u64>, FilesError>;
+    fn number_at(&self, stem: &str, at: i64) -> Result<Option<u64>, FilesError>;
+
+    /// Returns the changes of memories that undo others, newest first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if they cannot be read.
+    fn undos(&self) -> Result<Vec<RecordedChange>, FilesError>;
+
+    /// Returns the change with the number `number`, or that is made together with it, and the files of memories before
+    /// and after it; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be read.
+    fn change(
+        &self,
+        number: u64,
+    ) -> Result<Option<(RecordedChange, Vec<RecordedFile>)>, FilesError>;
+
+    /// Undoes the change `number` by `edits` of different files: all of them, or none if one of the files has another
+    /// text by now. Returns the number of the new change, if it was made.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be written; no file is changed then.
+    fn undo(&self, number: u64, edits: &[FileEdit]) -> Result<Option<u64>, FilesError>;
 
     /// Returns path and text of the memory `stem` after the change `number`; `None` if it was not there, or is not
     /// kept.
@@ -225,6 +309,17 @@ pub trait Storage: Send + Sync {
     ///
     /// As for [`Storage::list`].
     fn list_after(&self, place: Place, before: &dyn Fn(&str)) -> Result<Listing, FilesError>;
+
+    /// Returns the entries of the files called `file` in `place`, in whatever folder below it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Storage::list`].
+    fn list_called(&self, place: Place, file: &str) -> Result<Vec<Entry>, FilesError> {
+        let mut entries = self.list(place)?.entries;
+        entries.retain(|entry| entry.name.rsplit('/').next() == Some(file));
+        Ok(entries)
+    }
 
     /// Returns size and times of the memory `name` without reading it, or the reason why it is no readable
     /// memory; `None` if there is none.
@@ -414,8 +509,8 @@ pub trait WritableStorage: Storage {
         bytes: Option<&[u8]>,
     ) -> Result<Replaced, FilesError>;
 
-    /// Erases the former texts of memories, live and archived, that this storage keeps. A directory keeps none:
-    /// they are in the history, or in the archive.
+    /// Erases the former texts of memories, live and archived, that this storage keeps, and copies of indexes that may
+    /// hold words of them. A directory keeps none: they are in the history, or in the archive.
     ///
     /// # Errors
     ///

@@ -41,7 +41,7 @@ pub use reading::history::{
     reflog_commits,
 };
 pub use reading::inspect::{LeftOut, inspect};
-pub use reading::last_changes::{LastChanges, last_changes};
+pub use reading::last_changes::{LastChanges, each_change, last_changes};
 pub use reading::revisions::{
     ComparedLine, LineKind, NamedCommit, Places, commit_ids, compare_texts, entries_at, parents,
     places, resolve_revision,

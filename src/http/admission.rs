@@ -7,7 +7,7 @@ use super::client::Client;
 use super::concurrency::{ConcurrencyLimits, Turn};
 use super::metrics::Metrics;
 use super::rate::{CallCounts, Rates};
-use crate::dialect::{CallRecord, Recorder};
+use crate::dialect::{CallOutcome, CallRecord, Recorder};
 use crate::mcp::{Admission, Admitted, Gate};
 
 /// Maximum time of a call before its client is told to retry.
@@ -64,6 +64,26 @@ pub struct Recording(pub Arc<dyn Recorder>);
 pub fn recorded(request: &::http::Extensions, action: &str) -> Option<Box<dyn CallRecord>> {
     let recording = request.get::<Recording>()?;
     Some(recording.0.record(action))
+}
+
+/// Runs `act`, and keeps its outcome in the record of the call, if there is one: `outcome` of what it returns.
+pub fn run_recorded<T, E>(
+    record: Option<Box<dyn CallRecord>>,
+    act: impl FnOnce() -> Result<T, E>,
+    outcome: impl Fn(&T) -> CallOutcome,
+) -> Result<T, E> {
+    let Some(record) = record else {
+        return act();
+    };
+    let (mut act, mut done) = (Some(act), None);
+    record.run(&mut || {
+        done = act.take().map(|act| act());
+        match &done {
+            Some(Ok(value)) => outcome(value),
+            _ => CallOutcome::of(false, ""),
+        }
+    });
+    done.expect("a record runs its call")
 }
 
 impl AdmissionControl {

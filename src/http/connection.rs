@@ -1,5 +1,8 @@
 //! Accepts connections and serves HTTP/1.1 on them: a bounded number, each with bounded headers and
 //! times. Where all slots are taken, the connection that was silent longest is closed.
+//!
+//! A server ends in [`Phase`]s. Guarantee of one that drains: a request on a connection that a client made before the
+//! listener closed is answered, and answered whole.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,6 +13,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::Body;
 use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -38,6 +42,24 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pause after an error of `accept`, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// Phases of a server, in their order; one that does not drain has the first and the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Connections are accepted, and requests are answered.
+    Serving,
+    /// The same, while `/ready` says that none should come and replies close their connections.
+    Draining,
+    /// No connection is accepted; requests on open ones are answered.
+    Closing,
+    /// Connections end with the request that runs.
+    Stopping,
+}
+
+/// Resolves when a server is in `phase`, or beyond.
+pub async fn reached(mut phases: watch::Receiver<Phase>, phase: Phase) {
+    let _ = phases.wait_for(|now| *now >= phase).await; // Or nobody is left to stop it.
+}
+
 /// State shared by all connections.
 #[derive(Clone)]
 pub struct ServerState {
@@ -45,10 +67,12 @@ pub struct ServerState {
     pub router: Router,
     /// Metrics of the server.
     pub metrics: Arc<Metrics>,
-    /// True once the server stops.
-    pub stopping: watch::Receiver<bool>,
+    /// Phase of the server.
+    pub phase: watch::Receiver<Phase>,
     /// Slots of open connections.
     pub slots: Arc<ConnectionSlots>,
+    /// Has a receiver for each connection, from its acceptance on.
+    pub open: Arc<watch::Sender<()>>,
     /// TLS of network connections, if configured.
     pub tls: Option<TlsAcceptor>,
 }
@@ -58,8 +82,6 @@ pub struct ServerState {
 pub struct ConnectionSlots {
     taken: Mutex<HashMap<u64, Arc<ConnectionSlot>>>,
     next: AtomicU64,
-    /// Notified when a slot becomes free.
-    free: Notify,
 }
 
 /// An open connection.
@@ -100,18 +122,6 @@ impl ConnectionSlots {
 
     fn leave(&self, slot: &ConnectionSlot) {
         self.taken().remove(&slot.number);
-        self.free.notify_waiters();
-    }
-
-    /// Waits until all connections are closed.
-    pub async fn empty(&self) {
-        loop {
-            let free = self.free.notified();
-            if self.taken().is_empty() {
-                return;
-            }
-            free.await;
-        }
     }
 }
 
@@ -125,56 +135,76 @@ impl ConnectionSlot {
     }
 }
 
-/// Accepts connections until the server stops.
+/// Accepts connections until the server closes; of one that drained also those that wait to be accepted then.
 pub async fn accept_all(listener: Listener, state: ServerState) {
     loop {
         let accepted = tokio::select! {
             accepted = accept(&listener) => accepted,
-            () = stops(state.stopping.clone()) => return,
+            () = reached(state.phase.clone(), Phase::Closing) => break,
         };
         match accepted {
-            Ok(Accepted::Network(stream, peer)) => {
-                let _ = stream.set_nodelay(true); // Slower without.
-                let state = state.clone();
-                let link = ConnectionProof::new(stream.local_addr().ok(), state.tls.is_some());
-                match state.tls.clone() {
-                    None => drop(tokio::spawn(serve_stream(stream, peer, link, state))),
-                    Some(tls) => drop(tokio::spawn(async move {
-                        let greeted = tokio::time::timeout(IDLE_TIMEOUT, tls.accept(stream)).await;
-                        match greeted {
-                            Ok(Ok(stream)) => serve_stream(stream, peer, link, state).await,
-                            Ok(Err(error)) => tracing::debug!("no TLS with {peer:?}: {error}"),
-                            Err(_) => tracing::debug!("no TLS with {peer:?}: too slow"),
-                        }
-                    })),
-                }
-            }
-            #[cfg(unix)]
-            Ok(Accepted::Socket(stream)) => {
-                // Its mode says the same, but for the moment before that is set.
-                if !super::client::is_own(&stream) {
-                    tracing::warn!("another user connected to the socket, and was refused");
-                    continue;
-                }
-                let link = ConnectionProof::new(None, false);
-                drop(tokio::spawn(serve_stream(
-                    stream,
-                    Peer::Socket,
-                    link,
-                    state.clone(),
-                )));
-            }
+            Ok(accepted) => begin(accepted, &state),
             Err(error) => {
                 tracing::warn!("cannot take a connection: {error}");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }
+    #[cfg(unix)]
+    if *state.phase.borrow() == Phase::Closing {
+        let waiting = waiting(&listener);
+        // The system resets whatever comes in between.
+        drop(listener);
+        for accepted in waiting {
+            begin(accepted, &state);
+        }
+    }
 }
 
-/// Resolves when the server stops.
-async fn stops(mut stopping: watch::Receiver<bool>) {
-    let _ = stopping.wait_for(|stops| *stops).await; // Or nobody is left to stop it.
+/// Begins to serve a connection.
+fn begin(accepted: Accepted, state: &ServerState) {
+    let open = state.open.subscribe();
+    let state = state.clone();
+    match accepted {
+        Accepted::Network(stream, peer) => {
+            let _ = stream.set_nodelay(true); // Slower without.
+            let link = ConnectionProof::new(stream.local_addr().ok(), state.tls.is_some());
+            match state.tls.clone() {
+                None => spawn(open, serve_stream(stream, peer, link, state)),
+                Some(tls) => spawn(open, async move {
+                    let stops = reached(state.phase.clone(), Phase::Stopping);
+                    let greeting = tokio::time::timeout(IDLE_TIMEOUT, tls.accept(stream));
+                    let greeted = tokio::select! {
+                        greeted = greeting => greeted,
+                        () = stops => return,
+                    };
+                    match greeted {
+                        Ok(Ok(stream)) => serve_stream(stream, peer, link, state).await,
+                        Ok(Err(error)) => tracing::debug!("no TLS with {peer:?}: {error}"),
+                        Err(_) => tracing::debug!("no TLS with {peer:?}: too slow"),
+                    }
+                }),
+            }
+        }
+        #[cfg(unix)]
+        Accepted::Socket(stream) => {
+            // Its mode says the same, but for the moment before that is set.
+            if !super::client::is_own(&stream) {
+                tracing::warn!("another user connected to the socket, and was refused");
+                return;
+            }
+            let link = ConnectionProof::new(None, false);
+            spawn(open, serve_stream(stream, Peer::Socket, link, state));
+        }
+    }
+}
+
+/// Serves a connection, and drops `open` at its end.
+fn spawn(open: watch::Receiver<()>, serving: impl Future<Output = ()> + Send + 'static) {
+    drop(tokio::spawn(async move {
+        serving.await;
+        drop(open);
+    }));
 }
 
 enum Accepted {
@@ -191,6 +221,48 @@ async fn accept(listener: &Listener) -> io::Result<Accepted> {
         }
         #[cfg(unix)]
         Listener::Socket(listener, _) => Ok(Accepted::Socket(listener.accept().await?.0)),
+    }
+}
+
+/// Returns the connections that clients made and nobody accepted yet. The runtime learns of them later, so that the
+/// system is asked.
+#[cfg(unix)]
+fn waiting(listener: &Listener) -> Vec<Accepted> {
+    use std::os::fd::AsFd;
+    let next: Box<dyn Fn() -> io::Result<Accepted>> = match listener {
+        Listener::Network(listener) => {
+            let Ok(copy) = listener.as_fd().try_clone_to_owned() else {
+                return Vec::new();
+            };
+            let listener = std::net::TcpListener::from(copy);
+            Box::new(move || {
+                let (stream, address) = listener.accept()?;
+                stream.set_nonblocking(true)?;
+                let stream = tokio::net::TcpStream::from_std(stream)?;
+                Ok(Accepted::Network(stream, Peer::Network(address)))
+            })
+        }
+        Listener::Socket(listener, _) => {
+            let Ok(copy) = listener.as_fd().try_clone_to_owned() else {
+                return Vec::new();
+            };
+            let listener = std::os::unix::net::UnixListener::from(copy);
+            Box::new(move || {
+                let (stream, _) = listener.accept()?;
+                stream.set_nonblocking(true)?;
+                Ok(Accepted::Socket(tokio::net::UnixStream::from_std(stream)?))
+            })
+        }
+    };
+    let mut all = Vec::new();
+    loop {
+        match next() {
+            Ok(accepted) => all.push(accepted),
+            // Its client has gone.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            // There are no more: it does not block.
+            Err(_) => return all,
+        }
     }
 }
 
@@ -228,9 +300,17 @@ async fn serve_http<S>(
         request.extensions_mut().insert(peer);
         request.extensions_mut().insert(Arc::clone(&link));
         let answered = state.router.clone().oneshot(request);
+        let phase = state.phase.clone();
         async move {
-            let answer = answered.await;
+            let mut answer = answered.await;
             slot.set_silent(Some(Instant::now()));
+            if let Ok(answer) = &mut answer
+                && *phase.borrow() >= Phase::Draining
+            {
+                // The next request goes to another server, and none to a connection that is about to end.
+                let close = HeaderValue::from_static("close");
+                answer.headers_mut().insert(CONNECTION, close);
+            }
             answer
         }
     });
@@ -240,7 +320,7 @@ async fn serve_http<S>(
         .max_buf_size(MOST_HEADER)
         .serve_connection(TokioIo::new(WriteTimeout::new(stream)), service);
     let mut connection = std::pin::pin!(connection);
-    let stops = stops(state.stopping.clone());
+    let stops = reached(state.phase.clone(), Phase::Stopping);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
         () = slot.end.notified() => return,

@@ -19,6 +19,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Interval;
 
 use super::answer::RequestError;
+use super::connection::{Phase, reached};
 use crate::engine::{Changed, Engine, Listening, live};
 
 /// Maximum number of open event streams.
@@ -61,7 +62,7 @@ impl Events {
     pub fn of(
         engine: &Arc<Engine>,
         listeners: &Gauge,
-        mut stopping: watch::Receiver<bool>,
+        phase: watch::Receiver<Phase>,
     ) -> Result<Events, RequestError> {
         let counted = Counted(listeners.clone());
         if listeners.inc() >= MOST_LISTENERS {
@@ -89,14 +90,11 @@ impl Events {
                 }
             }
         };
-        let stop = async move {
-            let _ = stopping.wait_for(|stops| *stops).await; // Or nobody is left to stop it.
-        };
         Ok(Events {
             inbox,
             lost,
             alive: tokio::time::interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE),
-            stopping: Box::pin(stop),
+            stopping: Box::pin(reached(phase, Phase::Stopping)),
             _listening: live::listen(&engine.live, Box::new(tell)),
             _counted: counted,
         })

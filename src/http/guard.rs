@@ -57,7 +57,7 @@ pub async fn guard(
             Err(error) => error.into_response(),
         },
         Ok(client) => {
-            if let Some(session) = site.sessions.of(request.headers()).filter(|_| is_page) {
+            if let Some(session) = site.session(request.headers()).filter(|_| is_page) {
                 request.extensions_mut().insert(session);
             }
             request.extensions_mut().insert(client);
@@ -67,9 +67,9 @@ pub async fn guard(
             site.metrics.refused(layer);
             match (layer, is_page) {
                 ("site", true) if is_navigation(request.headers()) => {
-                    page::refusal(&site, request.method(), true)
+                    page::refusal(&site, request.method(), request.uri(), true)
                 }
-                ("token", true) => page::refusal(&site, request.method(), false),
+                ("token", true) => page::refusal(&site, request.method(), request.uri(), false),
                 _ => error.into_response(),
             }
         }
@@ -77,20 +77,7 @@ pub async fn guard(
     if is_page {
         page::secure(&mut response);
     }
-    let headers = response.headers_mut();
-    if let Ok(id) = HeaderValue::from_str(&id) {
-        headers.insert(REQUEST_ID, id);
-    }
-    for (name, value) in [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
-    ] {
-        let value = HeaderValue::from_static(value);
-        headers.entry(name).or_insert(value);
-    }
-    // What memories say is kept by nobody on the way.
-    let never = HeaderValue::from_static("no-store");
-    headers.entry(header::CACHE_CONTROL).or_insert(never);
+    add_headers(response.headers_mut(), &id);
     let took = begun.elapsed();
     let status = response.status().as_u16();
     site.metrics.answered(&route, method, status, took);
@@ -107,6 +94,23 @@ pub async fn guard(
     response
 }
 
+/// Adds what every answer has to its headers, with the id of the request.
+pub(super) fn add_headers(headers: &mut HeaderMap, id: &str) {
+    if let Ok(id) = HeaderValue::from_str(id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ] {
+        let value = HeaderValue::from_static(value);
+        headers.entry(name).or_insert(value);
+    }
+    // What memories say is kept by nobody on the way.
+    let never = HeaderValue::from_static("no-store");
+    headers.entry(header::CACHE_CONTROL).or_insert(never);
+}
+
 /// Returns the client, if the request is admitted; else the layer that refused it.
 fn check(
     site: &Site,
@@ -119,7 +123,7 @@ fn check(
     check_site(headers).map_err(|error| ("site", error))?;
     let client = match request.uri().path() {
         OPEN | proof::PATH => Ok(Client::unnamed(peer(request))),
-        _ if page::is_of_page(route) => page::check_visit(site, route, headers, peer(request))
+        _ if page::is_of_page(route) => page::check_visit(site, route, request, peer(request))
             .ok_or_else(|| missing("a browser needs a session: `memdir open` begins one")),
         _ => match request.extensions().get::<Client>() {
             // Checked where the workspace was looked for.
@@ -215,7 +219,7 @@ fn check_site(headers: &HeaderMap) -> Result<(), RequestError> {
 }
 
 /// Returns whether a browser asks for a document to show, as after a click on a link.
-fn is_navigation(headers: &HeaderMap) -> bool {
+pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
     headers
         .get("sec-fetch-mode")
         .is_some_and(|mode| mode == "navigate")
@@ -224,6 +228,7 @@ fn is_navigation(headers: &HeaderMap) -> bool {
             .is_some_and(|dest| dest == "document")
 }
 
+/// Returns the other end of the connection of a request.
 fn peer(request: &Request<Body>) -> Peer {
     // The connection says so of each of its requests.
     let peer = request.extensions().get::<Peer>();
@@ -248,6 +253,17 @@ pub(super) fn check_token(front: &Front, request: &Request<Body>) -> Result<Clie
         _ if scheme.eq_ignore_ascii_case(proof::SCHEME) => proved(tokens, request, shown.trim()),
         _ => None,
     });
+    holder(known)
+}
+
+/// Returns the client by the secret of a token of the server, as a form shows it.
+pub(super) fn check_secret(front: &Front, secret: &str) -> Result<Client, RequestError> {
+    let tokens = front.tokens.as_ref();
+    holder(tokens.and_then(|tokens| tokens.who(secret)))
+}
+
+/// Returns the client who holds the token of the server with this name and these rights.
+fn holder(known: Option<(Arc<str>, Rights)>) -> Result<Client, RequestError> {
     let (name, rights) = known.ok_or_else(|| missing("this token is none, or no longer one"))?;
     Ok(Client {
         is_owner: *name == *FIRST,

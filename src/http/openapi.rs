@@ -39,6 +39,118 @@ pub fn document() -> Value {
     })
 }
 
+/// Returns the OpenAPI document of a workspace: that of a store, and what a server of workspaces has beside it.
+pub fn document_of_workspace() -> Value {
+    let mut document = document();
+    document["servers"] = json!([{
+        "url": format!("/w/{{workspace}}{BASE}"),
+        "variables": {"workspace": {"default": "NAME", "description": "Name of the workspace"}},
+    }]);
+    for (path, operations) in exchange().into_iter().chain(lists()) {
+        document["paths"][path] = operations;
+    }
+    document
+}
+
+/// Returns the operations of the exchange with joined folders.
+fn exchange() -> [(&'static str, Value); 4] {
+    let path = json!({"type": "string"});
+    let hash = json!({"type": ["string", "null"], "description": "BLAKE3, 32 hex digits"});
+    let text = json!({"type": ["string", "null"]});
+    let operation = |name: &str, summary: &str, question: Value, reply: Value| {
+        let mut operation = beside(name, summary, object(reply));
+        operation["requestBody"] = json!({
+            "required": true,
+            "content": {"application/json": {"schema": object(question)}},
+        });
+        json!({"post": operation})
+    };
+    let state = operation(
+        "exchange_state",
+        "Where the workspace stands.",
+        json!({}),
+        json!({"workspace": path, "number": number(), "may_write": {"type": "boolean"}}),
+    );
+    let file = json!({"path": path, "hash": hash, "bytes": number(), "modified": number()});
+    let listing = operation(
+        "exchange_listing",
+        "The files of memories and tombstones after a path, in the order of their paths: at most 50,000.",
+        json!({"after": path}),
+        json!({
+            "workspace": path,
+            "number": number(),
+            "files": list(object(file)),
+            "has_more": {"type": "boolean"},
+        }),
+    );
+    let texts = operation(
+        "exchange_texts",
+        "The texts of the first of these paths, at least of one; null for one that is gone, or no UTF-8.",
+        json!({"paths": list(path.clone())}),
+        json!({"texts": list(text.clone())}),
+    );
+    let change = json!({"path": path, "before": hash, "text": text});
+    let changes = operation(
+        "exchange_changes",
+        "Gives files that have the hash `before`, null for none, another text; null removes them.",
+        json!({"changes": list(object(change))}),
+        json!({"done": list(json!({"type": "boolean"}))}),
+    );
+    [
+        ("/exchange/state", state),
+        ("/exchange/listing", listing),
+        ("/exchange/texts", texts),
+        ("/exchange/changes", changes),
+    ]
+}
+
+/// Returns the operations by which the owners of a workspace see who has access, and what was done.
+fn lists() -> [(&'static str, Value); 2] {
+    let items = || list(json!({"type": "object"}));
+    let tokens = beside(
+        "tokens",
+        "The tokens of the workspace, without their secrets; for its owners.",
+        object(json!({"tokens": items()})),
+    );
+    let mut audit = beside(
+        "audit",
+        "Lines of the audit of the workspace; for its owners.",
+        object(json!({"lines": items()})),
+    );
+    audit["parameters"] = json!([
+        {"name": "after", "in": "query", "required": false, "schema": number()},
+        {"name": "limit", "in": "query", "required": false, "schema":
+            {"type": "integer", "minimum": 0, "maximum": 1000, "default": 100}},
+    ]);
+    [
+        ("/tokens", json!({"get": tokens})),
+        ("/audit", json!({"get": audit})),
+    ]
+}
+
+fn object(properties: Value) -> Value {
+    json!({"type": "object", "properties": properties})
+}
+
+fn list(items: Value) -> Value {
+    json!({"type": "array", "items": items})
+}
+
+fn number() -> Value {
+    json!({"type": "integer", "minimum": 0})
+}
+
+/// Returns an operation that is not in the table of endpoints.
+fn beside(name: &str, summary: &str, reply: Value) -> Value {
+    let mut responses = json!({
+        "200": {"description": "Done", "content": {"application/json": {"schema": reply}}},
+    });
+    for status in ["400", "401", "403", "429", "500", "503"] {
+        responses[status] = json!({"$ref": "#/components/responses/Error"});
+    }
+    json!({"operationId": name, "summary": summary, "responses": responses})
+}
+
 fn verb(verb: Verb) -> &'static str {
     match verb {
         Verb::Get => "get",

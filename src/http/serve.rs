@@ -13,31 +13,32 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, any, get, on};
 use axum::{Router, middleware};
+use http_body::Body as _;
 use http_body_util::{BodyExt, Full};
 use tokio::sync::{Semaphore, watch};
 
 use super::admission::{AdmissionControl, CALL_TIMEOUT, recorded};
-use super::answer::{OUTGOING, RequestError};
+use super::answer::{OUTGOING, RequestError, sequence};
 use super::client::Client;
 use super::concurrency::{ConcurrencyLimits, THREADS};
-use super::connection::{ConnectionSlots, ServerState};
+use super::connection::{ConnectionSlots, Phase, ServerState};
 use super::events::Events;
 use super::listen::{Address, TlsError};
 use super::metrics::Metrics;
 use super::names::Names;
 use super::openapi::BASE;
-use super::page::add_routes;
+use super::page;
 use super::rate::{CallCounts, Rate, Rates};
 use super::reading::MOST_BYTES;
 use super::site::{Front, Site};
 use super::tokens::{TokenError, Tokens};
-use super::workspaces::{Hosted, Workspaces, exchange, sequence};
+use super::workspaces::{Hosted, Workspaces, exchange, routes};
 use super::{answer, connection, guard, listen, metrics, openapi, proof, reading};
 use crate::dialect::{
     Call, CallOutcome, CallRecord, Caller, Endpoint, JsonObject, Refusal, Reply, ToolError, Verb,
 };
 use crate::engine::{EndedCall, history, ops};
-use crate::mcp::{Gate, Served, Streamable};
+use crate::mcp::{CallNote, Gate, SESSION, Served, Streamable};
 use crate::page::Examine;
 
 /// Maximum number of store-sized bodies that are read at once.
@@ -45,6 +46,12 @@ const LARGE_BODIES: usize = 2;
 
 /// Maximum time that running work may take once the server stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(6);
+
+/// Time for requests that were sent before the listeners closed to arrive on connections without a request.
+const LAST_REQUESTS: Duration = Duration::from_millis(500);
+
+/// Value of the header `Mcp-Method` of a request whose reply ends with the server only.
+const SUBSCRIPTION: &str = "subscriptions/listen";
 
 /// Settings of an HTTP server.
 pub struct Settings {
@@ -72,6 +79,9 @@ pub struct Settings {
     pub owner_reads: Rate,
     /// Limit of the owner's writes.
     pub owner_writes: Rate,
+    /// Time for which a server goes on after SIGTERM, while `/ready` says that requests should go elsewhere; zero for
+    /// none.
+    pub drain: Duration,
     /// The service at `/mcp`: usually [`crate::mcp::streamable`].
     pub mcp: fn(Served, Arc<dyn Gate>, usize) -> Streamable,
 }
@@ -141,7 +151,7 @@ pub fn serve(
     begun: impl FnOnce(&Serving),
 ) -> Result<(), HttpError> {
     serve_by(settings, begun, |front| {
-        let site = Arc::new(Site::new(front, served));
+        let site = Arc::new(Site::of_folder(front, served));
         let router = router(&site);
         (router, Box::new(move || site.mcp.stop()))
     })
@@ -159,7 +169,8 @@ pub fn serve_workspaces(
 ) -> Result<(), HttpError> {
     serve_by(settings, begun, |front| {
         let hosted = Arc::new(Hosted::new(front, workspaces, workspace_router));
-        (hosted.router(), Box::new(move || hosted.stop()))
+        hosted.leave_at_the_end();
+        (routes::router(&hosted), Box::new(move || hosted.stop()))
     })
 }
 
@@ -197,7 +208,8 @@ async fn run(
     begun: impl FnOnce(&Serving),
     answers: impl FnOnce(&Front) -> Answers,
 ) -> Result<(), HttpError> {
-    let (stop, stopping) = watch::channel(false);
+    let (advance, phase) = watch::channel(Phase::Serving);
+    let calls = Arc::new(watch::Sender::new(()));
     let tokens = match Tokens::open(settings.tokens.clone()) {
         Err(error) if !settings.needs_token => {
             tracing::warn!("clients cannot tell this server from others: {error}");
@@ -241,73 +253,123 @@ async fn run(
         examine: Arc::clone(&settings.examine),
         dialect: settings.dialect.clone(),
         mcp: settings.mcp,
-        stopping: stopping.clone(),
+        calls: Arc::clone(&calls),
+        phase: phase.clone(),
     };
     let (router, end_sessions) = answers(&front);
     let state = ServerState {
         router,
         metrics,
-        stopping,
+        phase,
         slots: Arc::new(ConnectionSlots::default()),
+        open: Arc::default(),
         tls,
     };
-    let accepting: Vec<_> = listeners
+    let mut accepting: Vec<_> = listeners
         .into_iter()
         .map(|listener| tokio::spawn(connection::accept_all(listener, state.clone())))
         .collect();
-    let shutdown = shutdown_signal().map_err(HttpError::Start)?;
+    let mut signals = Signals::listen().map_err(HttpError::Start)?;
     begun(&Serving { names });
-    shutdown.await;
+    let signal = signals.next().await;
+    if signal == Signal::Terminate && !settings.drain.is_zero() {
+        tracing::info!("draining for {} s", settings.drain.as_secs());
+        advance.send_replace(Phase::Draining);
+        tokio::select! {
+            () = tokio::time::sleep(settings.drain) => {}
+            _ = signals.next() => {}
+        }
+        advance.send_replace(Phase::Closing);
+        for task in accepting.drain(..) {
+            let _ = task.await; // As below.
+        }
+        tracing::info!("closed to new connections");
+        let _ = tokio::time::timeout(LAST_REQUESTS, state.open.closed()).await; // Idle ones stay.
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, calls.closed()).await; // As below.
+    }
     tracing::info!("stopping");
-    stop.send_replace(true);
+    advance.send_replace(Phase::Stopping);
     end_sessions();
     for task in accepting {
         let _ = task.await; // One that broke down listens no more, either.
     }
-    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, state.slots.empty()).await; // Enough is enough.
+    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, state.open.closed()).await; // Enough is enough.
     Ok(())
 }
 
-/// Resolves when the process is asked to end.
-fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
+/// Request to the process to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Signal {
+    /// By a service manager.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "only Ctrl-C is known there"))]
+    Terminate,
+    /// By a person at a terminal, or by its end.
+    Terminal,
+}
+
+/// Requests to the process to end.
+struct Signals {
     #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut hang_up = signal(SignalKind::hangup())?;
-        Ok(async move {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-                _ = hang_up.recv() => {}
-            }
+    all: [tokio::signal::unix::Signal; 3],
+}
+
+impl Signals {
+    fn listen() -> io::Result<Signals> {
+        Ok(Signals {
+            #[cfg(unix)]
+            all: {
+                use tokio::signal::unix::{SignalKind, signal};
+                [
+                    signal(SignalKind::terminate())?,
+                    signal(SignalKind::interrupt())?,
+                    signal(SignalKind::hangup())?,
+                ]
+            },
         })
     }
+
+    /// Waits for the next one.
+    #[cfg(unix)]
+    async fn next(&mut self) -> Signal {
+        let [terminate, interrupt, hang_up] = &mut self.all;
+        tokio::select! {
+            _ = terminate.recv() => Signal::Terminate,
+            _ = interrupt.recv() => Signal::Terminal,
+            _ = hang_up.recv() => Signal::Terminal,
+        }
+    }
+
+    /// Waits for the next one.
     #[cfg(not(unix))]
-    Ok(async {
+    async fn next(&mut self) -> Signal {
         let _ = tokio::signal::ctrl_c().await;
-    })
+        Signal::Terminal
+    }
 }
 
 /// Returns the router of a workspace: that of a store, and the exchange.
 fn workspace_router(site: &Arc<Site>) -> Router {
-    guarded(exchange::add_routes(routes()), site)
+    guarded(
+        exchange::add_routes(routes(openapi::document_of_workspace)),
+        site,
+    )
 }
 
 /// Returns the router of all paths, behind the guard.
 fn router(site: &Arc<Site>) -> Router {
-    guarded(routes(), site)
+    guarded(page::add_routes_of_folder(routes(openapi::document)), site)
 }
 
-fn routes() -> Router<Arc<Site>> {
+/// Returns the routes of a store, whose interface `description` describes.
+fn routes(description: fn() -> serde_json::Value) -> Router<Arc<Site>> {
+    let describe = move || async move { answer::small(StatusCode::OK, &description()) };
     let mut router = Router::new()
         .route(guard::OPEN, get(|| async {}))
         .route(proof::PATH, get(|| async {}))
         .route("/metrics", get(serve_metrics))
         .route("/mcp", any(mcp))
         .route(&format!("{BASE}/events"), get(serve_events))
-        .route(&format!("{BASE}/openapi.json"), get(serve_openapi));
+        .route(&format!("{BASE}/openapi.json"), get(describe));
     for endpoint in crate::dialect::endpoints() {
         let filter = match endpoint.verb {
             Verb::Get => MethodFilter::GET,
@@ -321,7 +383,7 @@ fn routes() -> Router<Arc<Site>> {
         let path = format!("{BASE}{}", endpoint.path);
         router = router.route(&path, on(filter, run));
     }
-    add_routes(router)
+    page::add_routes(router)
 }
 
 /// Returns the routes behind the guard.
@@ -471,7 +533,14 @@ async fn mcp(
     request: Request<Body>,
 ) -> Result<Response, RequestError> {
     let client = client(&request)?;
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    let is_subscription = parts
+        .headers
+        .get("mcp-method")
+        .is_some_and(|method| method == SUBSCRIPTION);
+    let is_call = parts.method == ::http::Method::POST && !is_subscription;
+    // The end of the sessions would cut its reply.
+    let running = is_call.then(|| site.calls.subscribe());
     let bytes = match parts.method {
         ::http::Method::POST => reading::read(body, MOST_BYTES).await?,
         _ => bytes::Bytes::new(),
@@ -479,13 +548,23 @@ async fn mcp(
     let body = Full::new(bytes)
         .map_err(|never| match never {})
         .boxed_unsync();
+    let note = CallNote::default();
+    parts.extensions.insert(note.clone());
+    let has_session = parts.headers.contains_key(SESSION);
     let request = Request::from_parts(parts, body);
     let response = site.mcp.answer(&client.name, request).await;
-    Ok(response.map(Body::new))
-}
-
-async fn serve_openapi() -> Response {
-    answer::small(StatusCode::OK, &openapi::document())
+    let mut response = response.map(|body| match body.size_hint().exact() {
+        Some(_) => Body::new(body),
+        None => Body::new(body.map_frame(move |frame| {
+            let _until_it_has_gone = &running;
+            frame
+        })),
+    });
+    // The reply within a session begins before its call has ended, or not: nobody could rely on it.
+    if let Some(ended) = note.ended().filter(|_| !has_session) {
+        sequence::tell(&mut response, ended);
+    }
+    Ok(response)
 }
 
 async fn serve_events(
@@ -496,7 +575,7 @@ async fn serve_events(
         record.run(&mut || CallOutcome::of(true, ""));
     }
     let engine = &site.served.engine;
-    let events = Events::of(engine, &site.metrics.listeners, site.stopping.clone())?;
+    let events = Events::of(engine, &site.metrics.listeners, site.phase.clone())?;
     Ok(([(CONTENT_TYPE, "text/event-stream")], Body::new(events)))
 }
 

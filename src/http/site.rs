@@ -3,16 +3,21 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use ::http::HeaderMap;
 use tokio::sync::{Semaphore, watch};
 
 use super::admission::AdmissionControl;
-use super::login::sessions::Sessions;
+use super::connection::Phase;
+use super::login::sessions::{BrowserSession, Entry, Sessions};
 use super::metrics::Metrics;
 use super::names::Names;
 use super::reading::MOST_BYTES;
-use super::tokens::Tokens;
+use super::tokens::{Rights, Tokens};
 use crate::mcp::{Gate, Served, Streamable};
 use crate::page::{Examine, Health, Uploads};
+
+/// Name of whoever has a session of the page of a store.
+pub(super) const PAGE: &str = "page";
 
 /// State that all stores of a server share.
 #[derive(Clone)]
@@ -37,8 +42,17 @@ pub(super) struct Front {
     pub(super) dialect: Option<String>,
     /// Makes the service at `/mcp`.
     pub(super) mcp: fn(Served, Arc<dyn Gate>, usize) -> Streamable,
-    /// True once the server stops.
-    pub(super) stopping: watch::Receiver<bool>,
+    /// Has a receiver for each call of MCP that runs, until its reply has gone.
+    pub(super) calls: Arc<watch::Sender<()>>,
+    /// Phase of the server.
+    pub(super) phase: watch::Receiver<Phase>,
+}
+
+impl Front {
+    /// Returns whether the server was asked to end.
+    pub(super) fn is_ending(&self) -> bool {
+        *self.phase.borrow() > Phase::Serving
+    }
 }
 
 /// State shared by all requests to a store.
@@ -46,26 +60,64 @@ pub(super) struct Site {
     pub(super) front: Front,
     pub(super) served: Served,
     pub(super) mcp: Streamable,
+    /// Path of the page, with a slash at both ends.
+    pub(super) base: String,
+    /// Parts of the page of a store in a folder; `None` for a workspace.
+    pub(super) folder: Option<FolderPage>,
+}
+
+/// Parts of the page that a store in a folder has.
+pub(super) struct FolderPage {
     /// Sessions of browsers.
     pub(super) sessions: Sessions,
     /// Files that browsers sent to be imported.
     pub(super) uploads: Uploads,
-    /// Checks of `memdir doctor`, for the page.
+    /// Checks of `memdir doctor`.
     pub(super) health: Health,
 }
 
 impl Site {
-    /// Returns the site of a store at a server.
-    pub(super) fn new(front: &Front, served: Served) -> Site {
-        let gate: Arc<dyn Gate> = Arc::clone(&front.admission) as Arc<dyn Gate>;
-        Site {
-            sessions: Sessions::new(served.engine.live.state(), front.has_tls),
+    /// Returns the site of a store in a folder.
+    pub(super) fn of_folder(front: &Front, served: Served) -> Site {
+        let folder = FolderPage {
+            sessions: Sessions::of_store(served.engine.live.state()),
             uploads: Uploads::default(),
             health: Health::new(Arc::clone(&front.examine)),
+        };
+        Site {
+            folder: Some(folder),
+            ..Site::of_workspace(front, served, "/".to_owned())
+        }
+    }
+
+    /// Returns the site of a workspace, whose page is at the path `base`.
+    pub(super) fn of_workspace(front: &Front, served: Served, base: String) -> Site {
+        let gate: Arc<dyn Gate> = Arc::clone(&front.admission) as Arc<dyn Gate>;
+        Site {
+            base,
+            folder: None,
             mcp: (front.mcp)(served.clone(), gate, MOST_BYTES),
             served,
             front: front.clone(),
         }
+    }
+
+    /// Returns the session of a request to the page of a store in a folder.
+    pub(super) fn session(&self, headers: &HeaderMap) -> Option<BrowserSession> {
+        self.folder.as_ref()?.sessions.of(headers, &self.base)
+    }
+
+    /// Begins a session with these rights at the page of a store in a folder, and returns the header that gives it to
+    /// the browser; `None` if there is no such page, or if the system gives no random bytes.
+    pub(super) fn begin_session(&self, rights: Rights) -> Option<String> {
+        let entry = Entry {
+            rights,
+            path: self.base.clone(),
+            holder: PAGE.into(),
+            secret: None,
+            is_secure: self.has_tls,
+        };
+        self.folder.as_ref()?.sessions.begin(entry).ok()
     }
 }
 

@@ -7,6 +7,7 @@
 //! search needs a text, the text is requested ([`Texts`]). The contract does not depend on a local
 //! directory.
 
+mod copies;
 pub mod embedded;
 mod facts;
 mod filter;
@@ -17,6 +18,7 @@ mod text;
 
 /// Unmaps the pages of index files until they are used again; for a process that rests.
 pub use crate::columns::give_back_pages;
+pub use copies::{CopyState, IncomingIndex, IndexCopies, StateFiles};
 pub use query::{Query, QueryKind, SearchResults};
 pub use scan::Scan;
 
@@ -83,13 +85,18 @@ pub type Texts<'a> = dyn Fn(&str) -> Option<Memory> + 'a;
 /// Returns the vector of a query's text; `None` if there is none at present.
 pub type EmbedQuery<'a> = dyn Fn(&str) -> Option<Embedded> + 'a;
 
-/// Models that a search asks, where there are any.
+/// Told which files' texts are asked for next, so that a store in another place sends them together.
+pub type ReadAhead<'a> = dyn Fn(&[&str]) + 'a;
+
+/// Models that a search asks, where there are any, and the reader that it tells of the texts it asks for next.
 #[derive(Clone, Copy, Default)]
 pub struct SearchModels<'a> {
     /// Vector of the query's text; without one a text is ranked by words alone.
     pub embed: Option<&'a EmbedQuery<'a>>,
     /// Scores of the first hits by a cross-encoder.
     pub rerank: Option<&'a Rerank<'a>>,
+    /// Told which texts are asked for next.
+    pub ahead: Option<&'a ReadAhead<'a>>,
 }
 
 /// A vector with the model that made it: only vectors of one model can be compared.
@@ -472,4 +479,24 @@ pub trait Index: Send + Sync {
     ///
     /// Fails if the folder cannot be read.
     fn remove_unused(&self, now: DateTime<Utc>) -> Result<usize, IndexError>;
+
+    /// Returns the name of the index: equal for indexes that hold equal files in the same way, on any machine. `None` of
+    /// an index in memory.
+    fn name(&self) -> Option<&str>;
+
+    /// Opens the files of the newest committed state, which are undamaged; `None` of an index in memory, or if there is
+    /// none. The caller holds the writer lock.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::Unusable`] if one is damaged.
+    fn state_files(&self) -> Result<Option<StateFiles>, IndexError>;
+
+    /// Begins to put a copy of another machine's index in place; `None` if there is an index, or if it is in memory. The
+    /// caller holds the writer lock until that has ended.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no files can be written.
+    fn receive(&self) -> Result<Option<Box<dyn IncomingIndex>>, IndexError>;
 }

@@ -26,6 +26,7 @@ use crate::dialect::json::to_text;
 use crate::dialect::{Call, CallOutcome, Caller, Dialect, Reply};
 use crate::engine::{EndedCall, SequenceError};
 use crate::mcp::gate::{Admitted, Gate};
+use crate::mcp::sequence::CallNote;
 use crate::mcp::served::Served;
 use crate::mcp::subscriptions::{Followed, News};
 use crate::mcp::{resources, sequence, subscriptions, tools};
@@ -91,12 +92,14 @@ impl Handler {
             true => sequence::asked(&context).map_err(CallError::Number)?,
             false => None,
         };
+        let parts = context.extensions.get::<::http::request::Parts>();
+        let note = parts.and_then(|parts| parts.extensions.get::<CallNote>());
+        let note = note.cloned();
         let mut record = None;
         let admitted = match &self.gate {
             None => None,
             Some(gate) => {
                 let nothing = ::http::Extensions::new();
-                let parts = context.extensions.get::<::http::request::Parts>();
                 let noted = parts.map_or(&nothing, |parts| &parts.extensions);
                 record = gate.record(noted, action);
                 let admitted = gate.admit(noted, writes).await;
@@ -138,7 +141,12 @@ impl Handler {
         };
         let done = tokio::task::spawn_blocking(run);
         match tokio::time::timeout(timeout, done).await {
-            Ok(Ok(Some(done))) => done.map_err(CallError::from),
+            Ok(Ok(Some(done))) => {
+                if let (Some(note), Ok((_, ended))) = (note, &done) {
+                    note.end(*ended);
+                }
+                done.map_err(CallError::from)
+            }
             Ok(Ok(None)) => Err(CallError::Cancelled),
             Ok(Err(error)) => Err(CallError::BrokenDown(error)),
             Err(_) => Err(CallError::Late(timeout)),

@@ -39,10 +39,10 @@ pub use lines::{Lines, Streams};
 pub use message::MAX_LINE_BYTES;
 #[cfg(unix)]
 pub use peer::is_own;
-pub use sequence::{SEQUENCE_HEADER, asked_in, stale_seconds};
+pub use sequence::{CallNote, SEQUENCE_HEADER, asked_in, stale_seconds};
 pub use served::Served;
 pub use session::{AnnounceWrite, Session};
-pub use streamable::{Body, RequestBody, Streamable, streamable};
+pub use streamable::{Body, RequestBody, SESSION, Streamable, streamable};
 
 use crate::dialect::JsonObject;
 use crate::mcp::handler::Handler;

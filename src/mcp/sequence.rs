@@ -1,5 +1,7 @@
 //! Numbers of changes in requests and results: `_meta` with `memdir/sequence`, or the header `Memdir-Sequence`.
 
+use std::sync::{Arc, OnceLock};
+
 use rmcp::RoleServer;
 use rmcp::model::MetaObject;
 use rmcp::service::RequestContext;
@@ -15,6 +17,24 @@ const STALE: &str = "memdir/stale-seconds";
 
 /// Header with the number of a change, of requests and replies.
 pub const SEQUENCE_HEADER: &str = "memdir-sequence";
+
+/// Result of the call of a request over HTTP, among the extensions of the request.
+///
+/// It is set before the reply of a request without a session begins; within a session a reply begins earlier.
+#[derive(Debug, Clone, Default)]
+pub struct CallNote(Arc<OnceLock<EndedCall>>);
+
+impl CallNote {
+    /// Returns the properties of the answer, once the call has ended.
+    pub fn ended(&self) -> Option<&EndedCall> {
+        self.0.get()
+    }
+
+    /// Notes the end of the call, for the first time.
+    pub(super) fn end(&self, ended: EndedCall) {
+        let _ = self.0.set(ended); // A request has one call.
+    }
+}
 
 /// Returns the number of the change that the answer to a request must hold; `None` if it names none.
 ///

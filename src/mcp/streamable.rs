@@ -37,7 +37,8 @@ const IDLE: Duration = Duration::from_secs(30 * 60);
 /// Interval of keep-alive comments on an open stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-const SESSION: &str = "mcp-session-id";
+/// Header with the id of a session.
+pub const SESSION: &str = "mcp-session-id";
 
 /// HTTP server of a tool set. A copy serves the same sessions.
 #[derive(Clone)]

@@ -1,5 +1,7 @@
 //! Actions of the forms of the page.
 
+use percent_encoding::percent_decode_str;
+
 use super::edit::{self, Saved};
 use super::import;
 use super::parts::error::PageError;
@@ -25,7 +27,7 @@ pub enum Action<'a> {
 /// Answer to a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Acted {
-    /// It is done: address of the view to go on with.
+    /// It is done: address of the view to go on with, below that of the page.
     Done(String),
     /// It is not: document that says what is to be decided.
     Undecided(String),
@@ -38,17 +40,17 @@ pub enum Acted {
 /// Fails without the right to write, and as the operation does; nothing is changed then.
 pub fn act(visit: &Visit<'_>, action: Action<'_>, form: &Parameters) -> Result<Acted, PageError> {
     if !visit.visitor.may_write {
-        return Err(PageError::Forbidden(texts::MAY_NOT_WRITE));
+        return Err(PageError::Forbidden(visit.may_not_write()));
     }
     match action {
         Action::Memory(id, action) => of_memory(visit, id, action, form),
         Action::Review(action) => {
             of_review(visit, action, form)?;
-            Ok(Acted::Done("/review".to_owned()))
+            Ok(Acted::Done("review".to_owned()))
         }
         Action::Check => {
-            visit.health.begin();
-            Ok(Acted::Done("/store".to_owned()))
+            visit.folder()?.health.begin();
+            Ok(Acted::Done("store".to_owned()))
         }
         Action::Import => import::perform(visit, form).map(Acted::Done),
     }
@@ -86,6 +88,7 @@ fn of_memory(
             return Ok(Acted::Done(entry::address(id, "/history")));
         }
         "undo" => {
+            visit.folder()?;
             ops::undo(engine, Some(id), false)?;
             return Ok(Acted::Done(entry::address(id, "/history")));
         }
@@ -128,6 +131,7 @@ fn of_review(visit: &Visit<'_>, action: &str, form: &Parameters) -> Result<(), P
             ops::keep_both(engine, id)?;
         }
         "trust" => {
+            visit.folder()?;
             let (memory, _) = ops::recall_one(engine, id)?;
             ops::accept(engine, &[Memory::clone(&memory)])?;
         }
@@ -144,7 +148,44 @@ fn unknown(action: &str) -> PageError {
     PageError::Engine(EngineError::NotFound(entry::cut(action, 40)))
 }
 
-/// Returns whether an address is one of this page.
+/// Returns whether an address leads to this page, once that of the page stands before it.
 fn is_own(address: &str) -> bool {
-    address.starts_with('/') && !address.starts_with("//") && !address.contains(['\\', '\n', '\r'])
+    // Browsers take `\` for a slash, leave line breaks and tabs out, and read `%2e` as a dot.
+    let is_plain = |c: char| c != '\\' && !c.is_control();
+    let path = address.split(['?', '#']).next().unwrap_or_default();
+    let leads_up = |step: &str| {
+        let step: Vec<u8> = percent_decode_str(step).collect();
+        step == b".."
+    };
+    !address.starts_with('/') && address.chars().all(is_plain) && !path.split('/').any(leads_up)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_comes_back_to_an_address_of_the_page_alone() {
+        for address in [
+            "",
+            "review",
+            "?topic=a",
+            "brief?namespace=../x",
+            "memory/notes%20v1%2E2",
+        ] {
+            assert!(is_own(address), "{address}");
+        }
+        for address in [
+            "/evil.example",
+            "//evil.example",
+            "\\evil.example",
+            "\t/evil.example",
+            "a\r\nSet-Cookie: b",
+            "../w/beta/",
+            "memory/../../beta/",
+            "memory/%2e%2E/%2e./beta",
+        ] {
+            assert!(!is_own(address), "{address}");
+        }
+    }
 }

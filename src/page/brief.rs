@@ -31,10 +31,11 @@ pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
     let text = session_text::with_lines(&instruction, &lines);
     let mut namespaces = ops::facet(visit.engine, "namespace")?;
     namespaces.truncate(MOST_OFFERED);
-    let here = visit.parameters.address("/brief");
+    let here = visit.parameters.address("brief");
+    brief.items.iter().for_each(|item| visit.name(&item.id));
     let main = html! {
         h1 { (texts::BRIEF) " " bdi { (brief.namespace) } }
-        form method="get" action="/brief" {
+        form method="get" action="brief" {
             label { (texts::NAMESPACE) " "
                 input name="namespace" value=(brief.namespace) list="namespaces" maxlength="200";
             }
@@ -63,5 +64,5 @@ pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
             } }
         }
     };
-    Ok(frame::document(visit, "/brief", texts::BRIEF, &main))
+    Ok(frame::document(visit, "brief", texts::BRIEF, &main))
 }

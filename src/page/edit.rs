@@ -36,11 +36,15 @@ pub(super) fn view(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
 }
 
 fn form(visit: &Visit<'_>, id: &str, seen: &Version, text: &str) -> Markup {
+    let hint = match visit.folder {
+        Some(_) => texts::EDIT_HINT,
+        None => texts::EDIT_HINT_OF_WORKSPACE,
+    };
     html! {
         form.edit method="post" action=(entry::address(id, "/save")) {
             (frame::token(visit))
             input type="hidden" name="seen" value=(format!("{:032x}", seen.hash));
-            p.note { (texts::EDIT_HINT) }
+            p.note { (hint) }
             // A browser drops the first line break of a field.
             textarea #text name="text" aria-label=(texts::FILE_TEXT) rows="24" dir="auto" spellcheck="true" { "\n" (text) }
             p {

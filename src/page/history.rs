@@ -15,7 +15,8 @@ const MOST: usize = 50;
 pub(super) fn view(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
     let shown = memory::find(visit, id)?;
     let stem = shown.memory.stem.as_str();
-    if !visit.engine.live.is_read_only()
+    if visit.folder.is_some()
+        && !visit.engine.live.is_read_only()
         && let Err(error) = history::commit_everything(&visit.engine.history)
     {
         tracing::info!("what waits was not committed: {error}");
@@ -33,11 +34,11 @@ pub(super) fn view(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
             @match log.filter(|log| !log.changes.is_empty()) {
                 None => { p.nothing { (texts::NO_HISTORY) } }
                 Some(log) => {
-                    @if shown.file.is_some() {
+                    @if shown.file.is_some() && visit.folder.is_some() {
                         (frame::button(visit, &entry::address(&shown.id, "/undo"), &[], texts::UNDO_LAST, None))
                     }
                     (versions(visit, &shown.id, stem, &log, open)?)
-                    @if log.has_more { p.note { (texts::WHOLE_HISTORY) " " (shown.id) } }
+                    @if log.has_more && visit.folder.is_some() { p.note { (texts::WHOLE_HISTORY) " " (shown.id) } }
                 }
             }
         }
@@ -54,8 +55,14 @@ fn versions(
     open: Option<&str>,
 ) -> Result<Markup, PageError> {
     let mut rows = Vec::new();
+    // Numbers of changes are whole; of commits a beginning is enough.
+    let is_whole = log
+        .changes
+        .iter()
+        .any(|one| Some(one.commit.as_str()) == open);
     for (at, change) in log.changes.iter().enumerate() {
         let is_open = match open {
+            Some(version) if is_whole => change.commit == version,
             Some(version) => change.commit.starts_with(version),
             None => at == 0,
         };

@@ -15,15 +15,16 @@ use super::parts::{entry, frame, texts};
 /// Returns the form; with the parameter `upload` how far its import is.
 pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
     if let Some(id) = visit.parameters.get("upload") {
-        let (upload, outcome) = visit.uploads.get(id)?;
+        let (upload, outcome) = visit.folder()?.uploads.get(id)?;
         let outcome = locked(&outcome).clone();
         let state = state(visit, id, &upload, &outcome);
         if visit.parameters.get("part").is_some() {
             return Ok(state.into_string());
         }
         let main = html! { h1 { (texts::IMPORT) } div #list { (state) } };
-        return Ok(frame::document(visit, "/import", texts::IMPORT, &main));
+        return Ok(frame::document(visit, "import", texts::IMPORT, &main));
     }
+    visit.folder()?;
     let main = html! {
         h1 { (texts::IMPORT) }
         @if visit.visitor.may_write {
@@ -41,10 +42,10 @@ pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
                 button.main type="submit" { (texts::LOOK_FIRST) }
             }
             noscript { p.note { (texts::WITHOUT_SCRIPT) " " code { "memdir import --from FORMAT PATH" } } }
-        } @else { p.problem { (texts::MAY_NOT_WRITE) } }
+        } @else { p.problem { (visit.may_not_write()) } }
         div #list aria-live="polite" {}
     };
-    Ok(frame::document(visit, "/import", texts::IMPORT, &main))
+    Ok(frame::document(visit, "import", texts::IMPORT, &main))
 }
 
 fn state(visit: &Visit<'_>, id: &str, upload: &Upload, outcome: &Outcome) -> Markup {
@@ -64,8 +65,8 @@ fn state(visit: &Visit<'_>, id: &str, upload: &Upload, outcome: &Outcome) -> Mar
             @if !outcome.failures.is_empty() {
                 ul.problem { @for one in &outcome.failures { li dir="auto" { (entry::cut(one, 200)) } } }
             }
-            @if !outcome.has_begun { (frame::button(visit, "/import/perform", &[("upload", id)], texts::DO_IMPORT, None)) }
-            @if outcome.has_ended { p { a href="/" { (texts::TIMELINE) } } }
+            @if !outcome.has_begun { (frame::button(visit, "import/perform", &[("upload", id)], texts::DO_IMPORT, None)) }
+            @if outcome.has_ended { p { a href=(frame::TIMELINE) { (texts::TIMELINE) } } }
         }
     }
 }
@@ -77,12 +78,13 @@ fn state(visit: &Visit<'_>, id: &str, upload: &Upload, outcome: &Outcome) -> Mar
 /// Fails without the right to write, for an unknown format, and if nothing of the file can be read.
 pub fn uploaded(visit: &Visit<'_>, id: &str, upload: Upload) -> Result<String, PageError> {
     if !visit.visitor.may_write {
-        return Err(PageError::Forbidden(texts::MAY_NOT_WRITE));
+        return Err(PageError::Forbidden(visit.may_not_write()));
     }
+    let folder = visit.folder()?;
     let outcome = Mutex::new(Outcome::default());
     let run = ImportRun {
         engine: visit.engine,
-        user: visit.user,
+        user: folder.user,
         upload: &upload,
         outcome: &outcome,
         is_dry_run: true,
@@ -90,7 +92,7 @@ pub fn uploaded(visit: &Visit<'_>, id: &str, upload: Upload) -> Result<String, P
     run.run()?;
     let outcome = locked(&outcome).clone();
     let shown = state(visit, id, &upload, &outcome).into_string();
-    visit.uploads.keep(id, upload, outcome);
+    folder.uploads.keep(id, upload, outcome);
     Ok(shown)
 }
 
@@ -99,7 +101,8 @@ pub(super) fn perform(visit: &Visit<'_>, form: &Parameters) -> Result<String, Pa
     let id = form
         .get("upload")
         .ok_or_else(|| PageError::Bad("the form has no `upload`".to_owned()))?;
-    let (upload, outcome) = visit.uploads.get(id)?;
+    let folder = visit.folder()?;
+    let (upload, outcome) = folder.uploads.get(id)?;
     let was_begun = std::mem::replace(
         &mut *locked(&outcome),
         Outcome {
@@ -109,7 +112,7 @@ pub(super) fn perform(visit: &Visit<'_>, form: &Parameters) -> Result<String, Pa
     )
     .has_begun;
     if !was_begun {
-        let (engine, user) = (Arc::clone(visit.engine), visit.user.to_owned());
+        let (engine, user) = (Arc::clone(visit.engine), folder.user.to_owned());
         // It may take longer than any request may.
         std::thread::spawn(move || {
             let run = ImportRun {
@@ -125,5 +128,5 @@ pub(super) fn perform(visit: &Visit<'_>, form: &Parameters) -> Result<String, Pa
             locked(&outcome).has_ended = true;
         });
     }
-    Ok(Parameters::default().and("upload", id).address("/import"))
+    Ok(Parameters::default().and("upload", id).address("import"))
 }

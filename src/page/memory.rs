@@ -28,6 +28,12 @@ pub(super) struct Shown {
 
 /// Reads the memory called `id`, also a forgotten one.
 pub(super) fn find(visit: &Visit<'_>, id: &str) -> Result<Shown, PageError> {
+    let shown = read(visit, id)?;
+    visit.name(&shown.id);
+    Ok(shown)
+}
+
+fn read(visit: &Visit<'_>, id: &str) -> Result<Shown, PageError> {
     match ops::recall_one(visit.engine, id) {
         Ok((memory, name)) => Ok(Shown {
             id: visit.engine.live.shown_id(&memory.stem),
@@ -96,7 +102,7 @@ pub(super) fn view(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
             (head(visit, &shown, ""))
             (superseding(visit, memory, &relations))
             @for warning in warnings { p.problem { (texts::SUSPICIOUS) " " (warning) } }
-            div.text dir="auto" { (markdown::render(text, &known)) }
+            div.text dir="auto" { (markdown::render(text, visit.address, &known)) }
             @if is_cut { p.note { (texts::CUT) " " a href=(entry::address(&shown.id, "/raw")) { (texts::RAW) } } }
             (actions(visit, &shown))
             h2 { (texts::LINKS) }
@@ -170,7 +176,7 @@ fn superseding(visit: &Visit<'_>, memory: &Memory, relations: &Relations) -> Mar
         @for stem in contradicting.into_iter().filter_map(other) {
             @let id = visit.engine.live.shown_id(&stem);
             p.problem { (texts::CONTRADICTED) " " a href=(entry::address(&id, "")) { (id) } " "
-                a href="/review" { (texts::REVIEW) } }
+                a href="review" { (texts::REVIEW) } }
         }
     }
 }
@@ -213,14 +219,14 @@ fn programs(visit: &Visit<'_>, shown: &Shown) -> Markup {
 /// Returns the links of the memory `id` in both directions, each stated one with a button that takes it out.
 fn links(visit: &Visit<'_>, id: &str, relations: &Relations) -> Markup {
     let side = |relation: &Relation, stem: Option<&Stem>| {
+        let other = stem.map(|stem| visit.engine.live.shown_id(stem));
+        other.iter().for_each(|other| visit.name(other));
         html! {
             li {
                 span.relation { (entry::cut(&relation.relation, 40)) } " "
-                @match stem {
-                    Some(stem) => {
-                        a href=(entry::address(&visit.engine.live.shown_id(stem), "")) dir="auto" {
-                            (entry::cut(&relation.headline, 120))
-                        }
+                @match &other {
+                    Some(id) => {
+                        a href=(entry::address(id, "")) dir="auto" { (entry::cut(&relation.headline, 120)) }
                     }
                     None => { bdi { (entry::cut(&relation.written, 120)) } }
                 }

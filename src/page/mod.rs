@@ -3,7 +3,8 @@
 //! Promises: every text of a memory is escaped; markdown is rendered without raw HTML, without links that run
 //! something and without pictures of other hosts (`parts/markdown.rs`); nothing changes by reading a view; a change has
 //! the visitor's right to write, and the token of his forms. An edit is saved over the version that it was made
-//! from, or shown beside the one that came in between.
+//! from, or shown beside the one that came in between. A place for memories that is no folder, such as a workspace of a
+//! database, has no imports, no checks of `memdir doctor`, and nothing of git.
 //!
 //! Left to others: who may come in, addresses, headers and bodies (`http`), and all that is done to memories
 //! (`engine`).
@@ -27,9 +28,9 @@ pub use assets::{Asset, asset};
 pub use import::uploaded;
 pub use parts::entry::address_of_memory;
 pub use parts::error::PageError;
-pub use parts::frame::{elsewhere, entrance, failure};
+pub use parts::frame::{elsewhere, entrance, entrance_of_workspace, failure};
 pub use parts::health::{Examine, Health, HealthCheck};
 pub use parts::parameters::Parameters;
 pub use parts::uploads::{Upload, Uploads};
-pub use parts::visit::{Visit, Visitor};
+pub use parts::visit::{OfFolder, Visit, Visitor};
 pub use view::{View, view};

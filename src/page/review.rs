@@ -33,8 +33,11 @@ pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
     {
         pairs.push(pair(visit, conflict, may_stay)?);
     }
-    let unreviewed = ops::unreviewed(engine)?;
-    let unmerged = ops::unmerged(engine)?;
+    // Whose texts may be shown is a record of this user, and what took markers out is a command for a folder.
+    let (unreviewed, unmerged) = match visit.folder {
+        Some(_) => (ops::unreviewed(engine)?, ops::unmerged(engine)?),
+        None => (Vec::new(), Vec::new()),
+    };
     let main = html! {
         h1 { (texts::REVIEW) }
         h2 { (texts::PROPOSALS) " " span.count { (proposals.len()) } }
@@ -49,11 +52,13 @@ pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
                 li { a href=(entry::address(&engine.live.shown_id(&one.stem), "")) { (entry::cut(&one.name, 80)) } ":" (one.line) }
             } }
         }
-        h2 { (texts::UNREVIEWED) " " span.count { (unreviewed.len()) } }
-        @if unreviewed.is_empty() { p.nothing { (texts::NO_UNREVIEWED) } }
-        @for (memory, source) in unreviewed.iter().take(MOST) { (foreign(visit, memory, source.as_str())) }
+        @if visit.folder.is_some() {
+            h2 { (texts::UNREVIEWED) " " span.count { (unreviewed.len()) } }
+            @if unreviewed.is_empty() { p.nothing { (texts::NO_UNREVIEWED) } }
+            @for (memory, source) in unreviewed.iter().take(MOST) { (foreign(visit, memory, source.as_str())) }
+        }
     };
-    Ok(frame::document(visit, "/review", texts::REVIEW, &main))
+    Ok(frame::document(visit, "review", texts::REVIEW, &main))
 }
 
 fn proposed(visit: &Visit<'_>, proposal: &Proposal) -> Result<Markup, PageError> {
@@ -64,7 +69,9 @@ fn proposed(visit: &Visit<'_>, proposal: &Proposal) -> Result<Markup, PageError>
         .live
         .shown_id(&Stem::from_file_name(proposal.talk()));
     let other = |stem: &Stem, headline: &str| {
-        html! { a href=(entry::address(&visit.engine.live.shown_id(stem), "")) dir="auto" { (entry::cut(headline, 120)) } }
+        let id = visit.engine.live.shown_id(stem);
+        visit.name(&id);
+        html! { a href=(entry::address(&id, "")) dir="auto" { (entry::cut(headline, 120)) } }
     };
     let fields = [("id", id)];
     Ok(html! {
@@ -80,14 +87,14 @@ fn proposed(visit: &Visit<'_>, proposal: &Proposal) -> Result<Markup, PageError>
             @for reason in &known.suspicious { p.problem { (texts::SUSPICIOUS) " " (reason) } }
             @if visit.visitor.may_write {
                 @let form = format!("accept-{id}");
-                form id=(form) method="post" action="/review/accept" {
+                form id=(form) method="post" action="review/accept" {
                     (frame::token(visit))
                     input type="hidden" name="id" value=(id);
                     textarea name="text" rows="3" dir="auto" aria-label=(texts::PROPOSED_TEXT) { "\n" (proposal.memory.content.trim()) }
                 }
                 button.main type="submit" form=(form) data-key="a" { (texts::ACCEPT) } " "
-                (frame::button(visit, "/review/drop", &fields, texts::DROP, Some("d")))
-                (frame::button(visit, "/review/never", &fields, texts::NEVER, Some("n")))
+                (frame::button(visit, "review/drop", &fields, texts::DROP, Some("d")))
+                (frame::button(visit, "review/never", &fields, texts::NEVER, Some("n")))
             } @else {
                 div.preview dir="auto" { (proposal.memory.content.trim()) }
             }
@@ -99,6 +106,7 @@ fn proposed(visit: &Visit<'_>, proposal: &Proposal) -> Result<Markup, PageError>
 fn pair(visit: &Visit<'_>, conflict: &Conflict, may_stay: bool) -> Result<Markup, PageError> {
     let [one, other] = &conflict.pair;
     let ids = [one, other].map(|side| visit.engine.live.shown_id(&side.memory.stem));
+    ids.iter().for_each(|id| visit.name(id));
     let side = |side: &Contender, id: &str| {
         html! {
             div {
@@ -114,9 +122,9 @@ fn pair(visit: &Visit<'_>, conflict: &Conflict, may_stay: bool) -> Result<Markup
             div.pair { (side(one, &ids[0])) (side(other, &ids[1])) }
             (difference::difference(one.memory.content.as_bytes(), other.memory.content.as_bytes())?)
             div.actions {
-                (frame::button(visit, "/review/keep", &keep(0), texts::KEEP_FIRST, Some("1")))
-                (frame::button(visit, "/review/keep", &keep(1), texts::KEEP_SECOND, Some("2")))
-                @if may_stay { (frame::button(visit, "/review/both", &[("id", &ids[0])], texts::KEEP_BOTH, Some("3"))) }
+                (frame::button(visit, "review/keep", &keep(0), texts::KEEP_FIRST, Some("1")))
+                (frame::button(visit, "review/keep", &keep(1), texts::KEEP_SECOND, Some("2")))
+                @if may_stay { (frame::button(visit, "review/both", &[("id", &ids[0])], texts::KEEP_BOTH, Some("3"))) }
             }
         }
     })
@@ -124,13 +132,14 @@ fn pair(visit: &Visit<'_>, conflict: &Conflict, may_stay: bool) -> Result<Markup
 
 fn foreign(visit: &Visit<'_>, memory: &Memory, source: &str) -> Markup {
     let id = visit.engine.live.shown_id(&memory.stem);
-    let forget = [("back", "/review")];
+    visit.name(&id);
+    let forget = [("back", "review")];
     html! {
         article.entry.item data-id=(id) {
             h3 { a href=(entry::address(&id, "")) dir="auto" { (entry::headline(memory)) } }
             p.about { (entry::time(&memory.timestamp)) " " (source) }
             div.preview dir="auto" { (entry::cut(&memory.content, PREVIEW)) }
-            (frame::button(visit, "/review/trust", &[("id", &id)], texts::ACCEPT, Some("a")))
+            (frame::button(visit, "review/trust", &[("id", &id)], texts::ACCEPT, Some("a")))
             (frame::button(visit, &entry::address(&id, "/forget"), &forget, texts::FORGET, Some("d")))
         }
     }

@@ -45,15 +45,15 @@ pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
         h1 { (texts::SEARCH) }
         p.ways {
             @for (value, name) in WAYS {
-                @let address = visit.parameters.with("by", Some(value)).address("/search");
+                @let address = visit.parameters.with("by", Some(value)).address("search");
                 a.chip href=(address) data-by=(value) aria-current=[(way == value).then_some("true")] { (name) }
                 " "
             }
         }
-        (narrow::chips(visit, "/search")?)
+        (narrow::chips(visit, "search")?)
         div #list data-search="yes" aria-live="polite" { (results) }
     };
-    Ok(frame::document(visit, "/search", &title, &main))
+    Ok(frame::document(visit, "search", &title, &main))
 }
 
 fn way(parameters: &Parameters) -> &'static str {
@@ -132,12 +132,12 @@ fn lines(visit: &Visit<'_>, expression: &str) -> Result<Markup, PageError> {
     })?;
     Ok(html! {
         @if found.is_empty() { p.nothing { (texts::NOTHING_FOUND) } }
-        @for line in found.iter().take(MOST_LINES) { (line_found(line)) }
+        @for line in found.iter().take(MOST_LINES) { (line_found(visit, line)) }
         @if found.len() > MOST_LINES { p.note { (texts::MORE_LINES) } }
     })
 }
 
-fn line_found(line: &GrepLine) -> Markup {
+fn line_found(visit: &Visit<'_>, line: &GrepLine) -> Markup {
     let (start, end) = line.matched;
     let [before, matched, after] = [0..start, start..end, end..line.text.len()]
         .map(|range| String::from_utf8_lossy(&line.text[range]));
@@ -146,6 +146,7 @@ fn line_found(line: &GrepLine) -> Markup {
     let after: String = after.chars().take(MOST_AFTER).collect();
     let name = line.name.strip_suffix(".md").unwrap_or(&line.name);
     let id = name.rsplit('/').next().unwrap_or(name);
+    visit.name(id);
     html! {
         article.entry data-id=(id) {
             p.about {

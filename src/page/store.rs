@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use maud::{Markup, html};
 
 use super::parts::error::PageError;
+use super::parts::health::Health;
 use super::parts::plots::{self, DayCounts};
 use super::parts::visit::Visit;
 use super::parts::{entry, frame, texts};
@@ -22,11 +23,13 @@ const MOST_FINDINGS: usize = 100;
 /// Returns the view, or with `part` the checks alone.
 pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
     if visit.parameters.get("part").is_some() {
-        return Ok(checks(visit).into_string());
+        return Ok(checks(visit, visit.folder()?.health).into_string());
     }
     // Programs of this machine are started for it: not by whoever may only read.
-    if visit.visitor.may_write {
-        visit.health.refresh();
+    if let Some(folder) = &visit.folder
+        && visit.visitor.may_write
+    {
+        folder.health.refresh();
     }
     let engine = visit.engine;
     let everything = Filter {
@@ -69,14 +72,17 @@ pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
         }
         (state(visit)?)
     };
-    Ok(frame::document(visit, "/store", texts::STORE, &main))
+    Ok(frame::document(visit, "store", texts::STORE, &main))
 }
 
 fn state(visit: &Visit<'_>) -> Result<Markup, PageError> {
     let engine = visit.engine;
     let status = ops::status(engine)?;
     let proposals = ops::proposals(engine)?.len();
-    let unreviewed = ops::unreviewed(engine)?.len();
+    let unreviewed = match visit.folder {
+        Some(_) => ops::unreviewed(engine)?.len(),
+        None => 0,
+    };
     let model = meaning::meaning_status(&engine.meaning)?;
     let problems: Vec<_> = status
         .findings
@@ -87,17 +93,23 @@ fn state(visit: &Visit<'_>) -> Result<Markup, PageError> {
         (
             "not indexed yet, and searched all the same",
             status.waiting,
-            "/",
+            frame::TIMELINE,
         ),
-        ("proposals", proposals, "/review"),
-        ("contradictions", status.conflicts, "/review"),
-        ("memories of others, not reviewed", unreviewed, "/review"),
-        ("memories of low confidence", status.flagged, "/"),
+        ("proposals", proposals, "review"),
+        ("contradictions", status.conflicts, "review"),
+        ("memories of others, not reviewed", unreviewed, "review"),
+        (
+            "memories of low confidence",
+            status.flagged,
+            frame::TIMELINE,
+        ),
     ];
     Ok(html! {
         section.panel {
         h2 { (texts::HEALTH) }
-        div #list aria-live="polite" { (checks(visit)) }
+        @if let Some(folder) = &visit.folder {
+            div #list aria-live="polite" { (checks(visit, folder.health)) }
+        }
         @if problems.is_empty() { p { "✓ " (texts::SOUND) } }
         @else {
             ul.findings { @for one in problems.iter().take(MOST_FINDINGS) {
@@ -112,15 +124,18 @@ fn state(visit: &Visit<'_>) -> Result<Markup, PageError> {
             li { a href=(address) { (name) ": " (count) } }
         } }
         }
-        section.panel { h2 { (texts::SYNC) } (sync(visit)?) }
+        @if visit.folder.is_some() { section.panel { h2 { (texts::SYNC) } (sync(visit)?) } }
         section.panel {
         h2 { (texts::INDEX) }
         dl.properties {
-            dt { "folder" } dd { (status.root.display()) }
-            dt { "index" } dd { (status.state.display()) ", " (size(status.index_bytes)) }
+            // Paths of a server are none of the business of a workspace's visitors.
+            @if visit.folder.is_some() {
+                dt { "folder" } dd { (status.root.display()) }
+                dt { "index" } dd { (status.state.display()) ", " (size(status.index_bytes)) }
+            }
             dt { "indexed" } dd { (status.indexed) " of " (status.files) " files, " (status.unreadable) " unreadable" }
             dt { "languages" } dd { (status.languages.join(", ")) }
-            @if let Some(leader) = &status.leader {
+            @if let Some(leader) = status.leader.as_ref().filter(|_| visit.folder.is_some()) {
                 dt { "watched by" } dd { "process " (leader.process) ", " (leader.watching) }
             }
             dt { "model" }
@@ -136,8 +151,8 @@ fn state(visit: &Visit<'_>) -> Result<Markup, PageError> {
 }
 
 /// Returns what `memdir doctor` says, and whether it is still at it.
-fn checks(visit: &Visit<'_>) -> Markup {
-    let state = visit.health.state();
+fn checks(visit: &Visit<'_>, health: &Health) -> Markup {
+    let state = health.state();
     html! {
         div data-busy=[state.is_running.then_some("checks")] {
             @if !state.checks.is_empty() {
@@ -155,7 +170,7 @@ fn checks(visit: &Visit<'_>) -> Markup {
             @else if let Some(age) = state.age() {
                 p.note { (texts::CHECKED) " " (ago(age)) }
             }
-            @if !state.is_running { (frame::button(visit, "/store/check", &[], texts::CHECK_NOW, None)) }
+            @if !state.is_running { (frame::button(visit, "store/check", &[], texts::CHECK_NOW, None)) }
         }
     }
 }

@@ -24,10 +24,15 @@ pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
     let is_live = visit.parameters.get("before").is_none();
     let main = html! {
         h1 { (texts::TIMELINE) }
-        (narrow::chips(visit, "/")?)
+        (narrow::chips(visit, frame::TIMELINE)?)
         div #list data-live=[is_live.then_some("yes")] data-endless="yes" { (list) }
     };
-    Ok(frame::document(visit, "/", texts::TIMELINE, &main))
+    Ok(frame::document(
+        visit,
+        frame::TIMELINE,
+        texts::TIMELINE,
+        &main,
+    ))
 }
 
 fn list(visit: &Visit<'_>) -> Result<Markup, PageError> {
@@ -41,16 +46,22 @@ fn list(visit: &Visit<'_>) -> Result<Markup, PageError> {
         let at = last.memory.timestamp.utc().timestamp_micros();
         let before = format!("{at}:{}", last.name);
         let parameters = visit.parameters.with("part", None);
-        parameters.with("before", Some(&before)).address("/")
+        parameters
+            .with("before", Some(&before))
+            .address(frame::TIMELINE)
     });
     let newest = visit
         .parameters
         .with("part", None)
         .with("before", None)
-        .address("/");
+        .address(frame::TIMELINE);
+    let nothing = match visit.folder {
+        Some(_) => texts::NOTHING,
+        None => texts::NOTHING_OF_WORKSPACE,
+    };
     Ok(html! {
         section.sheet {
-            @if found.hits.is_empty() { p.nothing { (texts::NOTHING) } }
+            @if found.hits.is_empty() { p.nothing { (nothing) } }
             @for day in days(&found.hits) {
                 h2.day { (day[0].memory.timestamp.date().format("%A, %-d %B %Y")) }
                 @for hit in day {

@@ -27,7 +27,7 @@ use crate::model::Memory;
 use crate::words::Analyzer;
 
 pub use super::meaning::QueryTokens;
-pub use super::scoring::{Cosines, Scored};
+pub use super::scoring::{Cosines, Pieces, Scored};
 
 /// Returns the cosines of all rows with a text; `None` without a model or vectors.
 pub type Meaning<'a> = dyn Fn(&str) -> Option<Cosines> + 'a;
@@ -66,8 +66,8 @@ pub struct RankingInput<'a> {
     pub ranking: &'a Ranking,
     /// Cosines with a text.
     pub meaning: &'a Meaning<'a>,
-    /// Text of a row in pieces; none if it cannot be read.
-    pub pieces: &'a dyn Fn(u32) -> Vec<String>,
+    /// Texts of rows in pieces.
+    pub pieces: Pieces<'a>,
     /// Ranking signals of a row's memory at the moment of the search.
     pub signals: &'a dyn Fn(u32) -> RankingSignals,
     /// Memory of a row; `None` if it cannot be read.

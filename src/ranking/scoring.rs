@@ -62,6 +62,15 @@ const MOST_WORDS: f32 = 60_000.0;
 /// Number of best hits by which a namespace is scored.
 const NAMESPACE_BEST: usize = 10;
 
+/// Texts of rows, cut into pieces.
+#[derive(Clone, Copy)]
+pub struct Pieces<'a> {
+    /// Told which rows are asked for next.
+    pub ahead: &'a dyn Fn(&[u32]),
+    /// Returns the pieces of a row; none if it cannot be read.
+    pub of: &'a dyn Fn(u32) -> Vec<String>,
+}
+
 /// One memory, scored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scored {
@@ -203,7 +212,7 @@ impl Scoring<'_> {
     pub fn all(
         &mut self,
         candidates: Vec<u32>,
-        pieces: &dyn Fn(u32) -> Vec<String>,
+        pieces: Pieces<'_>,
         reranking: Option<(&Reranking<'_>, &str)>,
         analyzer: &mut Analyzer,
     ) -> Vec<Scored> {
@@ -245,19 +254,23 @@ impl Scoring<'_> {
     fn look_at_words(
         &mut self,
         scored: &mut [Scored],
-        pieces: &dyn Fn(u32) -> Vec<String>,
+        pieces: Pieces<'_>,
         analyzer: &mut Analyzer,
     ) {
         let Some(mut soft) = self.soft.take() else {
             return;
         };
-        for place in best(scored, LOOKED_AT) {
+        let mut places = best(scored, LOOKED_AT);
+        places.retain(|&place| {
             let row = scored[place].row;
-            if self.is_short(self.rows.words(row)) && !self.chats.contains(row) {
-                let score = soft.score(&pieces(row), analyzer);
-                self.softness.insert(row, score);
-                scored[place] = self.scored(row);
-            }
+            self.is_short(self.rows.words(row)) && !self.chats.contains(row)
+        });
+        let rows: Vec<u32> = places.iter().map(|&place| scored[place].row).collect();
+        (pieces.ahead)(&rows);
+        for (place, row) in places.into_iter().zip(rows) {
+            let score = soft.score(&(pieces.of)(row), analyzer);
+            self.softness.insert(row, score);
+            scored[place] = self.scored(row);
         }
     }
 
@@ -427,19 +440,15 @@ impl Scoring<'_> {
 
     /// Computes the passage scores of these very long memories. The idf of a word is taken from their
     /// pieces, because nearly every long text holds it.
-    fn look_at_pieces(
-        &mut self,
-        rows: &[u32],
-        pieces: &dyn Fn(u32) -> Vec<String>,
-        analyzer: &mut Analyzer,
-    ) {
+    fn look_at_pieces(&mut self, rows: &[u32], pieces: Pieces<'_>, analyzer: &mut Analyzer) {
         // Numbers of the query's content words that each piece holds.
         let mut looked: Vec<(u32, Vec<Vec<usize>>)> = Vec::new();
         let mut frequencies = vec![0_usize; self.content.len()];
         let content = self.content.iter().zip(0_usize..);
         let content: HashMap<&str, usize> = content.map(|(word, at)| (word.as_str(), at)).collect();
+        (pieces.ahead)(rows);
         for &row in rows {
-            let held = pieces(row).into_iter().map(|piece| {
+            let held = (pieces.of)(row).into_iter().map(|piece| {
                 let mut holds: Vec<usize> = Vec::new();
                 analyzer.terms(&piece, |term, _, _| holds.extend(content.get(term)));
                 holds.sort_unstable();

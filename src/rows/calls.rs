@@ -1,14 +1,18 @@
-//! Account of the calls of clients: whether an answer is as of an earlier time, and whether something is missing.
+//! Account of the calls of clients: how new the answer must be, whether it is as of an earlier time, and whether
+//! something is missing.
 //!
 //! A call runs on one thread, which asks the database. Questions on threads of `rayon`, which read texts for a call,
 //! are counted for all calls that run then.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// State of the call on a thread.
 #[derive(Debug, Clone, Copy, Default)]
 struct Call {
+    /// Time of which the answer may be; `None` of now, as outside of calls.
+    as_of: Option<Instant>,
     /// Whether the feed could not be asked for the newest changes.
     is_as_known: bool,
     /// Whether something else could not be read or written, as its server is away.
@@ -19,6 +23,7 @@ struct Call {
 
 thread_local! {
     static CALL: Cell<Call> = const { Cell::new(Call {
+        as_of: None,
         is_as_known: false,
         lacks_something: false,
         elsewhere: 0,
@@ -28,12 +33,18 @@ thread_local! {
 /// Number of questions that failed on threads that read for calls.
 static ELSEWHERE: AtomicU64 = AtomicU64::new(0);
 
-/// Begins a call on this thread.
-pub(super) fn begin() {
+/// Begins a call on this thread, whose answer has everything until `as_of`.
+pub(super) fn begin(as_of: Instant) {
     CALL.set(Call {
+        as_of: Some(as_of),
         elsewhere: ELSEWHERE.load(Ordering::Relaxed),
         ..Call::default()
     });
+}
+
+/// Returns the time of which the answer of the call on this thread may be; `None` of now.
+pub(super) fn as_of() -> Option<Instant> {
+    CALL.get().as_of
 }
 
 /// Notes that the newest changes are unknown.
@@ -67,7 +78,7 @@ pub(super) fn answer_as_known() {
 
 /// Returns whether the call on this thread is answered from what was known, and whether it lacks something.
 pub(super) fn end() -> (bool, bool) {
-    let call = CALL.get();
+    let call = CALL.take();
     let elsewhere = ELSEWHERE.load(Ordering::Relaxed) != call.elsewhere;
     (call.is_as_known, call.lacks_something || elsewhere)
 }

@@ -17,6 +17,11 @@ pub struct Workspace {
     pub head: i64,
 }
 
+/// Returns whether `name` may name a workspace.
+pub fn is_workspace_name(name: &str) -> bool {
+    check_name(name).is_ok()
+}
+
 /// Checks the name of a workspace. Valid names need no quotes in statements.
 pub(super) fn check_name(name: &str) -> Result<(), RowsError> {
     let is_valid = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -58,7 +63,10 @@ impl Database {
             "DELETE FROM change WHERE workspace = $1",
             "DELETE FROM journal WHERE workspace = $1",
             "DELETE FROM journal_head WHERE workspace = $1",
+            "DELETE FROM index_copy WHERE workspace = $1",
+            "DELETE FROM vector WHERE workspace = $1",
             "DELETE FROM token WHERE workspace = $1",
+            "DELETE FROM issuer_role WHERE workspace = $1",
             "DELETE FROM audit WHERE workspace = $1",
             "DELETE FROM audit_head WHERE workspace = $1",
         ];
@@ -66,6 +74,18 @@ impl Database {
             0 => Err(RowsError::NoWorkspace(name.to_owned())),
             _ => Ok(()),
         }
+    }
+
+    /// Has the planner of the database look at the tables, after much was added to them. Where the user does not own them,
+    /// the database does that by itself, a minute later.
+    pub(super) fn analyze(&self) -> Result<(), RowsError> {
+        self.run(|database| async move {
+            let connection = database.connection().await?;
+            connection
+                .batch_execute("ANALYZE memory, version, change")
+                .await?;
+            Ok(())
+        })
     }
 
     /// Executes `statements` about the workspace `name` in one transaction; returns the number of rows that they

@@ -34,10 +34,11 @@ const CONNECT: Duration = Duration::from_secs(5);
 const CONNECT_TO_REPLICA: Duration = Duration::from_secs(1);
 
 /// Settings of every transaction. A session that stops in the middle of a transaction loses it, and its locks.
-/// A stronger setting of the operator for commits stays.
 const LIMITS: &str = "SET LOCAL statement_timeout = '30s'; SET LOCAL lock_timeout = '5s'; \
-    SET LOCAL idle_in_transaction_session_timeout = '10s'; \
-    SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') \
+    SET LOCAL idle_in_transaction_session_timeout = '10s'";
+
+/// Setting of transactions that may write. A stronger one of the operator stays.
+const DURABLE: &str = "SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') \
     THEN 'on' ELSE current_setting('synchronous_commit') END, true)";
 
 /// A PostgreSQL database with the memories of workspaces. A clone is the same.
@@ -243,7 +244,7 @@ impl Database {
         values: Vec<Value>,
         wanted: Wanted,
     ) -> Result<(Vec<Row>, Origin), RowsError> {
-        let begin = begin(workspace);
+        let begin = begin_to_read(workspace);
         let workspace = Arc::clone(workspace);
         self.run(|database| async move {
             let question = Question {
@@ -302,7 +303,7 @@ impl Database {
     /// Returns whether a replica has the change `least` of `workspace`.
     pub(super) async fn replica_has(&self, workspace: &Arc<str>, least: i64) -> bool {
         let question = Question {
-            begin: &begin(workspace),
+            begin: &begin_to_read(workspace),
             workspace,
             sql: "SELECT WHERE $1 = ''",
             values: &[Value::from("")],
@@ -332,14 +333,22 @@ pub(super) enum Origin {
 
 /// Returns the statements that begin a transaction which sees only `workspace`, a valid name.
 pub(super) fn begin(workspace: &str) -> String {
-    format!(
-        "BEGIN; {LIMITS}; SET LOCAL memdir.workspace = '{workspace}'; SET LOCAL ROLE memdir_server"
-    )
+    format!("BEGIN; {LIMITS}; {DURABLE}; {}", within(workspace))
+}
+
+/// As [`begin`], of a transaction that writes nothing.
+fn begin_to_read(workspace: &str) -> String {
+    format!("BEGIN READ ONLY; {LIMITS}; {}", within(workspace))
+}
+
+/// Returns the statements that have a transaction see only `workspace`.
+fn within(workspace: &str) -> String {
+    format!("SET LOCAL memdir.workspace = '{workspace}'; SET LOCAL ROLE memdir_server")
 }
 
 /// Returns the statements that begin a transaction about the workspaces themselves.
 pub(super) fn begin_for_all() -> String {
-    format!("BEGIN; {LIMITS}")
+    format!("BEGIN; {LIMITS}; {DURABLE}")
 }
 
 #[cfg(test)]

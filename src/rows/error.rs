@@ -52,6 +52,12 @@ pub enum RowsError {
         "`{0}` is no name of a token: it has 1 to 64 letters, digits, dots, hyphens and underscores"
     )]
     TokenName(String),
+    #[error("`{0}` is no name of a server: it has 1 to 255 visible characters of ASCII")]
+    ServerName(String),
+    #[error("the group `{0}` has no role in the workspace")]
+    NoGroup(String),
+    #[error("a group has a name of 1 to 256 characters, none of them a control character")]
+    GroupName,
     #[error("the database has the role `{0}`, and this program does not know it")]
     UnknownRole(String),
 }
@@ -68,6 +74,7 @@ impl RowsError {
                 Some("`memdir team grant --rotate` gives it another secret.")
             }
             RowsError::NoToken(_) => Some("`memdir team tokens WORKSPACE` lists them."),
+            RowsError::NoGroup(_) => Some("`memdir team groups WORKSPACE` lists them."),
             RowsError::UnknownOutcome(_) => Some("Read the memory before you write it again."),
             _ => None,
         }

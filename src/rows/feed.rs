@@ -1,6 +1,7 @@
 //! Feed of the changes of a workspace, from the table of changes.
 //!
-//! Promises: [`ChangeFeed::take`] tells every change that was committed before the call, since it asks the table. A
+//! Promises: [`ChangeFeed::take`] tells every change that was committed before it, since it asks the table. In the call of
+//! a client the table is not asked again for what must not be newer than what was told, unless a notification came. A
 //! notification only wakes. A replica is asked only if it has every change that this process wrote or was told of,
 //! and no notification came since. While the primary is away, nothing is told but what a replica knows, and the call
 //! is noted as one that is answered as of an earlier time.
@@ -55,6 +56,12 @@ impl Feed {
 }
 
 impl Feed {
+    /// Returns whether the present call need not know of later changes than those that were told.
+    fn is_new_enough(&self) -> bool {
+        let is_told = |moment| self.known.is_told_until(moment);
+        self.database.is_listening() && calls::as_of().is_some_and(is_told)
+    }
+
     /// Notes that this answer is as of an earlier time, and that the next one asks the primary.
     fn note_as_known(&self) {
         calls::note_as_known();
@@ -73,6 +80,9 @@ impl ChangeFeed for Feed {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         // Before the table is asked: a later change sets it again.
         let is_given = self.signal.take();
+        if !is_given && told.is_some() && self.is_new_enough() {
+            return Changed::default();
+        }
         let moment = Instant::now();
         let wanted = Wanted {
             // Of a change that was told, a replica may know nothing yet.

@@ -69,6 +69,12 @@ impl Known {
         facts.as_of = facts.as_of.max(Some(moment));
     }
 
+    /// Returns whether everything until `moment` was told, and every change that is known to be there.
+    pub(super) fn is_told_until(&self, moment: Instant) -> bool {
+        let facts = self.lock();
+        facts.feeds > 0 && facts.floor <= facts.head && facts.as_of >= Some(moment)
+    }
+
     /// Returns the time since everything was told.
     pub(super) fn age(&self) -> Duration {
         self.lock().as_of.map_or(Duration::MAX, |at| at.elapsed())
@@ -124,6 +130,7 @@ impl Known {
     pub(super) fn lose(&self) {
         let mut facts = self.lock();
         facts.head = 0;
+        facts.as_of = None;
         facts.forget();
     }
 

@@ -6,19 +6,22 @@ use tokio_postgres::Row;
 
 use super::database::Value;
 use super::error::RowsError;
-use super::workspace::{Rows, path_of};
+use super::workspace::{Rows, path_of, place_name};
 use super::writing::hash_in;
 use crate::files::{Entry, FilesError, Place, Reader, Version};
 use crate::model::Stamp;
 
-/// Name, size, number and times of rows with these names.
-const ENTRIES: &str = "SELECT name, octet_length(bytes)::bigint, seq, modified, changed FROM memory \
-     WHERE workspace = $1 AND place = $2 AND name = ANY($3)";
+/// Name, size, number and times of rows with these names. Each is looked up by the whole key: without statistics, as after
+/// an import, the planner would read all rows of the workspace for them.
+const ENTRIES: &str = "SELECT m.* FROM unnest($3) AS wanted CROSS JOIN LATERAL ( \
+     SELECT name, octet_length(bytes)::bigint, seq, modified, changed FROM memory \
+     WHERE workspace = $1 AND place = $2 AND name = wanted LIMIT 1) m";
 
 /// The same with the hash, and at most so many bytes of the text.
-const VERSIONS: &str = "SELECT name, octet_length(bytes)::bigint, seq, modified, changed, hash, \
+const VERSIONS: &str = "SELECT m.* FROM unnest($3) AS wanted CROSS JOIN LATERAL ( \
+     SELECT name, octet_length(bytes)::bigint, seq, modified, changed, hash, \
      substring(bytes FROM 1 FOR $4::bigint::integer) FROM memory \
-     WHERE workspace = $1 AND place = $2 AND name = ANY($3)";
+     WHERE workspace = $1 AND place = $2 AND name = wanted LIMIT 1) m";
 
 /// Maximum size of a text in the database.
 const MAX_BYTES: u64 = 1 << 30;
@@ -74,7 +77,7 @@ impl RowReader {
     }
 
     fn is_live(&self) -> bool {
-        Place::of(&format!("{}/", self.place)).is_some_and(|(place, _)| place == Place::Files)
+        self.place == place_name(Place::Files)
     }
 }
 

@@ -37,6 +37,36 @@ const MIGRATIONS: &[Migration] = &[
         name: "quotas",
         sql: include_str!("migrations/0012_quotas.sql"),
     },
+    Migration {
+        number: 13,
+        name: "index copies",
+        sql: include_str!("migrations/0013_index_copies.sql"),
+    },
+    Migration {
+        number: 20,
+        name: "issuers",
+        sql: include_str!("migrations/0020_issuers.sql"),
+    },
+    Migration {
+        number: 21,
+        name: "undo",
+        sql: include_str!("migrations/0021_undo.sql"),
+    },
+    Migration {
+        number: 22,
+        name: "authors",
+        sql: include_str!("migrations/0022_authors.sql"),
+    },
+    Migration {
+        number: 23,
+        name: "vectors",
+        sql: include_str!("migrations/0023_vectors.sql"),
+    },
+    Migration {
+        number: 24,
+        name: "servers",
+        sql: include_str!("migrations/0024_servers.sql"),
+    },
 ];
 
 /// Key of the advisory lock that a migrating program holds: `memdir` in ASCII.

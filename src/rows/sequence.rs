@@ -3,7 +3,7 @@
 //! Each workspace has a floor: the number of the last change that this process wrote, followed, or was asked for.
 //! Whatever is read from a replica holds at least that change; otherwise the primary is asked.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::calls;
 use super::error::RowsError;
@@ -14,16 +14,23 @@ use crate::files::{BegunCall, EndedCall, Sequence, SequenceError};
 const PAUSE: Duration = Duration::from_millis(10);
 const QUESTIONS: u32 = 5;
 
+/// Maximum age of what a read is answered from, as to changes by other servers: half of what is promised.
+const LATE: Duration = Duration::from_millis(50);
+
 const HEAD: &str = "SELECT head FROM workspace WHERE name = $1";
 
 impl Sequence for Rows {
     fn begin(&self, least: Option<u64>, writes: bool) -> Result<BegunCall, SequenceError> {
-        calls::begin();
+        let now = Instant::now();
+        // What a write begins with must be the newest text.
+        calls::begin(match writes {
+            true => now,
+            false => now.checked_sub(LATE).unwrap_or(now),
+        });
         let away = |_| SequenceError::Away { writes };
         if writes && self.database.is_away() {
             return Err(SequenceError::Away { writes });
         }
-        // What a write begins with must be the newest text.
         if writes && self.database.has_replicas() {
             let head = self.head_of_primary().map_err(away)?;
             self.known.raise(head);

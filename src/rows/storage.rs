@@ -10,7 +10,7 @@ use super::database::Value;
 use super::error::{RowsError, told};
 use super::feed::Feed;
 use super::reader::{RowReader, entry_of};
-use super::workspace::{BESIDE, Rows, note_lack, path_of, place_name};
+use super::workspace::{BESIDE, Rows, note_lack, path_of, place_name, row_of};
 use super::writing;
 use super::writing::{Edit, Expected, Outcome, Text};
 use crate::files::{
@@ -22,6 +22,20 @@ use crate::model::Stamp;
 
 /// Name of the file with a store's settings.
 pub(super) const SETTINGS: &str = "memdir.toml";
+
+/// Erases the former texts of memories for which a condition holds. Copies of indexes may hold words of deleted texts, and
+/// so may files of indexes until they are written anew. A vector does not say of which texts it is.
+macro_rules! erase {
+    ($condition:literal) => {
+        concat!(
+            "WITH former AS (DELETE FROM version WHERE workspace = $1 AND place <> 'beside' AND ",
+            $condition,
+            "), copies AS (DELETE FROM index_copy WHERE workspace = $1), \
+             vectors AS (DELETE FROM vector WHERE workspace = $1) \
+             UPDATE workspace SET erased = head WHERE name = $1"
+        )
+    };
+}
 
 /// Returns the first name below `folder`, and the first one after all of them.
 fn below(folder: &str) -> [Value; 2] {
@@ -36,6 +50,12 @@ impl Rows {
     fn write(&self, edits: Vec<Edit>) -> Result<Vec<Outcome>, RowsError> {
         let written = writing::write(&self.database, &self.workspace, &self.known, edits);
         note_lack(written)
+    }
+
+    /// Erases the former texts with these hashes.
+    pub(super) fn erase_texts(&self, hashes: &[Vec<u8>]) -> Result<(), RowsError> {
+        let sql = erase!("hash = ANY($2)");
+        self.ask(sql, [Value::ManyBytes(hashes.to_vec())]).map(drop)
     }
 
     /// Makes one edit.
@@ -58,17 +78,14 @@ pub(super) fn added_files(
     files: &[(String, Vec<u8>, i64)],
 ) -> Result<Vec<Result<(), FilesError>>, RowsError> {
     let edit = |(path, bytes, modified): &(String, Vec<u8>, i64)| {
-        let (place, name) = match Place::of(path) {
-            Some((place, name)) => (place_name(place), name),
-            None => (BESIDE, path.as_str()),
-        };
+        let (place, name) = row_of(path);
         let text = Text {
             modified: Some(*modified),
             ..Text::new(bytes)
         };
         Edit {
             place,
-            name: name.to_owned(),
+            name,
             expected: Expected::Absent,
             text: Some(text),
             keeps: false,
@@ -132,6 +149,16 @@ impl Storage for Rows {
             folders: vec![(String::new(), first.get(0))],
             ..Listing::default()
         })
+    }
+
+    fn list_called(&self, place: Place, file: &str) -> Result<Vec<Entry>, FilesError> {
+        let sql = "SELECT name, octet_length(bytes)::bigint, seq, modified, changed FROM memory \
+             WHERE workspace = $1 AND place = $2 AND (name = $3 OR right(name, length($3) + 1) = '/' || $3) \
+             ORDER BY name";
+        let values = [Value::from(place_name(place)), Value::from(file)];
+        let rows = self.look(sql, values);
+        let rows = rows.map_err(|error| error.at("list", place_name(place)))?;
+        Ok(rows.iter().map(|row| entry_of(row, 0)).collect())
     }
 
     fn look_at(&self, place: Place, name: &str) -> Option<Result<Entry, Skipped>> {
@@ -333,13 +360,9 @@ impl WritableStorage for Rows {
 
     fn erase_former(&self, names: FormerNames<'_>) -> Result<(), FilesError> {
         let (sql, name) = match names {
-            FormerNames::Name(name) => (
-                "DELETE FROM version WHERE workspace = $1 AND place <> 'beside' AND name = $2",
-                name.to_owned(),
-            ),
+            FormerNames::Name(name) => (erase!("name = $2"), name.to_owned()),
             FormerNames::Stem(stem) => (
-                "DELETE FROM version WHERE workspace = $1 AND place <> 'beside' \
-                 AND regexp_replace(name, '^.*/', '') = $2",
+                erase!("regexp_replace(name, '^.*/', '') = $2"),
                 format!("{stem}.md"),
             ),
         };

@@ -3,15 +3,22 @@
 //! Guarantees: bytes and times of memories, live and archived, are the same on both sides, as are those of the
 //! settings, tombstones and proposals; nothing is overwritten; a copy that was interrupted can be made again. Journals
 //! are copied by what they say: the sum of uses, and all records. Other files of a folder are left there.
+//!
+//! A memory that is new to the workspace comes with its earlier changes, as far as they are known, in the same
+//! transaction: their texts, times and authors. One that is or was there gets none.
 
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::error::RowsError;
 use super::storage::{SETTINGS, added_files};
-use super::workspace::{BESIDE, Rows, path_of, place_name};
+use super::workspace::{BESIDE, Rows, note_lack, path_of, place_name, row_of};
+use super::writing;
+use super::writing::{NewMemory, Origin, Outcome, PastStep, Text};
 use crate::files::{
-    Entry, FilesError, PROPOSALS, Place, Reader, Replaced, Skipped, Storage, Store, TOMBSTONES,
-    Version, WritableStorage,
+    EarlierChange, EarlierChanges, Entry, FilesError, PROPOSALS, Place, Reader, Replaced, Skipped,
+    Storage, Store, TOMBSTONES, Version, WritableStorage,
 };
 use crate::journal::{JournalError, JournalFolder, LineJournal, copy_to_folder, copy_to_lines};
 
@@ -26,6 +33,8 @@ pub struct Copied {
     pub added: usize,
     /// Number of files that were there with the same bytes.
     pub known: usize,
+    /// Number of earlier texts that were added.
+    pub earlier: usize,
     /// Paths of files that are there with other bytes, and were left as they are.
     pub different: Vec<String>,
     /// Entries of the folder that are no readable memories.
@@ -51,16 +60,28 @@ struct File {
     entry: Entry,
 }
 
-/// Copies the store in the folder of `from` into the workspace `rows`.
+/// Copies the store in the folder of `from` into the workspace `rows`, memories with their changes in `earlier`.
 ///
 /// # Errors
 ///
 /// Fails if a side cannot be read or written; what was copied stays.
-pub fn import(rows: &Rows, from: &Store) -> Result<Copied, CopyError> {
+pub fn import(
+    rows: &Rows,
+    from: &Store,
+    earlier: Option<&dyn EarlierChanges>,
+) -> Result<Copied, CopyError> {
     let mut copied = Copied::default();
-    for files in batches(files_of(from, &mut copied.skipped)?) {
+    let all = files_of(from, &mut copied.skipped)?;
+    let changed = Changed {
+        earlier,
+        without: without_changes(rows, from, &all)?,
+    };
+    for files in batches(all) {
         let texts = read_all(from, &files)?;
-        add_batch(rows, &files, &texts, &mut copied)?;
+        add_batch(rows, &files, texts, &changed, &mut copied)?;
+    }
+    if copied.added >= MAX_FILES {
+        rows.database.analyze()?;
     }
     let journal = LineJournal::new(rows.clone());
     // Uses of a journal that was copied before would count twice.
@@ -70,32 +91,229 @@ pub fn import(rows: &Rows, from: &Store) -> Result<Copied, CopyError> {
     Ok(copied)
 }
 
+/// Earlier changes of memories.
+struct Changed<'a> {
+    earlier: Option<&'a dyn EarlierChanges>,
+    /// Names of files, without folders, whose changes are left.
+    without: BTreeSet<String>,
+}
+
+/// Returns the names of files, without folders, that are purged on one of the sides, or that two files have.
+fn without_changes(
+    rows: &Rows,
+    from: &Store,
+    files: &[File],
+) -> Result<BTreeSet<String>, FilesError> {
+    let purged = [rows.purged()?, from.purged()?];
+    let purged = purged.iter().flatten().map(|stem| format!("{stem}.md"));
+    let mut without: BTreeSet<String> = purged.collect();
+    let mut seen = BTreeSet::new();
+    for name in files.iter().map(file_name) {
+        if !seen.insert(name) {
+            without.insert(name.to_owned());
+        }
+    }
+    Ok(without)
+}
+
+fn file_name(file: &File) -> &str {
+    let name = &file.entry.name;
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+/// Adds files with their texts.
 fn add_batch(
     rows: &Rows,
     files: &[File],
-    texts: &[Version],
+    texts: Vec<Version>,
+    changed: &Changed<'_>,
     copied: &mut Copied,
 ) -> Result<(), CopyError> {
-    let path = |file: &File| path_of(file.place, &file.entry.name);
-    let batch = files.iter().zip(texts).map(|(file, version)| {
-        let modified = file.entry.stamp.modified;
-        (path(file), version.bytes.clone(), modified)
-    });
-    let batch: Vec<(String, Vec<u8>, i64)> = batch.collect();
-    for (added, (path, bytes, _)) in added_files(rows, &batch)?.into_iter().zip(&batch) {
+    let mut plain = Vec::new();
+    let mut memories = Memories::default();
+    let there = hashes(rows, files)?;
+    for ((file, version), there) in files.iter().zip(texts).zip(there) {
+        let path = path_of(file.place, &file.entry.name);
+        if let Some(hash) = there {
+            match hash == version.hash {
+                true => copied.known += 1,
+                false => copied.different.push(path),
+            }
+            continue;
+        }
+        let present = (path, version.bytes, file.entry.stamp.modified);
+        let is_memory = file.place != BESIDE && !changed.without.contains(file_name(file));
+        let earlier = changed.earlier.filter(|_| is_memory);
+        let earlier = earlier.map_or_else(Vec::new, |earlier| earlier.of(&present.0));
+        if earlier.is_empty() {
+            plain.push(present);
+            continue;
+        }
+        memories.add(earlier, present)?;
+        if memories.bytes > MAX_BYTES || memories.steps > MAX_FILES as u64 {
+            std::mem::take(&mut memories).write(rows, copied)?;
+        }
+    }
+    memories.write(rows, copied)?;
+    add_plain(rows, &plain, copied)
+}
+
+/// Returns the hashes of the files that are there, in the same order.
+fn hashes(rows: &Rows, files: &[File]) -> Result<Vec<Option<u128>>, FilesError> {
+    let read = versions(rows, files, 0).into_iter();
+    let hash = |read| match read {
+        Ok(Version { hash, .. }) => Ok(Some(hash)),
+        Err(FilesError::Missing { .. }) => Ok(None),
+        Err(error) => Err(error),
+    };
+    read.map(hash).collect()
+}
+
+/// Adds files without earlier changes.
+fn add_plain(
+    rows: &Rows,
+    files: &[(String, Vec<u8>, i64)],
+    copied: &mut Copied,
+) -> Result<(), CopyError> {
+    for (added, (path, bytes, _)) in added_files(rows, files)?.into_iter().zip(files) {
         match added {
             Ok(()) => copied.added += 1,
-            Err(FilesError::Taken { .. }) => {
-                let there = rows.version_at(path)?;
-                match there.is_some_and(|there| there.bytes == *bytes) {
-                    true => copied.known += 1,
-                    false => copied.different.push(path.clone()),
-                }
-            }
+            Err(FilesError::Taken { .. }) => compare(rows, path, bytes, copied)?,
             Err(error) => return Err(error.into()),
         }
     }
     Ok(())
+}
+
+/// Notes whether the file at `path` that is there has the same bytes.
+fn compare(rows: &Rows, path: &str, bytes: &[u8], copied: &mut Copied) -> Result<(), FilesError> {
+    let there = rows.version_at(path)?;
+    match there.is_some_and(|there| there.bytes == bytes) {
+        true => copied.known += 1,
+        false => copied.different.push(path.to_owned()),
+    }
+    Ok(())
+}
+
+/// Memories with their earlier changes, which are added together.
+#[derive(Default)]
+struct Memories {
+    memories: Vec<NewMemory>,
+    /// The present file of each: path, bytes, time.
+    present: Vec<(String, Vec<u8>, i64)>,
+    bytes: u64,
+    steps: u64,
+}
+
+impl Memories {
+    /// Adds the memory in a file.
+    fn add(
+        &mut self,
+        earlier: Vec<EarlierChange>,
+        present: (String, Vec<u8>, i64),
+    ) -> Result<(), RowsError> {
+        let steps = steps(earlier, &present)?;
+        let texts = steps.iter().filter_map(|step| step.text.as_ref());
+        self.bytes += texts.map(|text| text.bytes.len() as u64).sum::<u64>();
+        self.steps += steps.len() as u64;
+        self.memories.push(NewMemory { steps });
+        self.present.push(present);
+        Ok(())
+    }
+
+    fn write(self, rows: &Rows, copied: &mut Copied) -> Result<(), CopyError> {
+        if self.memories.is_empty() {
+            return Ok(());
+        }
+        let texts = |memory: &NewMemory| {
+            let texts = memory.steps.iter().filter(|step| step.text.is_some());
+            texts.count()
+        };
+        let counts: Vec<usize> = self.memories.iter().map(texts).collect();
+        let (known, workspace) = (&rows.known, &rows.workspace);
+        let outcomes = writing::add_new(&rows.database, workspace, known, self.memories);
+        let mut plain = Vec::new();
+        for ((outcome, count), present) in note_lack(outcomes)?.iter().zip(counts).zip(self.present)
+        {
+            match outcome {
+                Outcome::Done => {
+                    copied.added += 1;
+                    copied.earlier += count - 1;
+                }
+                // It was there before, under this path or another, and its history is that of the workspace.
+                _ => plain.push(present),
+            }
+        }
+        add_plain(rows, &plain, copied)
+    }
+}
+
+/// Returns the changes of a memory up to its present file.
+fn steps(
+    earlier: Vec<EarlierChange>,
+    (path, bytes, modified): &(String, Vec<u8>, i64),
+) -> Result<Vec<PastStep>, RowsError> {
+    let mut steps: Vec<PastStep> = Vec::new();
+    // Number of the step that wrote each file last.
+    let mut there: HashMap<String, usize> = HashMap::new();
+    let mut put = |steps: &mut Vec<PastStep>, path: String, text: Option<Text>, origin| {
+        let last = match text {
+            Some(_) => there.insert(path.clone(), steps.len()),
+            None => there.remove(&path),
+        };
+        let is_same = match (last.and_then(|last| steps[last].text.as_ref()), &text) {
+            (Some(last), Some(text)) => last.hash == text.hash,
+            (last, text) => last.is_none() && text.is_none(),
+        };
+        if is_same {
+            if let Some(last) = last {
+                there.insert(path, last);
+            }
+            return;
+        }
+        let (place, name) = row_of(&path);
+        steps.push(PastStep {
+            place,
+            name,
+            text,
+            origin,
+        });
+    };
+    for change in earlier {
+        let origin = Arc::new(Origin {
+            token: writing::draw()?,
+            at: change.at,
+            author: change.author,
+            tool: change.tool,
+        });
+        for (path, bytes) in change.files {
+            let text = bytes.map(|bytes| Text {
+                modified: Some(change.at),
+                ..Text::new(&bytes)
+            });
+            put(&mut steps, path, text, Some(Arc::clone(&origin)));
+        }
+    }
+    let text = Text {
+        modified: Some(*modified),
+        ..Text::new(bytes)
+    };
+    put(&mut steps, path.clone(), Some(text), None);
+    let present = there.remove(path).unwrap_or_default();
+    if let Some(text) = &mut steps[present].text {
+        text.modified = Some(*modified);
+    }
+    let gone: BTreeSet<String> = there.into_keys().collect();
+    steps.extend(gone.iter().map(|path| {
+        let (place, name) = row_of(path);
+        PastStep {
+            place,
+            name,
+            text: None,
+            origin: None,
+        }
+    }));
+    Ok(steps)
 }
 
 /// Copies the workspace `rows` into the folder of `to`, which does not exist, or is empty.
@@ -164,6 +382,11 @@ fn batches(files: Vec<File>) -> Vec<Vec<File>> {
 
 /// Reads the texts of `files`, in the same order.
 fn read_all(from: &dyn Storage, files: &[File]) -> Result<Vec<Version>, FilesError> {
+    versions(from, files, u64::MAX).into_iter().collect()
+}
+
+/// Reads `files`, up to `limit` bytes of each, in the same order.
+fn versions(from: &dyn Storage, files: &[File], limit: u64) -> Vec<Result<Version, FilesError>> {
     let mut texts = Vec::with_capacity(files.len());
     for run in files.chunk_by(|one, other| one.place == other.place) {
         let reader = match Place::of(&path_of(run[0].place, &run[0].entry.name)) {
@@ -171,17 +394,17 @@ fn read_all(from: &dyn Storage, files: &[File]) -> Result<Vec<Version>, FilesErr
             _ => from.beside(),
         };
         let names: Vec<&str> = run.iter().map(|file| file.entry.name.as_str()).collect();
-        let read = match reader.read_many(&names, u64::MAX) {
+        let read = match reader.read_many(&names, limit) {
             Some(read) => read,
-            None => one_by_one(reader.held().as_ref(), &names),
+            None => one_by_one(reader.held().as_ref(), &names, limit),
         };
-        texts.extend(read.into_iter().collect::<Result<Vec<_>, _>>()?);
+        texts.extend(read);
     }
-    Ok(texts)
+    texts
 }
 
-fn one_by_one(reader: &dyn Reader, names: &[&str]) -> Vec<Result<Version, FilesError>> {
-    let read = names.iter().map(|name| reader.read(name, u64::MAX));
+fn one_by_one(reader: &dyn Reader, names: &[&str], limit: u64) -> Vec<Result<Version, FilesError>> {
+    let read = names.iter().map(|name| reader.read(name, limit));
     read.collect()
 }
 

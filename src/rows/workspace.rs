@@ -30,11 +30,25 @@ pub(super) fn place_name(place: Place) -> &'static str {
     }
 }
 
+/// Returns the place with that name in the tables; `None` for files that are no memories.
+pub(super) fn place_in(name: &str) -> Option<Place> {
+    let mut places = [Place::Files, Place::Archive].into_iter();
+    places.find(|place| place_name(*place) == name)
+}
+
 /// Returns the path of a file below the folder of a store.
 pub(super) fn path_of(place: &str, name: &str) -> String {
     match place {
         BESIDE => name.to_owned(),
         place => format!("{place}/{name}"),
+    }
+}
+
+/// Returns place and name of the file at a path below the folder of a store.
+pub(super) fn row_of(path: &str) -> (&'static str, String) {
+    match Place::of(path) {
+        Some((place, name)) => (place_name(place), name.to_owned()),
+        None => (BESIDE, path.to_owned()),
     }
 }
 

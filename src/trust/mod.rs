@@ -55,6 +55,54 @@ pub struct RemoteConsent {
     pub allow_local: bool,
 }
 
+/// Store that gets the changes of the other one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// This store.
+    Pull,
+    /// The other store.
+    Push,
+    /// Both.
+    #[default]
+    Merge,
+}
+
+impl Direction {
+    /// Returns its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Direction::Pull => "pull",
+            Direction::Push => "push",
+            Direction::Merge => "merge",
+        }
+    }
+}
+
+/// Place of the token for a workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TokenPlace {
+    /// The file that `--keep-token` wrote for the address.
+    Kept,
+    /// The variable of this name.
+    Variable(String),
+}
+
+/// The workspace of a team's server that the user joined a store to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkspaceConsent {
+    /// Such as `https://team.example/w/atlas`.
+    pub address: String,
+    /// Identity of the workspace: another one at the same address is not agreed to.
+    pub identity: String,
+    /// Direction of the changes.
+    #[serde(default)]
+    pub direction: Direction,
+    /// Place of the token.
+    pub token: TokenPlace,
+}
+
 /// The user's consent for one store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -69,6 +117,8 @@ pub struct Record {
     id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote: Option<RemoteConsent>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<WorkspaceConsent>,
     /// Whether folders of the store may be links.
     #[serde(default)]
     pub allow_links: bool,
@@ -201,14 +251,32 @@ impl Records {
         let store = store.canonicalize().map_err(no_store)?;
         let mut record = self.find(&store).unwrap_or_else(|| mark(&store));
         change(&mut record);
-        let path = self.path_of(&store);
-        let text = serde_json::to_string_pretty(&record).expect("a record is plain JSON");
+        self.write(&store, &record)?;
+        Ok(record)
+    }
+
+    /// Takes the workspace out of the record of whatever store lay at this path; returns it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the record cannot be written.
+    pub fn leave_workspace(&self, store: &Path) -> Result<Option<WorkspaceConsent>, TrustError> {
+        let Some(mut record) = self.at_path(store) else {
+            return Ok(None);
+        };
+        let left = record.workspace.take();
+        if let (Some(_), Ok(store)) = (&left, store.canonicalize()) {
+            self.write(&store, &record)?;
+        }
+        Ok(left)
+    }
+
+    fn write(&self, canonical: &Path, record: &Record) -> Result<(), TrustError> {
+        let path = self.path_of(canonical);
+        let text = serde_json::to_string_pretty(record).expect("a record is plain JSON");
         let written = files::create_private_folder(&self.folder)
             .and_then(|()| files::write_synced(&path, format!("{text}\n").as_bytes()));
-        match written {
-            Ok(()) => Ok(record),
-            Err(source) => Err(TrustError::Write { path, source }),
-        }
+        written.map_err(|source| TrustError::Write { path, source })
     }
 
     /// Takes the consent for the store at `store` back. Returns whether there was any.
@@ -260,6 +328,7 @@ fn mark(store: &Path) -> Record {
         made: found.made,
         id: written.then_some(id),
         remote: None,
+        workspace: None,
         allow_links: false,
         accepted_sources: Vec::new(),
         git_settings: Vec::new(),
@@ -336,6 +405,36 @@ impl Consent {
         self.record()?.remote
     }
 
+    /// Returns the workspace that the user joined this folder to. That of another folder at the same path counts for
+    /// nothing, whoever names the path: its memories would go to the team.
+    pub fn workspace(&self) -> Option<WorkspaceConsent> {
+        self.own_record()?.workspace
+    }
+
+    /// Returns the address of the workspace that another folder at this path was joined to.
+    pub fn workspace_of_other_folder(&self) -> Option<String> {
+        let record = self.records.as_ref()?.at_path(&self.store)?;
+        let is_other = self.own_record().is_none();
+        Some(record.workspace.filter(|_| is_other)?.address)
+    }
+
+    /// Takes the workspace out of the record, also that of another folder at this path; returns it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the record cannot be written.
+    pub fn leave_workspace(&self) -> Result<Option<WorkspaceConsent>, TrustError> {
+        match &self.records {
+            Some(records) => records.leave_workspace(&self.store),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the record that was made for this very folder.
+    fn own_record(&self) -> Option<Record> {
+        self.records.as_ref()?.find(&self.store)
+    }
+
     /// Returns the settings of the store's repository that count.
     pub fn honoured(&self) -> Honoured {
         self.record()
@@ -352,11 +451,7 @@ impl Consent {
     /// Returns the names of the sources whose texts are accepted. That of another folder at the same path
     /// counts for nothing.
     pub fn accepted_sources(&self) -> Vec<String> {
-        let record = self
-            .records
-            .as_ref()
-            .and_then(|records| records.find(&self.store));
-        record
+        self.own_record()
             .map(|record| record.accepted_sources)
             .unwrap_or_default()
     }
@@ -417,15 +512,27 @@ mod tests {
     #[test]
     fn another_folder_at_the_same_path_inherits_nothing() {
         let (folder, records, store) = scene();
-        records.change(&store, |_| {}).unwrap();
+        let joined = WorkspaceConsent {
+            address: "https://team.example/w/atlas".to_owned(),
+            identity: "an identity".to_owned(),
+            direction: Direction::Pull,
+            token: TokenPlace::Variable("MEMDIR_TOKEN".to_owned()),
+        };
+        let join = |record: &mut Record| record.workspace = Some(joined.clone());
+        records.change(&store, join).unwrap();
+        let consent = || Consent::new(Some(records.clone()), &store, Naming::Process);
+        assert_eq!(consent().workspace().as_ref(), Some(&joined));
+        assert_eq!(consent().workspace_of_other_folder(), None);
         fs::rename(&store, folder.path().join("away")).unwrap();
         fs::create_dir_all(store.join("files")).unwrap();
         assert_eq!(records.find(&store), None);
         assert!(records.at_path(&store).is_some());
         let found = Consent::new(Some(records.clone()), &store, Naming::Found);
         assert_eq!(found.record(), None);
-        let named = Consent::new(Some(records), &store, Naming::Process);
-        assert!(named.record().is_some());
+        // Whoever names the path means its remote, too; memories go to a team from the joined folder alone.
+        assert!(consent().record().is_some());
+        assert_eq!(consent().workspace(), None);
+        assert_eq!(consent().workspace_of_other_folder(), Some(joined.address));
     }
 
     #[test]

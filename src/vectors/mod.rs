@@ -10,10 +10,12 @@
 
 mod dot;
 mod segment;
+mod shared;
 mod store;
 mod tokens;
 
 pub use segment::VectorEntry;
+pub use shared::{SharedAnswer, SharedVectors};
 pub use store::{VectorLocation, VectorStore, View};
 pub use tokens::{AskedToken, TOKEN_BYTES, token_code};
 

@@ -698,7 +698,7 @@ fn a_standard_says_what_it_was_before_and_ends_with_its_life() {
 
 #[test]
 fn settings_of_the_original_that_want_deletion_are_refused_in_words() {
-    let home = Home::new();
+    let home = Home::in_folder("has settings of its own");
     let settings = ".config/ai-memory/config.toml";
     home.write(
         settings,

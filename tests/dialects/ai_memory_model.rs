@@ -9,7 +9,7 @@ use crate::support::session::Session;
 use crate::support::{fixture, until};
 
 fn home_of(server: &Server) -> Home {
-    let home = Home::new();
+    let home = Home::in_folder("has settings of its own");
     let url = server.url("/");
     let settings = format!(
         "secrets = \"off\"\n[llm]\nprovider = \"ollama\"\nmodel = \"tiny\"\nendpoint = \"{url}\"\n\
@@ -156,7 +156,7 @@ fn no_text_leaves_without_the_tier() {
 
 #[test]
 fn the_highest_tier_re_ranks_where_a_cross_encoder_is_set_up() {
-    let home = Home::new();
+    let home = Home::in_folder("has settings of its own");
     let model = fixture("models/tiny_cross");
     let settings = format!(
         "[rerank]\nmodel = \"{}\"\nbudget_ms = 60000\n",

@@ -69,7 +69,7 @@ fn of_two_memories_with_one_title_the_newest_is_shown_and_names_the_other() {
 
 #[test]
 fn the_one_that_was_changed_last_stands_for_a_title_and_is_stored_to() {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     two_of_a_title(&home);
     home.run(&[
         "update",
@@ -90,7 +90,7 @@ fn the_one_that_was_changed_last_stands_for_a_title_and_is_stored_to() {
 
 #[test]
 fn what_is_replaced_or_has_ended_or_is_of_somebody_else_shares_no_title() {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     two_of_a_title(&home);
     home.run(&["resolve", "bbbbbbbb", "aaaaaaaa"]).done();
     let theirs = note(4, "Port of the web", "Ours is 81.").replace("unknown", "nadia");
@@ -108,7 +108,7 @@ fn what_is_replaced_or_has_ended_or_is_of_somebody_else_shares_no_title() {
 
 #[test]
 fn a_title_that_two_memories_have_is_listed_and_settled_by_resolve() {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     two_of_a_title(&home);
     let pairs = same_title(&home);
     assert_eq!(pairs.as_array().unwrap().len(), 1, "{pairs}");
@@ -147,7 +147,8 @@ fn a_title_that_two_memories_have_is_listed_and_settled_by_resolve() {
 
 #[test]
 fn a_title_that_comes_from_another_store_or_an_export_is_found_as_well() {
-    let (here, there) = (Home::new(), Home::new());
+    let folder = || Home::in_folder("the command line works on a folder");
+    let (here, there) = (folder(), folder());
     let (mut one, mut other) = (open(&here), open(&there));
     let mine = store(
         &mut one,

@@ -23,7 +23,7 @@ struct Machine {
 
 impl Machine {
     fn new() -> Machine {
-        let home = Home::new();
+        let home = Home::in_folder("the command line works on a folder");
         home.make("my-app");
         home.make("bin");
         for name in ["ai-memory", "loci", "memdir"] {

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::support::memory_text;
-use crate::support::program::{Home, names};
+use crate::support::program::Home;
 use crate::support::session::Session;
 
 /// What a tool answered: its text, which is JSON, after checking that the structured content is
@@ -540,7 +540,7 @@ mod arguments {
 
     #[test]
     fn a_refused_memory_leaves_no_file() {
-        let home = Home::new();
+        let home = Home::in_folder("a message over HTTP has 1 MiB at most");
         let mut session = Session::on(&home);
         refusal(
             &mut session,
@@ -553,12 +553,12 @@ mod arguments {
             with(memory("x"), json!({"supersedes": "deadbeef"})),
         );
         refusal(&mut session, "remember", memory(&"x".repeat(1 << 21)));
-        assert_eq!(names(&home.files()), [""; 0]);
+        assert_eq!(home.names(), [""; 0]);
     }
 
     #[test]
     fn ids_are_no_paths() {
-        let home = Home::new();
+        let home = Home::in_folder("has settings of its own");
         home.write(
             "secret_1f3a9c02.md",
             memory_text("1f3a9c02", "2026-01-14", "root: x"),
@@ -774,7 +774,7 @@ mod lifetimes {
 
     #[test]
     fn what_is_superseded_is_found_no_more_and_still_recalled() {
-        let home = Home::new();
+        let home = Home::in_folder("looks at the files of a folder");
         let mut session = Session::on(&home);
         let old = remember(&mut session, "The port is 8080.", json!({}));
         let said = reply(
@@ -848,7 +848,7 @@ mod lifetimes {
         assert_ne!(reply(&mut other, "remember", key)["memory_id"], id);
         let user = with(first, json!({"user": "joe"}));
         assert_ne!(reply(&mut other, "remember", user)["memory_id"], id);
-        assert_eq!(names(&home.files()).len(), 3);
+        assert_eq!(home.names().len(), 3);
     }
 
     #[test]
@@ -874,7 +874,7 @@ mod visibility {
 
     #[test]
     fn a_memory_is_found_at_once_here_and_elsewhere() {
-        let home = Home::new();
+        let home = Home::in_folder("the command line works on a folder");
         let (mut session, mut other) = (Session::on(&home), Session::on(&home));
         (0..20).for_each(|n| {
             let id = remember(&mut session, &format!("needle{n}x"), json!({}));
@@ -889,7 +889,7 @@ mod visibility {
 
     #[test]
     fn what_the_command_line_does_shows_in_the_next_answer_of_the_server() {
-        let home = Home::new();
+        let home = Home::in_folder("the command line works on a folder");
         let mut session = Session::on(&home);
         let needle = json!({"keywords": ["needle"]});
         assert_eq!(found(&mut session, needle.clone()), [""; 0]);
@@ -911,7 +911,7 @@ mod visibility {
 
     #[test]
     fn a_file_written_by_hand_shows_in_the_next_answer_of_the_server() {
-        let home = Home::new();
+        let home = Home::in_folder("looks at the files of a folder");
         let mut session = Session::on(&home);
         let needle = json!({"keywords": ["needle"]});
         assert_eq!(found(&mut session, needle.clone()), [""; 0]);

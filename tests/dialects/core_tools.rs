@@ -5,7 +5,7 @@ use crate::support::program::Home;
 
 #[test]
 fn the_list_of_tools_is_always_the_same() {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     let tools = listed(&mut open(&home, "core", &[]));
     home.run(&["remember", "--topics", "a", "A memory."]).done();
     assert_eq!(listed(&mut open(&home, "core", &[])), tools);

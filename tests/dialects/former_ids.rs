@@ -24,7 +24,7 @@ fn export(home: &Home) -> PathBuf {
 
 /// A store with two imported memories, and their new ids.
 fn imported() -> (Home, String, String) {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     let export = export(&home);
     let export = export.to_str().unwrap();
     home.run(&["import", "--from", "ai-memory", export]).done();

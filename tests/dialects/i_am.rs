@@ -15,7 +15,7 @@ fn open(home: &Home) -> Session {
 
 #[test]
 fn the_list_of_tools_is_always_the_same() {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     let tools = listed(&mut open(&home));
     home.run(&["remember", "--topics", "a", "A memory."]).done();
     assert_eq!(listed(&mut open(&home)), tools);
@@ -49,7 +49,7 @@ fn the_list_of_tools_is_always_the_same() {
 
 #[test]
 fn every_tool_answers_as_it_is_specified() {
-    let home = Home::new();
+    let home = Home::in_folder("looks at the files of a folder");
     let mut session = open(&home);
     let started = reply(&mut session, "session_start", json!({}));
     assert_eq!(started["session_count"], 1);
@@ -304,12 +304,12 @@ fn what_cannot_be_meant_is_refused_with_one_text() {
     let mut missing = link("user", "name", "related-to");
     missing["source_key"] = json!("y");
     check(missing, "no entry 'y' in category 'user'");
-    assert_eq!(names(&home.files()).len(), 1);
+    assert_eq!(home.names().len(), 1);
 }
 
 #[test]
 fn two_servers_that_store_one_key_at_once_make_one_entry() {
-    let home = Home::new();
+    let home = Home::in_folder("looks at the files of a folder");
     let mut sessions = [open(&home), open(&home)];
     let calls = 8;
     for round in 0..calls {
@@ -333,7 +333,7 @@ fn two_servers_that_store_one_key_at_once_make_one_entry() {
     actions.sort();
     let expected = [vec!["ADD"; calls as usize], vec!["UPDATE"; calls as usize]].concat();
     assert_eq!(actions, expected);
-    assert_eq!(names(&home.files()).len(), calls as usize);
+    assert_eq!(home.names().len(), calls as usize);
     // No text is lost.
     assert_eq!(names(&home.store().join("archive")).len(), calls as usize);
 }

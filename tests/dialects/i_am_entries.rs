@@ -84,7 +84,7 @@ pub(super) fn link(
 
 #[test]
 fn a_key_that_is_there_is_updated_and_its_earlier_text_kept() {
-    let store = TestStore::new();
+    let store = TestStore::in_folder("looks into the archive of a folder");
     let engine = store.engine();
     let mut first = entry("user", "home", "Mira lives in Lübeck.", &["home", "city"]);
     first["importance"] = json!(9);
@@ -102,7 +102,7 @@ fn a_key_that_is_there_is_updated_and_its_earlier_text_kept() {
         (&json!(5), &json!(0.7))
     );
     assert_eq!(told["source"]["type"], "user-stated");
-    assert_eq!(names(&store.files()).len(), 1);
+    assert_eq!(store.names().len(), 1);
     let archive = store.root().join("archive");
     let earlier = said["earlier"]
         .as_str()
@@ -253,10 +253,10 @@ fn a_new_entry_is_linked_with_at_most_three_of_its_category() {
 
 #[test]
 fn the_archive_holds_an_entry_before_it_is_gone() {
-    let store = TestStore::new();
+    let store = TestStore::in_folder("looks into the archive of a folder");
     let engine = store.engine();
     remember(&engine, "project", "atlas", "A tracker.", &[]);
-    let file = names(&store.files())[0].clone();
+    let file = store.names()[0].clone();
     remember(&engine, "user", "job", "Mira runs atlas.", &[]);
     remember(&engine, "tools", "next", "The next tracker.", &[]);
     link(
@@ -440,7 +440,7 @@ fn memories_of_other_tool_sets_are_entries_with_which_every_tool_works() {
     // What this set stored is whole for others.
     let job = &ops::recall(
         &engine,
-        &[names(&store.files())[0].trim_end_matches(".md").to_owned()],
+        &[store.names()[0].trim_end_matches(".md").to_owned()],
     )[0];
     let memdir::engine::Recalled::Found { memory, .. } = job else {
         panic!("{job:?}")
@@ -555,7 +555,7 @@ fn what_was_superseded_says_so_and_can_be_had_back() {
 
 #[test]
 fn a_look_back_finds_what_nobody_uses_and_changes_nothing() {
-    let store = TestStore::new();
+    let store = TestStore::in_folder("sets the times of files");
     let month_ago = at("2026-05-01T12:00:00Z");
     let past = store.engine_at(month_ago);
     let store_one = |key: &str, importance: u8, confidence: Value, source: &str| {
@@ -572,14 +572,14 @@ fn a_look_back_finds_what_nobody_uses_and_changes_nothing() {
     store_one("stated", 5, json!(0.5), "user-stated");
     store_one("used", 5, json!(0.5), "session");
     (0..5).for_each(|_| drop(recall(&past, "learnings", "used")));
-    for name in names(&store.files()) {
+    for name in store.names() {
         touch(&store.files().join(name), month_ago);
     }
     let engine = store.engine_at(noon());
     let mut young = entry("learnings", "young", "Fresh and minor.", &[]);
     young["importance"] = json!(1);
     run(&engine, "remember", young);
-    let newest = names(&store.files()).pop().unwrap();
+    let newest = store.names().pop().unwrap();
     touch(&store.files().join(newest), noon());
     let before = store.texts();
     let said = run(&engine, "reflect", json!({}));

@@ -5,7 +5,6 @@ use std::fs;
 use serde_json::json;
 
 use super::i_am_entries::{entry, found, link, recall, remember, run};
-use crate::support::program::names;
 use crate::support::{TestStore, at, clock, memory_text, new_memory, noon};
 use memdir::engine::{Engine, Options, ops};
 use memdir::secrets::Policy;
@@ -19,9 +18,9 @@ fn keys(engine: &Engine, category: &str) -> Vec<String> {
 
 /// The id of the memory that says so.
 fn id_of(store: &TestStore, value: &str) -> String {
-    let names = names(&store.files()).into_iter();
+    let names = store.names().into_iter();
     let mut holding = names.filter(|name| {
-        let text = fs::read_to_string(store.files().join(name)).unwrap();
+        let text = String::from_utf8(store.read(name)).unwrap();
         text.contains(value)
     });
     let name = holding.next().expect("one says so");
@@ -173,7 +172,6 @@ fn every_listed_key_is_that_of_one_entry_and_is_taken() {
     let long = "a-file-that-has-a-name-of-many-more-words-than-any-key-has";
     store.put(&format!("{long}.md"), text(long, "Six.", ""));
     for folder in ["a", "b"] {
-        fs::create_dir_all(store.files().join(folder)).unwrap();
         let path = format!("{folder}/readme.md");
         store.put(&path, text("readme", "Read me.", ""));
     }
@@ -348,7 +346,7 @@ fn each_project_has_keys_of_its_own() {
 
 #[test]
 fn folders_outside_of_git_are_projects_as_well() {
-    let home = crate::support::program::Home::new();
+    let home = crate::support::program::Home::in_folder("has settings of its own");
     let store = |folder: &str, value: &str| {
         let mut command = home.command(&["mcp", "--dialect", "i-am"]);
         command.current_dir(home.make(folder));
@@ -361,7 +359,7 @@ fn folders_outside_of_git_are_projects_as_well() {
     assert_eq!(store("two", "Helix."), "UPDATE");
     // Folders of one name are two projects.
     assert_eq!(store("work/two", "Nano."), "ADD");
-    let texts = names(&home.files()).into_iter();
+    let texts = home.names().into_iter();
     let texts = texts.map(|name| fs::read_to_string(home.files().join(name)).unwrap());
     let texts: Vec<String> = texts.collect();
     assert!(texts.iter().any(|text| text.contains("Vim.")), "{texts:?}");
@@ -369,7 +367,7 @@ fn folders_outside_of_git_are_projects_as_well() {
 
 #[test]
 fn the_file_that_the_original_keeps_names_the_project() {
-    let home = crate::support::program::Home::new();
+    let home = crate::support::program::Home::in_folder("has settings of its own");
     home.make("one/src");
     home.make("two");
     home.write("two/.ai-state/memory.json", "{}");

@@ -309,7 +309,7 @@ mod forgetting {
 
     #[test]
     fn what_is_forgotten_is_not_found_and_still_there() {
-        let home = Home::new();
+        let home = Home::in_folder("the command line works on a folder");
         let mut session = loci(&home);
         let id = store(
             &mut session,
@@ -352,7 +352,7 @@ mod forgetting {
 
     #[test]
     fn a_hard_delete_takes_text_and_relations_away_for_good() {
-        let home = Home::new();
+        let home = Home::in_folder("the command line works on a folder");
         let mut session = loci(&home);
         let john = store(&mut session, "entity", "John Smith", json!({}));
         let acme = store(&mut session, "entity", "Acme Corp", json!({}));

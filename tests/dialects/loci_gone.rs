@@ -8,7 +8,7 @@ use crate::support::program::Home;
 
 /// A store with five old sightings, which were compacted, the id of one of them, and of the summary.
 fn compacted() -> (Home, String, String) {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     let see = |number: u8| {
         let text = format!("Heron {number} was seen at pond {number}.");
         home.remember(&["--kind", "episodic", "--timestamp", "2026-01-07", &text])
@@ -73,7 +73,7 @@ fn what_became_of_a_summary_is_named_in_its_place() {
 
 #[test]
 fn what_is_hardly_believed_is_flagged_and_stays() {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     let doubtful = home.remember(&[
         "--kind",
         "semantic",

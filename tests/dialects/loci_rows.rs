@@ -180,7 +180,7 @@ fn a_corrected_entity_keeps_its_relations() {
 
 #[test]
 fn a_hard_delete_takes_the_earlier_texts_with_it() {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     let mut session = loci(&home);
     let id = store(
         &mut session,

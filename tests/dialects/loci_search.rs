@@ -330,7 +330,7 @@ fn groups_see_their_own_memories_and_global_ones() {
 
 #[test]
 fn the_group_may_come_from_the_environment() {
-    let home = Home::new();
+    let home = Home::in_folder("a server of workspaces has one environment for all clients");
     let mut command = home.command(&["mcp", "--dialect", "loci"]);
     command.env("LOCI_GROUP", r"C:\Users\mira\atlas");
     let mut session = Session::open_on(command);
@@ -567,7 +567,7 @@ mod times {
 
 #[test]
 fn what_the_original_would_follow_and_this_does_not_is_said_once() {
-    let home = Home::new();
+    let home = Home::in_folder("has settings of its own");
     home.write(".loci/config.toml", "[retrieval]\nrrf_k = 30\n");
     let mut command = home.command(&["mcp", "--dialect", "loci", "--group", "a"]);
     command.env("LOCI_DB", "/old.db").env("HOME", home.root());

@@ -33,7 +33,7 @@ fn listed(home: &Home, namespace: &str) -> usize {
 
 #[test]
 fn a_namespace_is_found_however_it_is_spelled() {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     for (number, namespace) in SPELLINGS.iter().enumerate() {
         put(&home, &format!("a000000{number}"), namespace);
     }
@@ -61,7 +61,7 @@ fn a_namespace_is_found_however_it_is_spelled() {
 
 #[test]
 fn a_file_with_an_odd_namespace_keeps_its_bytes() {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     let text = put(&home, "a0000001", "atlas//web/ ");
     let shown = home.run(&["recall", "--json", "a0000001"]).json();
     assert_eq!(shown[0]["namespace"], "atlas/web");
@@ -72,7 +72,7 @@ fn a_file_with_an_odd_namespace_keeps_its_bytes() {
 
 #[test]
 fn what_is_written_is_written_in_one_form() {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     let written = |arguments: &[&str]| {
         let id = home.remember(arguments);
         let text = home.text_of(&id);
@@ -97,7 +97,7 @@ fn what_is_written_is_written_in_one_form() {
 
 #[test]
 fn standards_and_tools_follow_the_same_rule() {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     let id = home.remember(&["Tabs, not spaces.", "--namespace", "atlas"]);
     home.run(&["standards", "atlas//web/", "--set", &id]).done();
     let held = home.run(&["standards", "--json", "Atlas/web"]).json();

@@ -7,7 +7,7 @@ use crate::support::program::Home;
 
 #[test]
 fn the_typed_set_keeps_metadata_that_is_no_object_and_names_it() {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     let given = json!({
         "content": "Atlas ships on Fridays.", "type": "semantic", "metadata": "from the retro",
     });

@@ -68,7 +68,7 @@ fn the_category_set_names_the_entry() {
 
 #[test]
 fn the_command_line_says_it_in_one_line_and_other_texts_are_let_be() {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     let first = home.remember(&[TEXT]);
     home.remember(&["Atlas keeps its tiles elsewhere, in files."]);
     let ran = home.run(&["remember", TEXT]);

@@ -10,7 +10,7 @@ use crate::support::session::Session;
 
 /// A home with an own store, and a project `atlas` with a store that was agreed to.
 fn with_project() -> (Home, PathBuf) {
-    let home = Home::new();
+    let home = Home::in_folder("several folders are open at once");
     home.remember(&["Mira is allergic to peanuts.", "--namespace", "global"]);
     let project = home.make("atlas");
     let git = Command::new("git")

@@ -191,7 +191,7 @@ fn a_link_of_another_site_shows_nothing_before_a_click() {
     );
     assert_eq!(answered.status, 403);
     assert!(
-        answered.text().contains("<a href=\"\">"),
+        answered.text().contains("<a href=\"store\">"),
         "{}",
         answered.text()
     );
@@ -256,9 +256,83 @@ fn markup_of_memories_and_addresses_is_text() {
         "/login?code=%3Cscript%3E".to_owned(),
     ] {
         let text = server.ask("GET", &path, &[&cookie], b"").text();
-        let text = text.replace("<script src=\"/assets/page.js\" defer></script>", "");
+        let text = text.replace("<script src=\"assets/page.js\" defer></script>", "");
         for tag in ["<script", "<b>", "<i>"] {
             assert!(!text.contains(tag), "{path}: {text}");
         }
+    }
+}
+
+#[test]
+fn all_addresses_of_a_document_are_relative_to_its_base() {
+    let server = Server::start(&[]);
+    let said = memdir(server.store.root())
+        .args([
+            "remember",
+            "--topics",
+            "tiles",
+            "Tiles[^1], see [[Nobody]].\n\n[^1]: In PostgreSQL.",
+        ])
+        .output()
+        .unwrap();
+    let id = String::from_utf8(said.stdout).unwrap().trim().to_owned();
+    let cookie = cookie(&server, &[]);
+    for path in [
+        "/".to_owned(),
+        "/?topic=tiles".to_owned(),
+        "/search?q=tiles".to_owned(),
+        "/review".to_owned(),
+        "/brief".to_owned(),
+        "/store".to_owned(),
+        "/import".to_owned(),
+        "/login".to_owned(),
+        format!("/memory/{id}"),
+        format!("/memory/{id}/edit"),
+        format!("/memory/{id}/history"),
+        "/memory/none".to_owned(),
+    ] {
+        let text = server.ask("GET", &path, &[&cookie], b"").text();
+        // Before whatever has an address.
+        let head = "<meta charset=\"utf-8\"><base href=\"/\"><title>";
+        assert!(text.contains(head), "{path}: {text}");
+        // The text itself is one step away, whatever the base is.
+        let skip = format!("class=\"skip\" href=\"{}#main\"", &path[1..]);
+        let has_script = text.contains("page.js");
+        assert_eq!(text.contains(&skip), has_script, "{path}: {text}");
+        let text = text.replace("<base href=\"/\">", "").replace(&skip, "");
+        for absolute in ["href=\"/", "src=\"/", "action=\"/", "href=\"#"] {
+            assert!(!text.contains(absolute), "{path}: {absolute}: {text}");
+        }
+    }
+    let read = server.ask("GET", &format!("/memory/{id}"), &[&cookie], b"");
+    let footnote = format!("<a href=\"memory/{id}#1\">");
+    assert!(read.text().contains(&footnote), "{}", read.text());
+}
+
+#[test]
+fn a_form_leads_back_to_the_page_alone() {
+    let server = Server::start(&[]);
+    let said = memdir(server.store.root())
+        .args(["remember", "Bread is at seven."])
+        .output()
+        .unwrap();
+    let id = String::from_utf8(said.stdout).unwrap().trim().to_owned();
+    let cookie = cookie(&server, &[]);
+    let token = form_token(&server.ask("GET", "/", &[&cookie], b""));
+    let back = |back: &str| {
+        let form = format!("token={token}&back={back}");
+        let path = format!("/memory/{id}/pin");
+        let answered = server.ask("POST", &path, &[&cookie, FORM], form.as_bytes());
+        answered.header("location").unwrap().to_owned()
+    };
+    assert_eq!(back("brief%3Fnamespace%3Da"), "/brief?namespace=a");
+    assert_eq!(back("review"), "/review");
+    for elsewhere in [
+        "%2Fevil.example",
+        "%09%2Fevil.example",
+        "%5Cevil.example",
+        "..%2Fx",
+    ] {
+        assert_eq!(back(elsewhere), format!("/memory/{id}"), "{elsewhere}");
     }
 }

@@ -6,11 +6,15 @@ Each scene has a store, a server and a window of its own, fails for an error in 
 request to another host. N of them run at once, 3 by default: they wait more than they compute. Without --all the core of
 them runs; with --pictures each view is drawn at three widths, and
 with --readme the picture of the README: `--readme docs/pictures/page.png`.
+
+The scene of a workspace needs a program with the feature `team` and PostgreSQL: `tests/team/with_postgres.sh
+tests/page/run.sh MEMDIR workspace`; without MEMDIR_TEST_POSTGRES it is left out, and a line says so.
 """
 
 import argparse
 import json
 import multiprocessing
+import os
 import re
 import sys
 import time
@@ -20,7 +24,7 @@ from pathlib import Path
 from playwright.sync_api import expect, sync_playwright
 
 from hostile import HOSTILE
-from site_of_store import Look, Site
+from site_of_store import Look, Site, Workspace
 
 # Milliseconds. Several scenes share the processor with other checks: what takes longer does not come.
 expect.set_options(timeout=60_000)
@@ -141,7 +145,7 @@ def memory(program, browser):
         tiles, runbook = (site.listed("think", words)[0]["id"] for words in ("tiles metadata", "runbook steps"))
         site.run("update", tiles, "--content", f"Backups are in [[{runbook}]], see also [[No such note]].")
         look.goto(f"/memory/{tiles}")
-        expect(page.locator(".text a").last).to_have_attribute("href", "/search?q=No+such+note")
+        expect(page.locator(".text a").last).to_have_attribute("href", "search?q=No+such+note")
         page.click(".text a >> nth=0")
         expect(page).to_have_title(re.compile("Runbook"))
         expect(page.locator(".text table")).to_contain_text("Mira")
@@ -152,6 +156,16 @@ def memory(program, browser):
         expect(page.locator(".properties")).to_contain_text("namespace")
         page.click("text=Raw")
         expect(page.locator("pre.raw")).to_contain_text("title: Tiles live in PostgreSQL")
+        # What leads within a view stays there, though its document has another base.
+        site.run("update", tiles, "--content", "Backups[^1].\n\n[^1]: At night.")
+        look.goto(f"/memory/{tiles}")
+        page.evaluate("window.stays = true")
+        page.click(".footnote-reference a")
+        expect(page).to_have_url(f"{site.url}/memory/{tiles}#1")
+        page.locator(".skip").focus()
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(f"{site.url}/memory/{tiles}#main")
+        assert page.evaluate("window.stays"), "the view was loaded again"
 
 
 def edit(program, browser):
@@ -377,6 +391,67 @@ def two_stores(program, browser):
         expect(second.locator(".entry")).to_contain_text("hazelnuts")
 
 
+def workspace(program, browser):
+    """The page of a team's workspace: all of it below its address, by the token of a role, until one leaves."""
+    with Workspace(program, [("The zebra has stripes.[^1]\n\n[^1]: Black ones.", "Zebra"), ("The otter swims.", "Otter")]) as site:
+        with Look(browser, site) as look:
+            page = look.page
+            expect(page.locator(".entry")).to_have_count(2)
+            site.remember("The okapi hides.", "Okapi")
+            expect(page.locator(".entry").first).to_contain_text("Okapi")
+            page.keyboard.press("/")
+            page.keyboard.type("stripes")
+            page.keyboard.press("Enter")
+            expect(page).to_have_url(f"{site.url}/search?q=stripes")
+            expect(page.locator(".entry mark").first).to_have_text("stripes")
+            page.fill("input[name=q]", "otter")
+            expect(page.locator(".entry").first).to_contain_text("Otter")
+            expect(page).to_have_url(f"{site.url}/search?q=otter")
+            page.fill("input[name=q]", "zebra stripes")
+            expect(page.locator(".entry").first).to_contain_text("Zebra")
+            page.keyboard.press("Escape")
+            page.keyboard.press("j")
+            page.keyboard.press("Enter")
+            expect(page.locator("#memory")).to_contain_text("stripes")
+            address = page.url
+            page.click(".footnote-reference a")
+            expect(page).to_have_url(f"{address}#1")
+            page.keyboard.press("e")
+            page.fill("textarea", page.input_value("textarea").replace("stripes", "spots"))
+            page.click("button >> text=Save")
+            expect(page).to_have_url(address)
+            expect(page.locator(".text")).to_contain_text("spots")
+            page.click("button >> text=Pin")
+            expect(page.locator("button >> text=Unpin")).to_be_visible()
+            page.click("nav.views >> text=History")
+            expect(page.locator("ol.versions > li")).to_have_count(3)
+            page.locator("button >> text=Restore this version").last.click()
+            expect(page.locator("ol.versions > li")).to_have_count(4)
+            page.keyboard.press("g")
+            page.keyboard.press("o")
+            expect(page.locator(".card").first).to_contain_text("3")
+            # Of these memories none has a topic.
+            expect(page.locator("svg.plot")).to_have_count(3)
+            expect(page.locator("nav >> text=Import")).to_have_count(0)
+            for view in ("/review", "/brief"):
+                assert look.goto(view) == 200, view
+            cookie = look.context.cookies(site.url + "/")[0]
+            assert cookie["httpOnly"] and cookie["sameSite"] == "Strict" and cookie["path"] == f"/w/{site.name}/", cookie
+            look.is_expected = lambda text: "401" in text
+            assert page.goto(f"{site.server_url}/w/{site.name}x/").status == 401
+            expect(page.locator("input[name=token]")).to_be_visible()
+            look.wrong.clear()
+            look.goto("/")
+            page.click("text=Log out")
+            expect(page).to_have_url(f"{site.url}/login")
+            assert look.goto("/") == 401
+        with Look(browser, site, "reader") as look:
+            for view in ("/", "/search?q=zebra", "/review", "/brief", "/store"):
+                assert look.goto(view) == 200, view
+                assert look.page.locator("main form[method=post]").count() == 0, view
+            expect(look.page.locator("footer")).to_contain_text("read-only")
+
+
 def hostile(program, browser):
     """Whatever a memory says is text, in every list, and where it is read."""
     inert(program, browser, VIEWS, ["", "/raw"])
@@ -454,7 +529,7 @@ def access(program, browser, axe):
 
 def print_times_of_first_views(browser, look, site):
     """Opens views in windows without a cache, and prints when each is drawn and can be used, in ms from its request."""
-    memory = look.page.locator(".entry h3 a").first.get_attribute("href")
+    memory = "/" + look.page.locator(".entry h3 a").first.get_attribute("href")
     for path in ("/", "/search?q=postgres+deadlock", memory, "/review", "/brief", "/store"):
         times = {"first byte": [], "first contentful paint": [], "DOM interactive": [], "loaded": []}
         for _ in range(9):
@@ -567,6 +642,7 @@ def readme(program, browser, file):
 SCENES = [hostile, hostile_forms, access, imports, rights, search, act, edit, timeline, without_script, live, memory, history, review, brief,
           store, login, two_stores]
 LONG = [large]
+OF_DATABASE = [workspace]
 
 
 class Worker:
@@ -612,7 +688,12 @@ def main():
     if not (given.axe and Path(given.axe).exists()):
         scenes.remove(access)
     if given.scenes:
-        scenes = [scene for scene in [*SCENES, *LONG] if scene.__name__ in given.scenes]
+        scenes = [scene for scene in [*SCENES, *LONG, *OF_DATABASE] if scene.__name__ in given.scenes]
+    if any(scene in OF_DATABASE for scene in scenes) and not os.environ.get("MEMDIR_TEST_POSTGRES"):
+        print("skipped: the page of a workspace: MEMDIR_TEST_POSTGRES names no database")
+        scenes = [scene for scene in scenes if scene not in OF_DATABASE]
+        if not scenes:
+            return
     if given.pictures:
         scenes = [pictures]
     if given.readme:

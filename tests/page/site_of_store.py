@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benches"))
@@ -15,6 +16,8 @@ from notes import make_notes  # noqa: E402
 
 class Site:
     """A store served at a free port, until the block is left."""
+
+    options = ()
 
     def __init__(self, program, memories=(), folder=None, notes=0):
         """With a folder the store begins as a copy of it, with a number of notes with so many made-up ones, without git."""
@@ -45,7 +48,7 @@ class Site:
 
     def serve(self):
         """Starts the server, and waits until it listens."""
-        self.server = subprocess.Popen([self.program, "serve", "--listen", "127.0.0.1:0"], env=self.environment,
+        self.server = subprocess.Popen([self.program, "serve", "--listen", "127.0.0.1:0", *self.options], env=self.environment,
                                        stderr=subprocess.PIPE, text=True)
         for line in self.server.stderr:
             found = re.search(r"^serving .* at (http://\S+:\d+)", line)
@@ -81,9 +84,48 @@ class Site:
         """Returns the address with a new code."""
         return self.run("open", "--print", *words)
 
+    def enter(self, page, *words):
+        """Logs a window in."""
+        page.goto(self.address(*words))
+
     def listed(self, *words):
         """Returns what a command prints as JSON."""
         return json.loads(self.run(*words, "--json"))
+
+
+class Workspace(Site):
+    """A new workspace of the database at MEMDIR_TEST_POSTGRES, served at a free port; `url` is that of its page."""
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="memdir-page-", ignore_cleanup_errors=True)
+        home = Path(self.folder.name)
+        self.name = f"page-{os.getpid()}"
+        self.environment = {"PATH": os.environ["PATH"], "HOME": str(home), "MEMDIR_EMBEDDING": "off", "MEMDIR_DRAIN": "0",
+                            "MEMDIR_DATABASE": os.environ["MEMDIR_TEST_POSTGRES"]}
+        self.options = ("--database", "--cache", str(home / "cache"))
+        self.tokens = {"owner": self.run("team", "init", self.name, "--owner", "olga")}
+        self.tokens["reader"] = self.run("team", "grant", self.name, "rita", "--role", "reader")
+        self.serve()
+        self.server_url = self.url
+        self.url += f"/w/{self.name}"
+        for text, title in self.memories:
+            self.remember(text, title)
+        return self
+
+    def remember(self, text, title):
+        """Stores a memory as an agent does, and returns its id as the page shows it."""
+        body = json.dumps({"title": title, "content": text, "tier": "long"}).encode()
+        headers = {"Authorization": f"Bearer {self.tokens['owner']}", "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.url}/api/v1/memories", body, headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)["id"][-8:]
+
+    def enter(self, page, role="owner"):
+        """Logs a window in by the token of a role."""
+        page.goto(self.url + "/login")
+        page.fill("input[name=token]", self.tokens[role])
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"{self.url}/")
 
 
 class Look:
@@ -100,7 +142,7 @@ class Look:
         self.page.on("dialog", self._asked)
         self.page.on("request", self._asks)
         self.confirms = False
-        self.page.goto(site.address(*words))
+        site.enter(self.page, *words)
 
     def _said(self, message):
         if message.type in ("error", "warning") and not self.is_expected(message.text):

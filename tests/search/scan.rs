@@ -295,7 +295,8 @@ fn scan(documents: &Documents) -> Scan {
         Stamp::default(),
     ));
     let documents = documents.clone();
-    let read = move |name: &str| Some(Document::clone(documents.get(name)?));
+    let document = move |name: &&str| Some(Document::clone(documents.get(*name)?));
+    let read = move |names: &[&str]| names.iter().map(&document).collect();
     Scan::new(names, Box::new(read), &[Language::default()])
 }
 

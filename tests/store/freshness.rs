@@ -16,7 +16,7 @@ use proptest::sample::{Index, select};
 use crate::support::texts::{VOCABULARY, sentence};
 use crate::support::{
     TestStore, at, clock, found, holding, keywords, memory_text, new_memory, noon, query, random,
-    regular_files, touch,
+    regular_files, touch, workspace,
 };
 
 prop_compose! {
@@ -71,11 +71,14 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn take(store: &TestStore, engine: &mut Engine, step: Step) {
-    let path = |which: &Index| -> Option<PathBuf> {
-        let files = regular_files(&store.files());
-        (!files.is_empty()).then(|| which.get(&files).clone())
+    let name = |which: &Index| -> Option<String> {
+        let names = store.names();
+        (!names.is_empty()).then(|| which.get(&names).clone())
     };
-    let stem = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
+    let stem = |name: String| {
+        let path = Path::new(&name);
+        path.file_stem().unwrap().to_str().unwrap().to_owned()
+    };
     match step {
         Step::Remember(memory) => drop(ops::remember(engine, *memory, None).unwrap()),
         Step::Update(which, content) => {
@@ -83,25 +86,20 @@ fn take(store: &TestStore, engine: &mut Engine, step: Step) {
                 content: Some(content),
                 ..Change::default()
             };
-            path(&which).map(|path| ops::update(engine, &stem(path), &change).unwrap());
+            name(&which).map(|name| ops::update(engine, &stem(name), &change).unwrap());
         }
         Step::Forget(which) => {
-            drop(path(&which).map(|path| ops::forget(engine, &stem(path)).unwrap()));
+            drop(name(&which).map(|name| ops::forget(engine, &stem(name)).unwrap()));
         }
         Step::Overwrite(which, text) => {
-            if let Some(path) = path(&which) {
-                fs::write(path, format!("no frontmatter any more\n{text}")).unwrap();
+            if let Some(name) = name(&which) {
+                store.write_in_place(&name, &format!("no frontmatter any more\n{text}"));
             }
         }
-        Step::Delete(which) => drop(path(&which).map(|path| fs::remove_file(path).unwrap())),
+        Step::Delete(which) => drop(name(&which).map(|name| store.remove(&name))),
         Step::Touch(which, is_copy) => {
-            if let Some(path) = path(&which) {
-                if is_copy {
-                    let copy = store.root().join("draft");
-                    fs::copy(&path, &copy).unwrap();
-                    fs::rename(copy, &path).unwrap();
-                }
-                touch(&path, at("2026-01-15T00:00:00Z"));
+            if let Some(name) = name(&which) {
+                store.touch(&name, is_copy, at("2026-01-15T00:00:00Z"));
             }
         }
         Step::Settle => {
@@ -233,9 +231,9 @@ fn a_file_put_in_place_by_another_program_is_found_at_once() {
     assert_eq!(holding(&engine, "egret"), ["notes.md"]);
     store.put("folder/more.md", "an egret");
     assert_eq!(holding(&engine, "egret").len(), 2);
-    fs::rename(store.files().join("folder"), store.files().join("renamed")).unwrap();
+    store.rename_folder("folder", "renamed");
     assert_eq!(holding(&engine, "egret").len(), 2);
-    fs::remove_file(store.files().join("renamed/more.md")).unwrap();
+    store.remove("renamed/more.md");
     assert_eq!(holding(&engine, "egret"), ["notes.md"]);
 }
 
@@ -246,7 +244,7 @@ fn a_text_that_is_no_longer_in_a_file_is_not_found_in_it() {
     store.put("notes.md", "a heron");
     let engine = store.engine();
     assert_eq!(holding(&engine, "heron"), ["notes.md"]);
-    fs::write(store.files().join("notes.md"), "an egret").unwrap();
+    store.write_in_place("notes.md", "an egret");
     assert_eq!(holding(&engine, "heron"), Vec::<String>::new());
     assert_eq!(holding(&engine, "egret"), ["notes.md"]);
 }
@@ -256,7 +254,7 @@ const NAME: &str = "20260101_000000_aaaaaaaa.md";
 /// A store whose only memory was written at `written`, indexed by a process at `indexed`, and
 /// then changed in place without a trace: same size, same modification time, same inode.
 fn changed_without_a_trace(written: &str, indexed: &str) -> TestStore {
-    let store = TestStore::new();
+    let store = TestStore::in_folder("every change of a row has a number, and so leaves a trace");
     store.put(
         NAME,
         memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", "a heron\n"),
@@ -454,7 +452,7 @@ fn an_index_made_anew_by_another_process_changes_no_answer() {
 
 #[test]
 fn the_folder_of_derived_things_is_always_hidden_from_git() {
-    let store = TestStore::new();
+    let store = TestStore::in_folder("a server's cache lies in no repository");
     let ignored = || fs::read_to_string(store.state().join(".gitignore")).unwrap();
     let engine = store.engine();
     ops::remember(&engine, new_memory("a heron\n"), None).unwrap();
@@ -510,6 +508,7 @@ fn two_processes_that_index_at_once_do_not_disturb_each_other() {
 
 #[test]
 fn a_store_that_may_only_be_read_is_searched_and_stays_as_it_is() {
+    workspace::needs_a_folder("what is not written to is the folder itself");
     let store = TestStore::of_fixture("obsidian");
     let elsewhere = tempfile::tempdir().unwrap();
     let options = Options {

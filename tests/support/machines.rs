@@ -20,7 +20,9 @@ impl Machines {
     pub fn new(count: usize) -> Machines {
         let shared = tempfile::tempdir().unwrap();
         let machines = Machines {
-            homes: (0..count).map(|_| Home::new()).collect(),
+            homes: (0..count)
+                .map(|_| Home::in_folder("machines that exchange by git"))
+                .collect(),
             shared,
         };
         let home = &machines.homes[0];

@@ -41,7 +41,7 @@ pub struct Answered {
 impl Server {
     /// Serves an empty store without git.
     pub fn start(arguments: &[&str]) -> Server {
-        Server::on(TestStore::new(), arguments)
+        Server::on(TestStore::of_folder(), arguments)
     }
 
     /// Serves `store`.
@@ -51,10 +51,17 @@ impl Server {
 
     /// The same, with variables.
     pub fn with(store: TestStore, arguments: &[&str], variables: &[(&str, &str)]) -> Server {
-        let mut child = memdir(store.root())
+        let mut command = memdir(store.root());
+        command
             .args(["serve", "--listen", "127.0.0.1:0"])
             .args(arguments)
-            .envs(variables.iter().copied())
+            .envs(variables.iter().copied());
+        Server::run(store, &mut command)
+    }
+
+    /// Starts the server that `command` is, and that belongs to `store`.
+    pub fn run(store: TestStore, command: &mut Command) -> Server {
+        let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -77,8 +84,9 @@ impl Server {
             address: String::new(),
             log,
         };
-        let text = server.wait_for_log("http://127.0.0.1:");
-        let (_, rest) = text.split_once("http://").unwrap();
+        // Other addresses may be named before.
+        let text = server.wait_for_log(" at http://127.0.0.1:");
+        let (_, rest) = text.split_once(" at http://").unwrap();
         let address = rest.split(|c: char| c.is_whitespace()).next().unwrap();
         server.address = address.to_owned();
         server

@@ -16,6 +16,7 @@ pub mod program;
 pub mod rest;
 pub mod session;
 pub mod texts;
+pub mod workspace;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,9 +33,13 @@ use memdir::clock::{Clock, FixedClock};
 use memdir::engine::{Engine, Hit, Options, Query, QueryKind, ops};
 use memdir::model::{Filter, NewMemory};
 
-/// A store in a folder of its own, gone with the value.
+use workspace::Workspace;
+
+/// A store in a folder of its own, gone with the value; where a suite runs on rows, in a workspace, and the folder has
+/// what is derived from it.
 pub struct TestStore {
     folder: TempDir,
+    workspace: Option<Workspace>,
 }
 
 /// The moment at which the clocks of these tests stand: long after every file they make by hand.
@@ -49,8 +54,25 @@ pub fn at(text: &str) -> DateTime<Utc> {
 impl TestStore {
     /// An empty store.
     pub fn new() -> TestStore {
+        match workspace::workspace() {
+            None => TestStore::of_folder(),
+            workspace => TestStore {
+                folder: tempfile::tempdir().unwrap(),
+                workspace,
+            },
+        }
+    }
+
+    /// An empty store in a folder, for the reason `why`, whatever the suite runs on.
+    pub fn in_folder(why: &str) -> TestStore {
+        workspace::needs_a_folder(why);
+        TestStore::of_folder()
+    }
+
+    pub fn of_folder() -> TestStore {
         let store = TestStore {
             folder: tempfile::tempdir().unwrap(),
+            workspace: None,
         };
         fs::create_dir(store.files()).unwrap();
         store
@@ -58,7 +80,7 @@ impl TestStore {
 
     /// A copy of the fixture `name`, without what other tests need of it.
     pub fn of_fixture(name: &str) -> TestStore {
-        let store = TestStore::new();
+        let store = TestStore::of_folder();
         copy_folder(&fixture(name).join("files"), &store.files());
         store
     }
@@ -67,7 +89,10 @@ impl TestStore {
         self.folder.path()
     }
 
+    #[track_caller]
     pub fn files(&self) -> PathBuf {
+        let is_folder = self.workspace.is_none();
+        assert!(is_folder, "this store lies in rows: TestStore::in_folder");
         self.root().join("files")
     }
 
@@ -92,7 +117,10 @@ impl TestStore {
     }
 
     pub fn options(&self) -> Options {
-        Options::new(self.root())
+        Options {
+            backend: self.workspace.as_ref().map(Workspace::backend),
+            ..Options::new(self.root())
+        }
     }
 
     /// An engine as a new process would open it, at [`noon`].
@@ -106,6 +134,9 @@ impl TestStore {
 
     /// Writes a file as another program does: into place, in one step.
     pub fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        if let Some(workspace) = &self.workspace {
+            return workspace.put(name, bytes.as_ref());
+        }
         let path = self.files().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let draft = self.root().join("draft");
@@ -113,12 +144,77 @@ impl TestStore {
         fs::rename(draft, path).unwrap();
     }
 
+    /// Writes into a file, which keeps its place; another server of rows has no such way.
+    pub fn write_in_place(&self, name: &str, text: &str) {
+        match &self.workspace {
+            Some(workspace) => workspace.put(name, text.as_bytes()),
+            None => fs::write(self.files().join(name), text).unwrap(),
+        }
+    }
+
+    /// Changes nothing but the time of a file, or puts a copy in its place; in rows, writes the same text again.
+    pub fn touch(&self, name: &str, is_copy: bool, time: DateTime<Utc>) {
+        if let Some(workspace) = &self.workspace {
+            return workspace.put(name, &workspace.read(name));
+        }
+        let path = self.files().join(name);
+        if is_copy {
+            let copy = self.root().join("draft");
+            fs::copy(&path, &copy).unwrap();
+            fs::rename(copy, &path).unwrap();
+        }
+        touch(&path, time);
+    }
+
+    pub fn remove(&self, name: &str) {
+        match &self.workspace {
+            Some(workspace) => workspace.remove(name),
+            None => fs::remove_file(self.files().join(name)).unwrap(),
+        }
+    }
+
+    /// Renames a folder with all that is in it.
+    pub fn rename_folder(&self, from: &str, to: &str) {
+        let Some(workspace) = &self.workspace else {
+            let files = self.files();
+            return fs::rename(files.join(from), files.join(to)).unwrap();
+        };
+        for name in workspace.names() {
+            if let Some(rest) = name.strip_prefix(&format!("{from}/")) {
+                workspace.rename(&name, &format!("{to}/{rest}"));
+            }
+        }
+    }
+
+    /// The names of the live memories, sorted.
+    pub fn names(&self) -> Vec<String> {
+        if let Some(workspace) = &self.workspace {
+            return workspace.names();
+        }
+        let files = self.files();
+        let name = |path: PathBuf| {
+            path.strip_prefix(&files)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned()
+        };
+        regular_files(&files).into_iter().map(name).collect()
+    }
+
     pub fn read(&self, name: &str) -> Vec<u8> {
-        fs::read(self.files().join(name)).unwrap()
+        match &self.workspace {
+            Some(workspace) => workspace.read(name),
+            None => fs::read(self.files().join(name)).unwrap(),
+        }
     }
 
     /// Every file of the memory folder with its bytes.
     pub fn texts(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        if let Some(workspace) = &self.workspace {
+            let text = |name: String| (PathBuf::from(&name), workspace.read(&name));
+            return workspace.names().into_iter().map(text).collect();
+        }
         regular_files(&self.files())
             .into_iter()
             .map(|path| (path.clone(), fs::read(path).unwrap()))

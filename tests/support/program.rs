@@ -1,18 +1,30 @@
 //! The program as people run it: the real binary in a home of its own.
 //!
 //! Nothing of the machine gets in: no variable of the caller's, no settings, no time zone.
+//!
+//! In a suite that runs on rows, the store of a home is a workspace. `memdir mcp` is then a server of workspaces, and
+//! `memdir mcp --connect` in front of it: what a test sends and reads is the same.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
 use std::{fmt, fs};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::TestStore;
+use super::memdir_server::Server;
+use super::workspace::{self, Workspace};
+
 /// A home folder with an empty store in it, gone with the value.
 pub struct Home {
     folder: TempDir,
+    /// The store, where it lies in rows.
+    workspace: Option<Workspace>,
+    /// Servers of the workspace.
+    servers: Mutex<Vec<Server>>,
 }
 
 /// How a command ended.
@@ -24,8 +36,27 @@ pub struct Ran {
 
 impl Home {
     pub fn new() -> Home {
+        match workspace::workspace() {
+            None => Home::of_folder(),
+            workspace => Home {
+                folder: tempfile::tempdir().unwrap(),
+                workspace,
+                servers: Mutex::default(),
+            },
+        }
+    }
+
+    /// A home with a store in a folder, for the reason `why`, whatever the suite runs on.
+    pub fn in_folder(why: &str) -> Home {
+        workspace::needs_a_folder(why);
+        Home::of_folder()
+    }
+
+    fn of_folder() -> Home {
         let home = Home {
             folder: tempfile::tempdir().unwrap(),
+            workspace: None,
+            servers: Mutex::default(),
         };
         fs::create_dir_all(home.files()).unwrap();
         home
@@ -36,12 +67,16 @@ impl Home {
         self.folder.path().canonicalize().unwrap()
     }
 
+    #[track_caller]
     pub fn store(&self) -> PathBuf {
+        let is_folder = self.workspace.is_none();
+        assert!(is_folder, "this store lies in rows: Home::in_folder");
         self.root().join("store")
     }
 
+    #[track_caller]
     pub fn files(&self) -> PathBuf {
-        self.root().join("store/files")
+        self.store().join("files")
     }
 
     /// Makes a folder in the home.
@@ -61,6 +96,9 @@ impl Home {
 
     /// Writes a memory file as another program does: into place, in one step.
     pub fn put(&self, name: &str, text: impl AsRef<[u8]>) {
+        if let Some(workspace) = &self.workspace {
+            return workspace.put(name, text.as_ref());
+        }
         let draft = self.write("draft", text);
         fs::rename(draft, self.files().join(name)).unwrap();
     }
@@ -68,7 +106,24 @@ impl Home {
     /// The bytes of the one memory file that `id` names.
     #[track_caller]
     pub fn text_of(&self, id: &str) -> String {
-        String::from_utf8(fs::read(self.file_of(id)).unwrap()).unwrap()
+        let bytes = match &self.workspace {
+            None => fs::read(self.file_of(id)).unwrap(),
+            Some(workspace) => {
+                let end = format!("_{id}.md");
+                let names = workspace.names();
+                let name = names.iter().find(|name| name.ends_with(&end));
+                workspace.read(name.expect("the memory has a row"))
+            }
+        };
+        String::from_utf8(bytes).unwrap()
+    }
+
+    /// The names of the live memories, sorted.
+    pub fn names(&self) -> Vec<String> {
+        match &self.workspace {
+            None => names(&self.files()),
+            Some(workspace) => workspace.names(),
+        }
     }
 
     #[track_caller]
@@ -115,13 +170,45 @@ impl Home {
     }
 
     /// The program on this home's store.
+    #[track_caller]
     pub fn command(&self, arguments: &[&str]) -> Command {
+        if let (Some(workspace), ["mcp", more @ ..]) = (&self.workspace, arguments) {
+            return self.connected(workspace, more);
+        }
         let mut command = self.bare();
         command.env("MEMDIR_STORE", self.store()).args(arguments);
         command
     }
 
+    /// A client on standard input of a new server of the workspace.
+    fn connected(&self, workspace: &Workspace, arguments: &[&str]) -> Command {
+        let served = TestStore::of_folder();
+        let cache = served.root().join("cache");
+        let mut server = self.bare();
+        server
+            .args(["serve", "--listen", "127.0.0.1:0", "--database", "--cache"])
+            .arg(&cache)
+            .args(["--reads-per-second", "0", "--writes-per-second", "0"])
+            .args(arguments)
+            .env("MEMDIR_DATABASE", workspace::address())
+            .env("MEMDIR_DRAIN", "0");
+        let server = Server::run(served, &mut server);
+        let tokens = fs::read_to_string(cache.join("tokens")).unwrap();
+        let token = tokens.split_whitespace().last().unwrap();
+        let mut client = self.bare();
+        client
+            .args(["mcp", "--connect"])
+            .env(
+                "MEMDIR_CONNECT",
+                format!("http://{}/w/{}", server.address, workspace.name),
+            )
+            .env("MEMDIR_TOKEN", token);
+        self.servers.lock().unwrap().push(server);
+        client
+    }
+
     /// Runs the program on this home's store, without input.
+    #[track_caller]
     pub fn run(&self, arguments: &[&str]) -> Ran {
         run(&mut self.command(arguments))
     }
@@ -134,9 +221,23 @@ impl Home {
     /// Stores a text and returns its id.
     #[track_caller]
     pub fn remember(&self, arguments: &[&str]) -> String {
-        let mut all = vec!["remember"];
-        all.extend(arguments);
-        self.run(&all).done().trim().to_owned()
+        let all = [&["remember"], arguments].concat();
+        let Some(workspace) = &self.workspace else {
+            return self.run(&all).done().trim().to_owned();
+        };
+        // Into a folder, which is copied then.
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("files")).unwrap();
+        let mut command = self.bare();
+        command.env("MEMDIR_STORE", folder.path()).args(all);
+        let id = run(&mut command).done().trim().to_owned();
+        let mut copy = self.bare();
+        copy.args(["team", "import", &workspace.name])
+            .arg(folder.path())
+            .env("MEMDIR_DATABASE", workspace::address());
+        let copied = run(&mut copy);
+        assert_eq!(copied.code, 0, "{copied:?}");
+        id
     }
 }
 

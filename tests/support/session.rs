@@ -70,7 +70,7 @@ impl Session {
     }
 
     pub fn start_with_log(server: fn(&Home) -> Command, level: &str) -> Session {
-        let home = Home::new();
+        let home = Home::in_folder("the server itself is at the other end of the pipes");
         let mut session = Session::of(server(&home).env("RUST_LOG", level));
         session._home = Some(home);
         session

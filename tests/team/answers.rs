@@ -39,7 +39,7 @@ fn compare(root: &TestStore, queries: &[Query]) {
         return;
     };
     let rows = test.workspace("atlas");
-    rows::import(&rows, &Store::at(root.root())).unwrap();
+    rows::import(&rows, &Store::at(root.root()), None).unwrap();
     let folder = root.engine();
     let expected = answers(&folder, queries);
     assert!(expected.iter().any(|answer| answer.lines().count() > 2));
@@ -131,10 +131,10 @@ fn a_folder_comes_back_from_rows_byte_for_byte() {
     first.writer.count_uses(&recalled);
     store.put("../memdir.toml", "[search]\nlimit = 7\n");
     let rows = test.workspace("atlas");
-    let copied = rows::import(&rows, &Store::at(store.root())).unwrap();
+    let copied = rows::import(&rows, &Store::at(store.root()), None).unwrap();
     assert!(copied.added > 5 && copied.known == 0, "{copied:?}");
     // Once more: everything is known, and uses count once.
-    let again = rows::import(&rows, &Store::at(store.root())).unwrap();
+    let again = rows::import(&rows, &Store::at(store.root()), None).unwrap();
     assert_eq!((again.added, again.known), (0, copied.added));
     let back = TestStore::new();
     std::fs::remove_dir(back.files()).unwrap();
@@ -165,7 +165,7 @@ fn an_import_overwrites_nothing() {
     store.put(name, "of the folder");
     let rows = test.workspace("atlas");
     rows.add(Place::Files, name, b"of the team").unwrap();
-    let copied = rows::import(&rows, &Store::at(store.root())).unwrap();
+    let copied = rows::import(&rows, &Store::at(store.root()), None).unwrap();
     assert_eq!(copied.different, [format!("files/{name}")]);
     let version = rows.reader(Place::Files).read(name, u64::MAX).unwrap();
     assert_eq!(version.bytes, b"of the team");

@@ -12,7 +12,7 @@ use crate::support::memdir_server::Server;
 use crate::support::program::Home;
 
 /// The lines of the audit, once there are so many.
-fn lines(rows: &Rows, count: usize) -> Vec<AuditLine> {
+pub fn lines(rows: &Rows, count: usize) -> Vec<AuditLine> {
     loop {
         let lines = access::audit(rows, 0, 0, 1000).unwrap();
         if lines.len() >= count {

@@ -61,7 +61,7 @@ pub fn server(address: &str, arguments: &[&str]) -> Server {
     let store = TestStore::new();
     let cache = store.root().join("cache");
     let own = ["--database", "--cache", cache.to_str().unwrap()];
-    let variables = [("MEMDIR_DATABASE", address)];
+    let variables = [("MEMDIR_DATABASE", address), ("MEMDIR_DRAIN", "0")];
     Server::with(store, &[&own, arguments].concat(), &variables)
 }
 
@@ -107,6 +107,17 @@ pub fn finds(server: &Server, word: &str, headers: &[&str]) -> bool {
 
 /// Calls a tool of `atlas` by MCP with `_meta`; returns the message.
 pub fn call(server: &Server, name: &str, arguments: Value, meta: Value) -> Value {
+    called(server, name, arguments, meta, &[]).message()
+}
+
+/// Calls a tool of `atlas` by MCP without a session, with `_meta` and further headers.
+fn called(
+    server: &Server,
+    name: &str,
+    arguments: Value,
+    meta: Value,
+    further: &[&str],
+) -> Answered {
     let mut all = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -115,19 +126,17 @@ pub fn call(server: &Server, name: &str, arguments: Value, meta: Value) -> Value
     for (key, value) in meta.as_object().unwrap() {
         all[key] = value.clone();
     }
-    let headers = [
+    let name_header = format!("Mcp-Name: {name}");
+    let own = [
         "Accept: application/json, text/event-stream",
         "MCP-Protocol-Version: 2026-07-28",
         "Mcp-Method: tools/call",
-        &format!("Mcp-Name: {name}"),
+        &name_header,
     ];
+    let headers = [&own, further].concat();
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": name, "arguments": arguments, "_meta": all}});
-    let answered = ask(server, "POST", "/mcp", &headers, &message);
-    let text = String::from_utf8(answered.body).unwrap();
-    let mut data = text.lines().filter_map(|line| line.strip_prefix("data:"));
-    let found = data.rfind(|data| data.contains("jsonrpc"));
-    serde_json::from_str(found.unwrap_or(&text)).unwrap_or_else(|_| panic!("{text}"))
+    ask(server, "POST", "/mcp", &headers, &message)
 }
 
 fn heads(test: &TestDatabase) -> u64 {
@@ -148,12 +157,15 @@ fn the_reply_to_a_write_carries_the_number_of_its_change() {
     }
     let arguments =
         json!({"content": "The tapir.", "topics": ["animals"], "agent": "a", "user": "u"});
-    let told = call(&server, "remember", arguments, json!({}));
+    let answered = called(&server, "remember", arguments, json!({}), &[]);
+    let told = answered.message();
     assert_eq!(
         told["result"]["_meta"]["memdir/sequence"],
         heads(&test),
         "{told}"
     );
+    let header = heads(&test).to_string();
+    assert_eq!(answered.header("memdir-sequence"), Some(header.as_str()));
 }
 
 #[test]
@@ -182,11 +194,18 @@ fn on_a_standby_that_is_behind_each_server_sees_its_own_writes_and_what_it_is_to
         json!({"memdir/sequence": number}),
     );
     assert!(told.to_string().contains("The tapir."), "{told}");
+    let number = remember(&one, "The gnu.");
+    let header = format!("Memdir-Sequence: {number}");
+    let query = json!({"query": "gnu"});
+    let answered = called(&other, "think", query, json!({}), &[&header]);
+    assert!(answered.text().contains("The gnu."), "{answered:?}");
+    let held = answered.header("memdir-sequence").unwrap();
+    assert!(held.parse::<u64>().unwrap() >= number, "{answered:?}");
     // Without a number it is there once the notification came.
     remember(&one, "The quagga.");
     while !finds(&other, "quagga", &[]) {}
     standby.resume();
-    for word in ["zebra", "okapi", "tapir", "quagga"] {
+    for word in ["zebra", "okapi", "tapir", "gnu", "quagga"] {
         assert!(finds(&one, word, &[]) && finds(&other, word, &[]), "{word}");
     }
 }
@@ -225,6 +244,9 @@ fn a_number_that_is_none_or_of_another_workspace_is_refused() {
         assert_eq!(answered.status, 400, "{value}: {answered:?}");
         let meta = json!({"memdir/sequence": value});
         let told = call(&server, "think", json!({"query": "zebra"}), meta);
+        assert_eq!(told["error"]["code"], -32602, "{value}: {told}");
+        let query = json!({"query": "zebra"});
+        let told = called(&server, "think", query, json!({}), &[&header]).message();
         assert_eq!(told["error"]["code"], -32602, "{value}: {told}");
     }
     // Two are none.

@@ -66,6 +66,22 @@ fn what_is_added_is_listed_and_read() {
 }
 
 #[test]
+fn files_of_one_name_are_listed_in_whatever_folder() {
+    on_both(|storage| {
+        for name in ["a.md", "b/a.md", "b/c/a.md", "ba.md", "b/a.md.md"] {
+            storage.add(Place::Files, name, b"x").unwrap();
+        }
+        storage.add(Place::Archive, "a.md", b"x").unwrap();
+        let entries = storage.list_called(Place::Files, "a.md").unwrap();
+        let mut listed = storage.list(Place::Files).unwrap().entries;
+        let expected = ["a.md", "b/a.md", "b/c/a.md"];
+        listed.retain(|entry| expected.contains(&entry.name.as_str()));
+        assert_eq!(listed.len(), 3);
+        assert_eq!(entries, listed);
+    });
+}
+
+#[test]
 fn a_text_is_cut_at_the_limit_and_hashed_whole() {
     on_both(|storage| {
         storage.add(Place::Files, ONE, b"0123456789").unwrap();

@@ -16,24 +16,24 @@ use crate::support::program::{Home, Ran, names, run};
 use crate::support::regular_files;
 
 /// A workspace, and folders that are joined to it.
-struct Team {
-    test: TestDatabase,
-    server: Server,
-    homes: [Home; 2],
+pub struct Team {
+    pub test: TestDatabase,
+    pub server: Server,
+    pub homes: [Home; 2],
 }
 
-fn name(id: &str) -> String {
+pub fn name(id: &str) -> String {
     format!("20260101_000000_{id}.md")
 }
 
 /// Runs a sync of `home` with `address`.
-fn sync(home: &Home, address: &str, token: &str, more: &[&str]) -> Ran {
+pub fn sync(home: &Home, address: &str, token: &str, more: &[&str]) -> Ran {
     let arguments = [&["sync", "--with", address], more].concat();
     run(home.command(&arguments).env("MEMDIR_TOKEN", token))
 }
 
 impl Team {
-    fn new() -> Option<Team> {
+    pub fn new() -> Option<Team> {
         let test = TestDatabase::new()?;
         test.workspace("atlas");
         Some(Team {
@@ -43,7 +43,7 @@ impl Team {
         })
     }
 
-    fn address(&self) -> String {
+    pub fn address(&self) -> String {
         format!("http://{}/w/atlas", self.server.address)
     }
 
@@ -75,7 +75,7 @@ impl Team {
     }
 
     /// Memories and tombstones of the workspace.
-    fn workspace(&self) -> BTreeMap<String, String> {
+    pub fn workspace(&self) -> BTreeMap<String, String> {
         let rows = crate::postgres::query(
             &self.test.address(),
             "SELECT CASE place WHEN 'beside' THEN name ELSE place || '/' || name END, bytes FROM memory",

@@ -106,7 +106,8 @@ impl TestDatabase {
             );
             template
         });
-        TestDatabase::of(&server, &format!(" TEMPLATE {template}"))
+        // Without its log, which the standby would repeat.
+        TestDatabase::of(&server, &format!(" TEMPLATE {template} STRATEGY file_copy"))
     }
 
     /// Returns a database without tables.
@@ -167,6 +168,8 @@ pub fn backend(rows: &Rows) -> Backend {
     Backend {
         storage: Arc::new(rows.clone()),
         journal: memdir::rows::journal(rows),
+        copies: Some(Arc::new(rows.clone())),
+        vectors: Some(Arc::new(rows.clone())),
         name: format!("the workspace {} of a database", rows.name()),
     }
 }

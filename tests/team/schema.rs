@@ -6,6 +6,20 @@ use memdir::rows::{Database, Rows, RowsError};
 use crate::postgres::{Session, TestDatabase, query};
 use crate::support::skip;
 
+/// Names of all migrations, in their order.
+const MIGRATIONS: [&str; 10] = [
+    "workspaces",
+    "access",
+    "audit",
+    "quotas",
+    "index copies",
+    "issuers",
+    "undo",
+    "authors",
+    "vectors",
+    "servers",
+];
+
 #[test]
 fn an_empty_database_is_migrated_once() {
     let Some(test) = TestDatabase::empty() else {
@@ -17,10 +31,7 @@ fn an_empty_database_is_migrated_once() {
         matches!(error, RowsError::OlderSchema { there: 0, .. }),
         "{error}"
     );
-    assert_eq!(
-        database.migrate().unwrap(),
-        ["workspaces", "access", "audit", "quotas"]
-    );
+    assert_eq!(database.migrate().unwrap(), MIGRATIONS);
     assert!(database.migrate().unwrap().is_empty());
     database.check().unwrap();
     assert!(database.workspaces().unwrap().is_empty());
@@ -36,7 +47,8 @@ fn programs_that_migrate_at_once_migrate_once() {
         let all = [migrate(), migrate(), migrate(), migrate()];
         all.map(|one| one.join().unwrap()).to_vec()
     });
-    assert_eq!(migrated.iter().sum::<usize>(), 4, "{migrated:?}");
+    let sum = migrated.iter().sum::<usize>();
+    assert_eq!(sum, MIGRATIONS.len(), "{migrated:?}");
 }
 
 #[test]
@@ -51,7 +63,7 @@ fn a_newer_schema_is_refused_with_a_clear_word() {
     );
     let database = test.open();
     let shown = |error: RowsError| format!("{error}; {}", error.hint().unwrap());
-    let text = "the database has schema 99, and this program knows schemas up to 12; Use a newer memdir with this database.";
+    let text = "the database has schema 99, and this program knows schemas up to 24; Use a newer memdir with this database.";
     assert_eq!(shown(database.check().unwrap_err()), text);
     assert_eq!(shown(database.migrate().unwrap_err()), text);
     assert_eq!(
@@ -77,10 +89,7 @@ fn a_migration_that_fails_leaves_nothing() {
     let tables: Vec<&str> = tables.iter().map(|row| row.get(0)).collect();
     assert_eq!(tables, ["version"]);
     query(&test.address(), "DROP TABLE version");
-    assert_eq!(
-        test.open().migrate().unwrap(),
-        ["workspaces", "access", "audit", "quotas"]
-    );
+    assert_eq!(test.open().migrate().unwrap(), MIGRATIONS);
 }
 
 #[test]
@@ -147,6 +156,7 @@ fn the_role_of_servers_sees_one_workspace_whatever_it_asks_for() {
         "journal",
         "journal_head",
         "token",
+        "issuer_role",
         "audit",
         "audit_head",
     ];

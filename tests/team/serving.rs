@@ -1,10 +1,13 @@
 //! `memdir serve --database`: several servers, several workspaces, over HTTP.
 
+use std::collections::BTreeSet;
+use std::io::Write;
+
 use serde_json::{Value, json};
 
 use crate::postgres::{Session, TestDatabase};
 use crate::support::TestStore;
-use crate::support::memdir_server::{Answered, Server};
+use crate::support::memdir_server::{Answered, Server, answer, request};
 
 /// Starts a server of the workspaces in the database.
 pub fn server(test: &TestDatabase, arguments: &[&str]) -> Server {
@@ -12,7 +15,7 @@ pub fn server(test: &TestDatabase, arguments: &[&str]) -> Server {
     let cache = store.root().join("cache");
     let own = ["--database", "--cache", cache.to_str().unwrap()];
     let address = test.address();
-    let variables = [("MEMDIR_DATABASE", address.as_str())];
+    let variables = [("MEMDIR_DATABASE", address.as_str()), ("MEMDIR_DRAIN", "0")];
     Server::with(store, &[&own, arguments].concat(), &variables)
 }
 
@@ -158,7 +161,6 @@ fn without_a_token_nobody_learns_which_workspaces_there_are() {
         "/w/atlas%27/api/v1/topics",
         "/w/%2e%2e/api/v1/topics",
         "/w/atlas/page",
-        "/w/atlas/",
         "/api/v1/topics",
         "/mcp",
     ] {
@@ -198,6 +200,95 @@ fn a_server_that_is_killed_loses_nothing_that_it_acknowledged() {
         10
     );
     assert_eq!(found(&second, "atlas", "zebra"), ["zebra of atlas"]);
+}
+
+#[test]
+fn the_description_of_a_workspace_has_what_is_served_there_and_no_more() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    let server = server(&test, &[]);
+    let token = token(&server);
+    let served = json_of(&server.get("/w/atlas/api/v1/openapi.json", &token));
+    assert_eq!(
+        served["servers"][0]["url"],
+        json!("/w/{workspace}/api/v1"),
+        "{served}"
+    );
+    let of_a_store = memdir::http::document();
+    let known = of_a_store["paths"].as_object().unwrap();
+    let mut own = Vec::new();
+    for (path, described) in served["paths"].as_object().unwrap() {
+        match known.get(path) {
+            Some(known) => assert_eq!(known, described),
+            None => own.push(path.as_str()),
+        }
+    }
+    let expected = [
+        "/exchange/state",
+        "/exchange/listing",
+        "/exchange/texts",
+        "/exchange/changes",
+        "/tokens",
+        "/audit",
+    ];
+    assert_eq!(own, expected);
+    let bodies = [
+        json!({}),
+        json!({"after": ""}),
+        json!({"paths": []}),
+        json!({"changes": []}),
+    ];
+    for (path, body) in expected.iter().zip(&bodies) {
+        let answered = server.json("POST", &format!("/w/atlas/api/v1{path}"), &token, body);
+        check_reply(&served["paths"][path]["post"], &answered);
+    }
+    for path in &expected[bodies.len()..] {
+        let answered = server.get(&format!("/w/atlas/api/v1{path}"), &token);
+        check_reply(&served["paths"][path]["get"], &answered);
+    }
+}
+
+/// Checks that an answer has the members that an operation is described with.
+#[track_caller]
+fn check_reply(operation: &Value, answered: &Answered) {
+    assert_eq!(answered.status, 200, "{answered:?}");
+    let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];
+    let described = schema["properties"].as_object().unwrap();
+    let reply = json_of(answered);
+    let reply = reply.as_object().unwrap();
+    let names = |object: &serde_json::Map<String, Value>| -> BTreeSet<String> {
+        object.keys().cloned().collect()
+    };
+    assert_eq!(names(described), names(reply));
+}
+
+#[test]
+fn a_server_is_not_ready_while_it_opens_a_workspace() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    let server = server(&test, &[]);
+    let ready = || {
+        let answered = server.ask("GET", "/ready", &[], b"");
+        (answered.status, json_of(&answered)["reasons"].clone())
+    };
+    assert_eq!(ready(), (200, json!([])));
+    // A copy of the index is looked for first.
+    let mut lock = Session::new(&test.address());
+    lock.execute("BEGIN; LOCK TABLE index_copy").unwrap();
+    let bearer = format!("Authorization: Bearer {}", token(&server));
+    let path = "/w/atlas/api/v1/topics";
+    let asked = request("GET", path, &server.address, &[&bearer], b"");
+    let mut stream = server.connect();
+    stream.write_all(&asked).unwrap();
+    while ready().0 == 200 {}
+    assert_eq!(ready(), (503, json!(["1 workspaces are being opened"])));
+    lock.execute("COMMIT").unwrap();
+    assert_eq!(answer(&mut stream).status, 200);
+    while ready().0 != 200 {}
 }
 
 #[test]

@@ -333,15 +333,19 @@ Exit code: 0 done, 1 with `--arms` a search of one part is ahead of the ranking,
     Eval(eval::Eval),
     /// Show what state the store is in
     Status(shared::Findings),
-    /// Commit what waits, then fetch, merge and push
+    /// Commit what waits, then fetch, merge and push; exchange with the workspace that the store is joined to
     #[command(after_help = "Examples:
   memdir sync --setup git@example.org:me/memories.git
   memdir sync                                   commit, get, merge, send
   memdir sync --status                          how it is, without asking the remote
   memdir sync --with /media/stick/memories      another store, without a remote; both have the same then
   memdir sync --with DIR --direction pull --dry-run
+  memdir sync --with https://team.example/w/atlas --join --keep-token
+                                                join a workspace of a team
+  memdir sync --leave                           and leave it
 
-A server does the same in the background.
+`sync` alone exchanges with the remote and with the workspace, each where it is set up. A server does the same in
+the background. What the store is joined to is kept in your own folder for state, never in the store.
 Exit code: 0 all is committed and in step, 1 this store is not committed, 2 paused or failed")]
     Sync(sharing::Sync),
     /// Find memories by meaning: get a model, choose one, show which is used
@@ -364,7 +368,7 @@ Nothing is downloaded unless you say so. Without a model searches are by words a
   memdir doctor                                 a line for each, with what to do where one is wrong
   memdir doctor --fix                           and make a wrong index anew
 
-Nothing is sent; the remote is asked for its newest commit only.
+Nothing is sent; the remote is asked for its newest commit only, and a workspace for its state.
 
 Exit code: 0 all is well, 1 something is wrong, 2 error")]
     Doctor(setup::Doctor),

@@ -74,10 +74,49 @@ pub struct Serve {
     /// MEMDIR_REPLICAS, addresses with spaces in between
     #[arg(long, value_name = "URL", requires = "database", help_heading = "Team")]
     pub replica: Vec<String>,
+    /// Take tokens of this OpenID Connect issuer, too: its address, as its tokens name it. `memdir team map` says what
+    /// its groups may do. Without it MEMDIR_ISSUER
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "database",
+        conflicts_with = "no_token",
+        help_heading = "Team"
+    )]
+    pub issuer: Option<String>,
+    /// Address of this server as clients call it, for which the issuer's tokens must be made, itself or a workspace's
+    /// /w/NAME/mcp below it. Without it MEMDIR_AUDIENCE [default: https:// and the first --allow-host]
+    #[arg(long, value_name = "URL", requires = "database", help_heading = "Team")]
+    pub audience: Option<String>,
+    /// Claim of the issuer's tokens with the groups of the holder; dots lead into objects. Without it
+    /// MEMDIR_GROUPS_CLAIM [default: groups]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "database",
+        help_heading = "Team"
+    )]
+    pub groups_claim: Option<String>,
     /// Folder of the indexes of workspaces, which can be deleted, and of the file `tokens` [default: `team` in the
     /// user's folder for caches]
     #[arg(long, value_name = "DIR", requires = "database", help_heading = "Team")]
     pub cache: Option<PathBuf>,
+    /// Seconds for which the server goes on after SIGTERM while /ready says 503, so that a load balancer takes it out
+    /// first: 0 to 600. Without it MEMDIR_DRAIN [default: 5]
+    #[arg(
+        long, value_name = "SECONDS", requires = "database", help_heading = "Team",
+        value_parser = clap::value_parser!(u16).range(..=600)
+    )]
+    pub drain: Option<u16>,
+    /// Name by which load balancers or clients know this server, such as its host or address: the servers that have one
+    /// agree which of them a workspace prefers, and replies say it (Memdir-Server). Without it MEMDIR_ADVERTISE
+    #[arg(
+        long,
+        value_name = "NAME|URL",
+        requires = "database",
+        help_heading = "Team"
+    )]
+    pub advertise: Option<String>,
     /// How lines of the log look: `json` is one object a line
     #[arg(long, value_parser = ["text", "json"], default_value = "text")]
     pub log_format: String,

@@ -135,6 +135,14 @@ pub struct Sync {
     /// Only say what would be done
     #[arg(long, requires = "with")]
     pub dry_run: bool,
+    /// Join the workspace of --with: a server exchanges with it in the background from now on, and so does
+    /// `sync` alone
+    #[arg(long, requires = "with", conflicts_with = "dry_run")]
+    pub join: bool,
+    /// Leave the workspace that this store is joined to; the memories stay on both sides
+    #[arg(long)]
+    #[arg(conflicts_with_all = ["now", "status", "setup", "accept_deletions", "adopt_remote", "accept_history", "with"])]
+    pub leave: bool,
     /// Keep the token of MEMDIR_TOKEN for this workspace, in a file that only you can read
     #[arg(long, requires = "with")]
     pub keep_token: bool,
@@ -226,9 +234,9 @@ before you accept it: `memdir review`.
 Exit code: 0 kept or known, 1 there is nothing to read, or records were damaged, 2 error";
 
 pub const TEAM_EXAMPLES: &str = "Examples:
-  memdir team migrate                           make the tables, or bring them up to date
-  memdir team create atlas
-  memdir team import atlas ~/memories           copy a store into the workspace
+  memdir team init atlas --owner anna           tables, a workspace, and the token of who owns it
+  memdir team migrate                           bring the tables up to date for a newer memdir
+  memdir team import atlas ~/memories           copy a store into the workspace, with its history
   memdir team export atlas ~/copy               copy the workspace into a new folder
   memdir serve --database postgres://memdir@db.example/memdir
 
@@ -244,8 +252,58 @@ pub struct Team {
     pub what: TeamCommand,
 }
 
+pub const ERASE_EXAMPLES: &str = "\
+Examples:
+  memdir team erase atlas --person anna                        what would go?
+  memdir team erase atlas --person anna --user Anna --yes
+  memdir team erase atlas --person 7f3c@https://id.example --yes --backups 30d
+
+Memories are the person's that they wrote first, by the audit, or that name them by --user or --agent. Of memories of
+others the former texts go that they wrote. It ends with what it cannot reach: docs/TEAM.md#erasure-of-a-person.
+
+Exit code: 0 erased, or there is something to erase; 1 there is nothing; 2 error; a repeated command goes on";
+
+#[derive(Debug, ClapArgs)]
+pub struct Erase {
+    /// Name of the workspace
+    pub workspace: String,
+    /// Identity in the audit: the name of a token, or SUB@ISSUER of an issuer's; several times for several
+    #[arg(long, value_name = "IDENTITY", required_unless_present_any = ["user", "agent"])]
+    pub person: Vec<String>,
+    /// Memories that name this user are the person's, too; several times for several
+    #[arg(long, value_name = "NAME")]
+    pub user: Vec<String>,
+    /// Memories that name this agent are the person's, too; several times for several
+    #[arg(long, value_name = "NAME")]
+    pub agent: Vec<String>,
+    /// Also purge memories that others wrote first, and the person changed
+    #[arg(long)]
+    pub edited: bool,
+    /// Time for which backups and archives of the database's log are kept, to say from when none holds the data
+    #[arg(long, value_name = "TIME")]
+    pub backups: Option<String>,
+    /// Erase it; nothing brings it back
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub enum TeamCommand {
+    /// Set the database up: tables, a workspace, the token of its owner; what is there stays as it is
+    #[command(after_help = "\
+Examples:
+  memdir team init atlas --owner anna
+  memdir team init atlas --owner anna > token.txt     nothing but the secret goes there")]
+    Init {
+        /// Name of the workspace: small letters, digits and hyphens
+        workspace: Option<String>,
+        /// Name of a token to make that owns the workspace; its secret is printed once
+        #[arg(long, value_name = "TOKEN", requires = "workspace")]
+        owner: Option<String>,
+        /// Time until that token expires, such as 90d [default: never]
+        #[arg(long, value_name = "TIME", requires = "owner")]
+        expires: Option<String>,
+    },
     /// Bring the tables of the database up to date
     Migrate,
     /// List the workspaces
@@ -263,7 +321,7 @@ pub enum TeamCommand {
         #[arg(long)]
         yes: bool,
     },
-    /// Copy a store into a workspace; nothing there is overwritten
+    /// Copy a store into a workspace, with the earlier texts that its git history has; nothing there is overwritten
     Import {
         /// Name of the workspace
         name: String,
@@ -315,6 +373,32 @@ Examples:
         /// Name of the workspace
         workspace: String,
     },
+    /// Give a group of the issuer of tokens (`memdir serve --issuer`) a role in a workspace, in place of its former one
+    #[command(after_help = "\
+Examples:
+  memdir team map atlas engineering --role writer
+  memdir team map atlas /staff/leads --role owner")]
+    Map {
+        /// Name of the workspace
+        workspace: String,
+        /// Name of the group, as the issuer writes it in its tokens
+        group: String,
+        /// Rights, as of `grant`; of several groups of a person the highest counts
+        #[arg(long, value_parser = ["reader", "writer", "owner"])]
+        role: String,
+    },
+    /// Take the role of a group away: it opens nothing within seconds
+    Unmap {
+        /// Name of the workspace
+        workspace: String,
+        /// Name of the group
+        group: String,
+    },
+    /// List the groups of the issuer that have a role in a workspace
+    Groups {
+        /// Name of the workspace
+        workspace: String,
+    },
     /// Print the audit of a workspace: who called what, when, with which outcome
     #[command(after_help = "\
 Examples:
@@ -331,6 +415,10 @@ Examples:
         #[arg(long, value_name = "TIME", conflicts_with = "since")]
         keep: Option<String>,
     },
+    /// Erase a person from a workspace: what they wrote, with all former texts, and their name in tokens and audit.
+    /// Shows what would go, unless --yes is given
+    #[command(after_help = ERASE_EXAMPLES)]
+    Erase(Erase),
     /// Show or set the quotas of a workspace
     #[command(after_help = "\
 Examples:

@@ -26,6 +26,7 @@ pub fn doctor(context: &mut Context, command: &Doctor) -> Result<Outcome, Failur
             checks.push(state::store(context, &engine, command.fix));
             checks.push(server::server(context, &engine));
             checks.push(state::sync(&engine));
+            checks.extend(state::workspace(&engine));
         }
         Err(failure) => checks.push(Check::of_failure("store", &failure)),
     }

@@ -164,6 +164,35 @@ pub fn sync(engine: &Engine) -> Check {
     }
 }
 
+/// Checks that the workspace that the store is joined to answers, and that nothing keeps memories from it; `None` if
+/// there is none.
+pub fn workspace(engine: &Engine) -> Option<Check> {
+    const NAME: &str = "workspace";
+    let status = match history::workspace_status(&engine.history) {
+        Ok(status) => status?,
+        Err(error) => return Some(Check::of_failure(NAME, &Failure::from(error))),
+    };
+    let address = &status.address;
+    if let Err(error) = history::look_at_workspace(&engine.history) {
+        return Some(Check::of_failure(NAME, &Failure::from(error)));
+    }
+    let paused = status.last.filter(|last| last.state == "paused");
+    Some(match paused.and_then(|last| last.reason) {
+        Some(reason) => {
+            let hint = "`memdir sync` tries again when you have done what it says.";
+            Check::wrong(NAME, format!("{address}: {reason}"), hint)
+        }
+        None => {
+            let unsent = match status.unsent {
+                0 => "all was sent".to_owned(),
+                1 => "1 memory waits to be sent".to_owned(),
+                count => format!("{count} memories wait to be sent"),
+            };
+            Check::well(NAME, format!("{unsent} to {address}"))
+        }
+    })
+}
+
 /// Checks that the model of the settings embeds a text.
 pub fn model(context: &Context) -> Check {
     const NAME: &str = "model";

@@ -12,9 +12,9 @@ use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::{BOLD, DIM, ID, Output, visible};
 use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
-use crate::dialect::views::{ChangeView, TextView};
+use crate::dialect::views::{ChangeView, TextView, UndoneView};
 use crate::engine::{
-    Engine, EngineError, PastChange, PastText, Recalled, Undone, UndoneFile, history, ops,
+    Engine, EngineError, PastChange, PastText, Recalled, UndoneFile, history, ops,
 };
 use crate::git::compare_texts;
 
@@ -118,7 +118,7 @@ pub fn undo(context: &mut Context, command: &Undo) -> Result<Outcome, Failure> {
     let is_change = undone.files.iter().any(|file| file.is_change);
     let output = &mut context.output;
     if output.json {
-        output.json(&undone_as_json(&undone, command.dry_run))?;
+        output.json(&json!(UndoneView::new(&undone, command.dry_run)))?;
     } else {
         let done = match (is_change, command.dry_run) {
             (true, false) => "undid",
@@ -390,25 +390,6 @@ pub fn doers(output: &Output, change: &PastChange) -> String {
         tools => text.push_str(&format!(" with {tools}")),
     }
     one_line(output, &text)
-}
-
-fn undone_as_json(undone: &Undone, is_rehearsal: bool) -> Value {
-    let file = |file: &UndoneFile| {
-        json!({
-            "id": file.stem.as_ref().map(|stem| stem.short()),
-            "stem": file.stem.as_ref().map(|stem| stem.as_str()),
-            "file": file.file,
-            "done": file.what,
-            "changed": file.is_change,
-        })
-    };
-    json!({
-        "undone": undone.undone,
-        "what": undone.what,
-        "commit": undone.commit,
-        "dry_run": is_rehearsal,
-        "files": undone.files.iter().map(file).collect::<Vec<Value>>(),
-    })
 }
 
 fn show_difference(output: &mut Output, before: &PastText, now: &PastText) -> Result<(), Failure> {

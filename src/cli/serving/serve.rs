@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -122,6 +123,7 @@ pub(super) fn settings(
         writes,
         owner_reads,
         owner_writes,
+        drain: Duration::ZERO,
         mcp: crate::mcp::streamable,
     }
 }

@@ -102,6 +102,11 @@ fn words(context: &Context, command: &Serve) -> Vec<String> {
         database: _,
         cache: _,
         replica: _,
+        drain: _,
+        advertise: _,
+        issuer: _,
+        audience: _,
+        groups_claim: _,
     } = command;
     let file = |path: &Option<PathBuf>| path.as_deref().map(|path| shown(here(path)));
     let options = [

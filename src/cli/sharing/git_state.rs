@@ -5,16 +5,23 @@ use serde_json::{Value, json};
 
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::{Context, Outcome};
-use crate::engine::{Engine, EngineError, GitStatus, Quarantined, history};
+use crate::engine::{
+    Direction, Engine, EngineError, GitStatus, Quarantined, SyncState, WorkspaceStatus, history,
+};
 
 /// Shows what `status` says about git.
 pub fn show(context: &mut Context, engine: &Engine) -> Result<Outcome, Failure> {
     let git = history::git_status(&engine.history);
-    let rows = git_rows(&git, context.now());
+    let workspace = history::workspace_status(&engine.history)?;
+    let mut rows = git_rows(&git, context.now());
+    rows.extend(workspace_rows(workspace.as_ref(), context.now()));
     let output = &mut context.output;
-    match output.json {
-        true => output.json(&git_json(&git))?,
-        false => output.rows(&rows)?,
+    if output.json {
+        let mut document = git_json(&git);
+        document["workspace"] = workspace_json(workspace.as_ref());
+        output.json(&document)?;
+    } else {
+        output.rows(&rows)?;
     }
     Ok(Outcome::Done)
 }
@@ -59,21 +66,67 @@ pub fn git_rows(
         1 => "; 1 commit waits to be sent".to_owned(),
         count => format!("; {count} commits wait to be sent"),
     };
-    let last = match &remote.last {
-        None => "never".to_owned(),
-        Some(last) => {
-            let in_step = match last.in_step_at {
-                Some(at) => format!("in step {}", ago(now, at)),
-                None => "in step never".to_owned(),
-            };
-            match &last.reason {
-                None => in_step,
-                Some(reason) => format!("{}: {reason}; last {in_step}", last.state),
-            }
-        }
-    };
-    rows.push(("sync", last + &unsent));
+    rows.push(("sync", last_line(remote.last.as_ref(), now) + &unsent));
     rows
+}
+
+/// Returns the result of the last exchange for people.
+fn last_line(last: Option<&SyncState>, now: DateTime<Utc>) -> String {
+    let Some(last) = last else {
+        return "never".to_owned();
+    };
+    let in_step = match last.in_step_at {
+        Some(at) => format!("in step {}", ago(now, at)),
+        None => "in step never".to_owned(),
+    };
+    match &last.reason {
+        None => in_step,
+        Some(reason) => format!("{}: {reason}; last {in_step}", last.state),
+    }
+}
+
+/// Returns the state of the exchange with a workspace as rows for people.
+pub fn workspace_rows(
+    workspace: Option<&WorkspaceStatus>,
+    now: DateTime<Utc>,
+) -> Vec<(&'static str, String)> {
+    let Some(workspace) = workspace else {
+        return Vec::new();
+    };
+    let way = match workspace.direction {
+        Direction::Merge => "",
+        Direction::Pull => " (only from it)",
+        Direction::Push => " (only to it)",
+    };
+    let unsent = match workspace.unsent {
+        0 => String::new(),
+        1 => "; 1 memory waits to be sent".to_owned(),
+        count => format!("; {count} memories wait to be sent"),
+    };
+    vec![
+        ("workspace", format!("{}{way}", workspace.address)),
+        (
+            "exchange",
+            last_line(workspace.last.as_ref(), now) + &unsent,
+        ),
+    ]
+}
+
+/// Returns the state of the exchange with a workspace as JSON; null if the store is joined to none.
+pub fn workspace_json(workspace: Option<&WorkspaceStatus>) -> Value {
+    let of = |workspace: &WorkspaceStatus| {
+        let last = workspace.last.as_ref();
+        json!({
+            "address": workspace.address,
+            "direction": workspace.direction.as_str(),
+            "unsent": workspace.unsent,
+            "state": last.map(|last| &last.state),
+            "reason": last.and_then(|last| last.reason.as_ref()),
+            "tried_at": last.map(|last| last.at),
+            "in_step_at": last.and_then(|last| last.in_step_at),
+        })
+    };
+    json!(workspace.map(of))
 }
 
 pub fn git_json(git: &Result<GitStatus, EngineError>) -> Value {

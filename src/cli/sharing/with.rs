@@ -44,11 +44,7 @@ pub fn bring_into_step(
     check_writable(&engine, other.as_ref(), command)?;
     let with = With {
         folder: &folder,
-        direction: match direction {
-            Direction::Pull => engine::Direction::Pull,
-            Direction::Push => engine::Direction::Push,
-            Direction::Merge => engine::Direction::Merge,
-        },
+        direction: engine_direction(direction),
         dry_run: command.dry_run,
         accept_deletions: command.accept_deletions,
     };
@@ -58,6 +54,15 @@ pub fn bring_into_step(
         other.as_ref().map(|other| &*other.history),
     )?;
     Ok((engine, report))
+}
+
+/// Returns a direction of the command line as one of the engine.
+pub fn engine_direction(direction: Direction) -> engine::Direction {
+    match direction {
+        Direction::Pull => engine::Direction::Pull,
+        Direction::Push => engine::Direction::Push,
+        Direction::Merge => engine::Direction::Merge,
+    }
 }
 
 fn holds_memories(folder: &Path) -> bool {
@@ -117,7 +122,7 @@ fn show(
     let place = folder.display().to_string();
     let output = &mut context.output;
     if output.json {
-        output.json(&report_as_json(&place, direction, report))?;
+        output.json(&report_as_json(&place, engine_direction(direction), report))?;
         return Ok(());
     }
     show_report(output, &place, report)?;
@@ -127,7 +132,7 @@ fn show(
 }
 
 /// Returns the report of a sync with `place` as JSON.
-pub fn report_as_json(place: &str, direction: Direction, report: &WithReport) -> Value {
+pub fn report_as_json(place: &str, direction: engine::Direction, report: &WithReport) -> Value {
     let skipped = report.skipped.iter().map(|skipped| {
         let store = match skipped.is_here {
             true => "here",
@@ -137,11 +142,7 @@ pub fn report_as_json(place: &str, direction: Direction, report: &WithReport) ->
     });
     json!({
         "with": place,
-        "direction": match direction {
-            Direction::Pull => "pull",
-            Direction::Push => "push",
-            Direction::Merge => "merge",
-        },
+        "direction": direction.as_str(),
         "dry_run": report.dry_run,
         "in_step": report.is_in_step(),
         "brought": as_json(&report.here),

@@ -1,31 +1,17 @@
-//! `memdir sync --with https://HOST/w/NAME`: this store and a workspace of a team's server.
-//!
-//! The token is that of `MEMDIR_TOKEN`, else the one that was kept for this address with the user's state. It goes to
-//! the address that the command names and nowhere else: over TLS, or to this machine.
+//! `memdir sync` with a workspace of a team's server: `--with https://HOST/w/NAME`, `--join` and `--leave`.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::cli::args::sharing::{Direction, Sync};
+use crate::cli::args::sharing::Sync;
 use crate::cli::sharing::with;
 use crate::cli::terminal::fail::Failure;
-use crate::cli::wiring::afterwards;
 use crate::cli::wiring::context::{Context, Outcome};
-use crate::engine::{Taken, WithWorkspace, WorkspaceClient, WorkspaceError, history};
-use crate::fetch::{ApiKey, FetchClient, FetchError, Post, RequestLimits, Url};
-use crate::{engine, tls};
-
-/// Maximum time for one answer, with the tries.
-const DEADLINE: Duration = Duration::from_secs(120);
-
-/// Maximum size of an answer in bytes: a page of a listing has at most 20 MiB, and texts have less.
-const MAX_ANSWER: u64 = 64 << 20;
-
-/// Folder of kept tokens, below the user's folder for state.
-const TOKENS: &str = "tokens";
+use crate::cli::wiring::{afterwards, workspace};
+use crate::engine;
+use crate::engine::{Taken, WithWorkspace, WorkspaceClient, WorkspaceReport, history};
+use crate::trust::{TokenPlace, WorkspaceConsent};
 
 /// Returns the address that `with` is, if it is none of a folder.
 pub fn address(with: &Path) -> Option<&str> {
@@ -39,46 +25,119 @@ pub fn address(with: &Path) -> Option<&str> {
 
 /// Runs `memdir sync --with URL`.
 pub fn sync(context: &mut Context, address: &str, command: &Sync) -> Result<Outcome, Failure> {
-    let client = client(context, address, command.keep_token)?;
+    let (client, token) = workspace::client(&context.environment, address, command.keep_token)?;
     let engine = context.engine()?;
+    let joined = history::joined_workspace(&engine.history);
+    let joined = joined.filter(|joined| joined.address == client.address());
     let wanted = WithWorkspace {
         client: &client,
-        direction: match command.direction {
-            Direction::Pull => engine::Direction::Pull,
-            Direction::Push => engine::Direction::Push,
-            Direction::Merge => engine::Direction::Merge,
-        },
+        direction: with::engine_direction(command.direction),
         dry_run: command.dry_run,
         accept_deletions: command.accept_deletions,
+        private: &context.config.private,
+        identity: joined
+            .as_ref()
+            .filter(|_| !command.join)
+            .map(|joined| joined.identity.as_str()),
     };
     let done = history::sync_with_workspace(&engine.history, &wanted)?;
-    let report = &done.report;
-    let output = &mut context.output;
-    if output.json {
-        let mut document = with::report_as_json(client.address(), command.direction, report);
-        document["private"] = json!(done.private);
-        document["only_reads"] = json!(done.only_reads);
-        output.json(&document)?;
+    let direction = wanted.direction;
+    if command.join {
+        let joined = WorkspaceConsent {
+            address: client.address().to_owned(),
+            identity: done.state.workspace.clone(),
+            direction,
+            token: token.clone(),
+        };
+        history::join_workspace(&engine.history, joined, Some(&done))?;
+    } else if let Some(joined) = joined.filter(|joined| command.keep_token && joined.token != token)
+    {
+        let joined = WorkspaceConsent {
+            token: token.clone(),
+            ..joined
+        };
+        history::join_workspace(&engine.history, joined, None)?;
+    }
+    if context.output.json {
+        let mut document = as_json(client.address(), direction, &done);
+        if command.join {
+            document["joined"] = json!(true);
+        }
+        context.output.json(&document)?;
     } else {
-        with::show_report(output, client.address(), report)?;
-        if report.dry_run {
-            names(context, "comes", &report.here)?;
-            names(context, "goes", &report.there)?;
-        }
-        let output = &mut context.output;
-        if done.private > 0 {
-            output.line(format!("private, and staying here: {}", done.private))?;
-        }
-        output.flush()?;
-        with::tell_skipped(output, report);
-        if done.only_reads {
-            output.note("nothing was sent: this token only reads");
-        }
+        show(context, client.address(), &done)?;
+    }
+    if command.join {
+        tell_joined(context, client.address(), &token);
     }
     if !command.dry_run {
         afterwards::after_writing(context, &engine)?;
     }
     Ok(Outcome::Done)
+}
+
+/// Runs `memdir sync --leave`.
+pub fn leave(context: &mut Context) -> Result<Outcome, Failure> {
+    let engine = context.engine()?;
+    let left = history::leave_workspace(&engine.history)?;
+    let output = &mut context.output;
+    let address = left.as_ref().map(|left| left.address.as_str());
+    if output.json {
+        output.json(&json!({"left": address}))?;
+    } else {
+        output.line(match address {
+            Some(address) => format!(
+                "left {address}: nothing is exchanged with it any more; the memories stay on both sides"
+            ),
+            None => "this store is joined to no workspace".to_owned(),
+        })?;
+        let kept = address.and_then(|address| workspace::kept_token(&context.environment, address));
+        if let Some(kept) = kept {
+            output.note(format!("the token stays in {}", kept.display()));
+        }
+    }
+    Ok(Outcome::found(address.is_some()))
+}
+
+/// Says what a server does from now on.
+fn tell_joined(context: &Context, address: &str, token: &TokenPlace) {
+    let output = &context.output;
+    output.note(format!(
+        "joined {address}: a server exchanges with it in the background, and `memdir sync` does"
+    ));
+    if let TokenPlace::Variable(name) = token {
+        output.note(format!(
+            "the server needs the token in its variable {name}; --keep-token keeps it for you instead"
+        ));
+    }
+}
+
+/// Returns the report of an exchange with a workspace as JSON.
+pub fn as_json(address: &str, direction: engine::Direction, done: &WorkspaceReport) -> Value {
+    let mut document = with::report_as_json(address, direction, &done.report);
+    document["private"] = json!(done.private);
+    document["only_reads"] = json!(done.only_reads);
+    document
+}
+
+/// Shows the report of an exchange with a workspace in words.
+pub fn show(context: &mut Context, address: &str, done: &WorkspaceReport) -> Result<(), Failure> {
+    let report = &done.report;
+    with::show_report(&mut context.output, address, report)?;
+    if report.dry_run {
+        names(context, "comes", &report.here)?;
+        names(context, "goes", &report.there)?;
+    }
+    let output = &mut context.output;
+    if done.private > 0 {
+        output.line(format!("private, and staying here: {}", done.private))?;
+    }
+    output.flush()?;
+    with::tell_skipped(output, report);
+    if done.only_reads {
+        output.note("nothing was sent: this token only reads");
+    }
+    Ok(())
 }
 
 /// Names each memory that a dry run found, one a line.
@@ -98,162 +157,4 @@ fn names(context: &mut Context, what: &str, taken: &Taken) -> Result<(), Failure
         }
     }
     Ok(())
-}
-
-/// A workspace over HTTP.
-struct HttpWorkspace {
-    client: FetchClient,
-    url: Url,
-    address: String,
-    token: ApiKey,
-}
-
-impl WorkspaceClient for HttpWorkspace {
-    fn address(&self) -> &str {
-        &self.address
-    }
-
-    fn ask(&self, name: &str, body: &Value) -> Result<Value, WorkspaceError> {
-        let asked = self.url.join(&format!("api/v1/exchange/{name}"));
-        let asked = asked.and_then(|address| {
-            self.client.ask(&Post {
-                address: &address,
-                key: Some(&self.token),
-                body,
-                deadline: DEADLINE,
-                max_answer_bytes: MAX_ANSWER,
-            })
-        });
-        asked.map_err(|error| {
-            WorkspaceError {
-            message: format!("cannot exchange memories: {}", error.in_one_line()),
-            hint: match error {
-                FetchError::Refused { status: 401, .. } => {
-                    Some("Set MEMDIR_TOKEN to a token of that workspace.".to_owned())
-                }
-                FetchError::Refused { status: 404, .. } => {
-                    Some("Look at the address: the server has no such workspace.".to_owned())
-                }
-                FetchError::Broken { .. } => Some(
-                    "Try again later: it goes on where it stopped. A proxy is named by HTTPS_PROXY."
-                        .to_owned(),
-                ),
-                error => error.hint(),
-            },
-        }
-        })
-    }
-}
-
-fn client(context: &Context, address: &str, keep: bool) -> Result<HttpWorkspace, Failure> {
-    let address = address.trim_end_matches('/').to_owned();
-    let url = Url::parse(&address)
-        .map_err(|error| Failure::new("cannot use this address").because(error))?;
-    if !url.is_encrypted() && !url.is_loopback() {
-        return Err(Failure::new(format!(
-            "nothing was sent: nothing is secret on the way to {address}"
-        ))
-        .hint("Use https://; plain http is for this machine alone."));
-    }
-    if !is_of_workspace(&address) {
-        return Err(
-            Failure::new(format!("{address} is no address of a workspace"))
-                .hint("It ends with /w/NAME, as in https://team.example/w/atlas."),
-        );
-    }
-    let token = token(context, &address, keep)?;
-    let limits = RequestLimits {
-        tries: 3,
-        ..RequestLimits::default()
-    };
-    Ok(HttpWorkspace {
-        client: FetchClient::new(&with_authorities(context), limits),
-        url,
-        address,
-        token: ApiKey::new(token),
-    })
-}
-
-/// Returns whether an address ends with `/w/` and a name.
-fn is_of_workspace(address: &str) -> bool {
-    let mut parts = address.rsplit('/');
-    let name = parts.next();
-    name.is_some_and(|name| !name.is_empty()) && parts.next() == Some("w")
-}
-
-/// Returns the variables, with the system's authorities where no others are named.
-fn with_authorities(context: &Context) -> HashMap<String, String> {
-    let mut variables = context.environment.variables.clone();
-    let system = tls::system_authorities().and_then(Path::to_str);
-    if let Some(system) = system {
-        let named = variables.entry("SSL_CERT_FILE".to_owned()).or_default();
-        if named.is_empty() {
-            system.clone_into(named);
-        }
-    }
-    variables
-}
-
-/// Returns the token for `address`; keeps the one of the variable if `keep`.
-fn token(context: &Context, address: &str, keep: bool) -> Result<String, Failure> {
-    let given = context.environment.variables.get("MEMDIR_TOKEN");
-    let given = given
-        .map(|token| token.trim())
-        .filter(|token| !token.is_empty());
-    let path = token_path(context, address);
-    match (given, path) {
-        (Some(token), Some(path)) if keep => {
-            keep_token(&path, token).map_err(|error| {
-                Failure::new(format!("cannot keep the token in {}", path.display())).because(error)
-            })?;
-            Ok(token.to_owned())
-        }
-        (Some(token), _) => Ok(token.to_owned()),
-        (None, path) => {
-            let kept = path.and_then(|path| crate::files::read_derived(&path).ok());
-            let kept = kept.and_then(|bytes| String::from_utf8(bytes).ok());
-            kept.ok_or_else(|| {
-                Failure::new(format!("there is no token for {address}"))
-                    .hint("Set MEMDIR_TOKEN to one of that server; --keep-token keeps it.")
-            })
-        }
-    }
-}
-
-fn token_path(context: &Context, address: &str) -> Option<PathBuf> {
-    let folder = context.environment.state_folder.as_ref()?.join(TOKENS);
-    Some(folder.join(format!("{:032x}", crate::files::digest(address.as_bytes()))))
-}
-
-fn keep_token(path: &Path, token: &str) -> std::io::Result<()> {
-    if let Some(folder) = path.parent() {
-        crate::files::create_private_folder(folder)?;
-    }
-    #[cfg(unix)]
-    if path.exists() {
-        use std::os::unix::fs::PermissionsExt;
-        // What is written keeps the permissions of what was there.
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-    }
-    crate::files::write_synced(path, token.as_bytes())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_of_workspace;
-
-    #[test]
-    fn an_address_of_a_workspace_ends_with_its_name() {
-        for address in ["https://host/w/atlas", "https://host/below/w/atlas"] {
-            assert!(is_of_workspace(address), "{address}");
-        }
-        for address in [
-            "https://host",
-            "https://host/w",
-            "https://host/w/",
-            "https://host/atlas",
-        ] {
-            assert!(!is_of_workspace(address), "{address}");
-        }
-    }
 }

@@ -2,6 +2,8 @@
 
 pub mod adopt;
 pub mod config;
+#[cfg(feature = "team")]
+pub mod erase;
 pub mod layout;
 pub mod purge;
 pub mod reset;

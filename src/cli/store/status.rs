@@ -15,8 +15,8 @@ use crate::cli::wiring::{afterwards, embedding, layout_offer};
 use crate::dialect::views::{VerificationView, findings};
 use crate::engine;
 use crate::engine::{
-    Coverage, EngineError, Finding, GitStatus, Leader, MeaningStatus, Outage, Status, history,
-    live, meaning, ops,
+    Coverage, EngineError, Finding, GitStatus, Leader, MeaningStatus, Outage, Status,
+    WorkspaceStatus, history, live, meaning, ops,
 };
 use crate::lifecycle::FLAGGED_BELOW;
 use crate::sessions::{Pause, Sessions};
@@ -103,6 +103,7 @@ pub fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> 
         status,
         offer,
         git: history::git_status(&engine.history),
+        workspace: history::workspace_status(&engine.history)?,
         embedding: meaning::meaning_status(&engine.meaning)?,
         meaning: embedding::summary(&context.config, &context.environment),
         notes: engine.live.notes().map(|notes| notes.display().to_string()),
@@ -126,6 +127,8 @@ pub fn status(context: &mut Context, verbose: bool) -> Result<Outcome, Failure> 
 struct SeenStatus {
     status: Status,
     git: Result<GitStatus, EngineError>,
+    /// The exchange with the workspace that the store is joined to.
+    workspace: Option<WorkspaceStatus>,
     embedding: Option<MeaningStatus>,
     /// The settings of meaning, as a line and as JSON.
     meaning: (String, Value),
@@ -177,6 +180,7 @@ impl SeenStatus {
             })),
             "meaning": self.meaning.1,
             "git": git_state::git_json(&self.git),
+            "workspace": git_state::workspace_json(self.workspace.as_ref()),
             "embedded": embedding.as_ref().map(|embedding| json!({
                 "model": embedding.model,
                 "complete": embedding.coverage.complete,
@@ -268,6 +272,7 @@ impl SeenStatus {
         rows.extend(self.paused.map(|pause| ("sessions", pause.to_string())));
         rows.extend(self.offer.clone().map(|offer| ("layout", offer)));
         rows.extend(git_state::git_rows(&self.git, self.now));
+        rows.extend(git_state::workspace_rows(self.workspace.as_ref(), self.now));
         rows
     }
 }

@@ -6,15 +6,18 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use crate::cli::args::sharing::{Team, TeamCommand};
+use crate::cli::store::erase;
 use crate::cli::store::purge::is_answered_yes;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::cli::wiring::database;
+use crate::engine::history::GitChanges;
 use crate::engine::{Toward, read_moment};
 use crate::files::Store;
 use crate::rows;
-use crate::rows::access::{self, AuditLine, Grant, Quota, Quotas, Role, TokenState};
+use crate::rows::access::{self, AuditLine, Grant, GroupRole, Quota, Quotas, Role, TokenState};
 use crate::rows::{Copied, CopyError, Database, Rows, RowsError};
+use crate::trust::Consent;
 
 /// Number of lines of an audit that are read at once.
 const AUDIT_LINES: i64 = 1000;
@@ -26,7 +29,23 @@ const SHOWN: usize = 20;
 pub fn team(context: &mut Context, command: &Team) -> Result<Outcome, Failure> {
     let database = database::open(context, command.database.as_deref())?;
     match &command.what {
-        TeamCommand::Migrate => migrate(context, &database),
+        TeamCommand::Init {
+            workspace,
+            owner,
+            expires,
+        } => {
+            let lifetime = expires.as_deref().map(time).transpose()?;
+            let done = SetUp::run(&database, workspace.as_deref(), owner.as_deref(), lifetime)?;
+            show_set_up(context, &done)
+        }
+        TeamCommand::Migrate => {
+            let applied = database.migrate().map_err(failure)?;
+            match context.output.json {
+                true => context.output.json(&json!({"applied": applied}))?,
+                false => tell_migrations(context, &applied),
+            }
+            Ok(Outcome::Done)
+        }
         TeamCommand::List => list(context, &database),
         TeamCommand::Create { name } => {
             database.create_workspace(name).map_err(failure)?;
@@ -44,14 +63,18 @@ pub fn team(context: &mut Context, command: &Team) -> Result<Outcome, Failure> {
                 return Err(Failure::new(what));
             }
             let rows = Rows::open(&database, name).map_err(failure)?;
-            let copied = rows::import(&rows, &Store::at(&folder)).map_err(not_copied)?;
-            show(context, &copied)
+            let records = context.environment.records();
+            let consent = Consent::new(records, &folder, context.naming_of(&folder));
+            let store = Store::at(&folder);
+            let earlier = GitChanges::new(folder, consent, context.config.secrets.value);
+            let copied = rows::import(&rows, &store, Some(&earlier)).map_err(not_copied)?;
+            show(context, &copied, &earlier.left())
         }
         TeamCommand::Export { name, folder } => {
             let folder = context.environment.folder.join(folder);
             let rows = Rows::open(&database, name).map_err(failure)?;
             let copied = rows::export(&rows, &Store::at(&folder)).map_err(not_copied)?;
-            show(context, &copied)
+            show(context, &copied, &[])
         }
         TeamCommand::Grant {
             workspace,
@@ -81,6 +104,28 @@ pub fn team(context: &mut Context, command: &Team) -> Result<Outcome, Failure> {
             let tokens = access::granted(&database, workspace).map_err(failure)?;
             list_tokens(context, &tokens)
         }
+        TeamCommand::Map {
+            workspace,
+            group,
+            role,
+        } => {
+            let known = Role::parse(role);
+            let known = known.ok_or_else(|| Failure::new(format!("there is no role `{role}`")))?;
+            access::map_group(&database, workspace, group, known).map_err(failure)?;
+            let told = format!("the group {group} has the role {role} in {workspace}");
+            context.output.note(told);
+            Ok(Outcome::Done)
+        }
+        TeamCommand::Unmap { workspace, group } => {
+            access::unmap_group(&database, workspace, group).map_err(failure)?;
+            let told = format!("the group {group} has no role in {workspace} any more");
+            context.output.note(told);
+            Ok(Outcome::Done)
+        }
+        TeamCommand::Groups { workspace } => {
+            let groups = access::groups(&database, workspace).map_err(failure)?;
+            list_groups(context, &groups)
+        }
         TeamCommand::Audit {
             workspace,
             since,
@@ -102,6 +147,10 @@ pub fn team(context: &mut Context, command: &Team) -> Result<Outcome, Failure> {
             });
             let since = since.transpose()?.map_or(0, |since| since.timestamp());
             show_audit(context, &rows, since)
+        }
+        TeamCommand::Erase(command) => {
+            let backups_are_kept = command.backups.as_deref().map(time).transpose()?;
+            erase::erase(context, &database, command, backups_are_kept)
         }
         TeamCommand::Quota {
             workspace,
@@ -130,18 +179,116 @@ pub fn team(context: &mut Context, command: &Team) -> Result<Outcome, Failure> {
     }
 }
 
-fn migrate(context: &mut Context, database: &Database) -> Result<Outcome, Failure> {
-    let applied = database.migrate().map_err(failure)?;
-    let output = &mut context.output;
-    if output.json {
-        output.json(&json!({"applied": applied}))?;
-    } else if applied.is_empty() {
-        output.note("the database is up to date");
+/// State of a database after its set-up.
+struct SetUp<'a> {
+    /// Names of the migrations that were applied just now.
+    applied: Vec<&'static str>,
+    /// The workspace, and whether it was made just now.
+    workspace: Option<(&'a str, bool)>,
+    /// Name of its owner's token, and the token if it was made just now.
+    owner: Option<(&'a str, Option<Grant>)>,
+}
+
+impl<'a> SetUp<'a> {
+    /// Makes what `database` lacks of the tables, the workspace, and the token `owner` that is valid for `lifetime`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a valid token of that name has another role.
+    fn run(
+        database: &Database,
+        workspace: Option<&'a str>,
+        owner: Option<&'a str>,
+        lifetime: Option<Duration>,
+    ) -> Result<SetUp<'a>, Failure> {
+        let mut done = SetUp {
+            applied: database.migrate().map_err(failure)?,
+            workspace: None,
+            owner: None,
+        };
+        let Some(workspace) = workspace else {
+            return Ok(done);
+        };
+        let is_made = match database.create_workspace(workspace) {
+            Err(RowsError::WorkspaceExists(_)) => false,
+            made => made.map(|()| true).map_err(failure)?,
+        };
+        done.workspace = Some((workspace, is_made));
+        if let Some(owner) = owner {
+            let made = match access::grant(database, workspace, owner, Role::Owner, lifetime) {
+                Err(RowsError::TokenExists(_)) => None,
+                made => Some(made.map_err(failure)?),
+            };
+            if made.is_none() {
+                check_owner(database, workspace, owner)?;
+            }
+            done.owner = Some((owner, made));
+        }
+        Ok(done)
     }
-    for name in applied.iter().filter(|_| !output.json) {
-        output.note(format!("applied the migration `{name}`"));
+}
+
+/// Checks that the valid token `owner` of a workspace owns it.
+fn check_owner(database: &Database, workspace: &str, owner: &str) -> Result<(), Failure> {
+    let tokens = access::granted(database, workspace).map_err(failure)?;
+    let mut valid = tokens
+        .iter()
+        .filter(|token| token.is_valid && token.name == owner);
+    match valid.find(|token| token.role != Role::Owner) {
+        None => Ok(()),
+        Some(other) => {
+            let role = other.role.as_str();
+            let what = format!("the token `{owner}` of {workspace} is that of a {role}");
+            Err(Failure::new(what).hint(format!(
+                "Name another one, or take it back by `memdir team revoke {workspace} {owner}`."
+            )))
+        }
     }
+}
+
+fn show_set_up(context: &mut Context, done: &SetUp) -> Result<Outcome, Failure> {
+    let made = done.owner.as_ref();
+    let made = made.and_then(|(name, made)| Some((*name, made.as_ref()?)));
+    if context.output.json {
+        context.output.json(&json!({
+            "applied": done.applied,
+            "workspace": done.workspace.map(|(name, is_made)| json!({"name": name, "made": is_made})),
+            "token": made.map(|(name, made)| grant_as_json(name, made)),
+        }))?;
+        return Ok(Outcome::Done);
+    }
+    tell_migrations(context, &done.applied);
+    let Some((workspace, is_made)) = done.workspace else {
+        let next = "next: `memdir team init WORKSPACE --owner TOKEN` makes a workspace";
+        context.output.note(next);
+        return Ok(Outcome::Done);
+    };
+    context.output.note(match is_made {
+        true => format!("made the workspace {workspace}"),
+        false => format!("the workspace {workspace} is there"),
+    });
+    if let Some((name, made)) = made {
+        show_grant(context, name, made)?;
+    } else if let Some((name, _)) = done.owner {
+        context.output.note(format!(
+            "{name} owns it already: `memdir team grant {workspace} {name} --rotate` makes another secret"
+        ));
+    }
+    context.output.note(format!(
+        "next, with the address of the database in MEMDIR_DATABASE:\n  memdir team import {workspace} DIR\n  memdir serve --database"
+    ));
     Ok(Outcome::Done)
+}
+
+fn tell_migrations(context: &mut Context, applied: &[&str]) {
+    if applied.is_empty() {
+        context.output.note("the database is up to date");
+    }
+    for name in applied {
+        context
+            .output
+            .note(format!("applied the migration `{name}`"));
+    }
 }
 
 fn list(context: &mut Context, database: &Database) -> Result<Outcome, Failure> {
@@ -177,8 +324,8 @@ fn drop_workspace(
     Ok(Outcome::Done)
 }
 
-/// Shows what was copied; some files that were not are no success.
-fn show(context: &mut Context, copied: &Copied) -> Result<Outcome, Failure> {
+/// Shows what was copied, and what was left of the history; some files that were not copied are no success.
+fn show(context: &mut Context, copied: &Copied, left: &[String]) -> Result<Outcome, Failure> {
     let output = &mut context.output;
     if output.json {
         let skipped = copied.skipped.iter();
@@ -187,14 +334,22 @@ fn show(context: &mut Context, copied: &Copied) -> Result<Outcome, Failure> {
         output.json(&json!({
             "added": copied.added,
             "known": copied.known,
+            "earlier": copied.earlier,
             "different": copied.different,
             "skipped": skipped,
+            "notes": left,
         }))?;
     } else {
         output.note(format!(
             "copied {} files, {} were there",
             copied.added, copied.known
         ));
+        if copied.earlier > 0 {
+            output.note(format!("copied {} earlier texts from git", copied.earlier));
+        }
+        for note in left {
+            output.note(note);
+        }
         for path in copied.different.iter().take(SHOWN) {
             output.note(format!("not copied: {path} is there with another text"));
         }
@@ -213,16 +368,11 @@ fn show(context: &mut Context, copied: &Copied) -> Result<Outcome, Failure> {
 /// Shows the secret of a token, once.
 fn show_grant(context: &mut Context, name: &str, made: &Grant) -> Result<Outcome, Failure> {
     let output = &mut context.output;
-    let expires = made.expires.and_then(moment);
     if output.json {
-        output.json(&json!({
-            "name": name,
-            "role": made.role.as_str(),
-            "expires": expires.map(|at| at.to_rfc3339()),
-            "token": made.secret,
-        }))?;
+        output.json(&grant_as_json(name, made))?;
     } else {
         output.line(&made.secret)?;
+        let expires = made.expires.and_then(moment);
         let until = expires.map_or("without end".to_owned(), |at| {
             format!("until {}", at.to_rfc3339())
         });
@@ -232,6 +382,16 @@ fn show_grant(context: &mut Context, name: &str, made: &Grant) -> Result<Outcome
         ));
     }
     Ok(Outcome::Done)
+}
+
+fn grant_as_json(name: &str, made: &Grant) -> Value {
+    let expires = made.expires.and_then(moment);
+    json!({
+        "name": name,
+        "role": made.role.as_str(),
+        "expires": expires.map(|at| at.to_rfc3339()),
+        "token": made.secret,
+    })
 }
 
 /// Returns a limit; `None` of the word `none`.
@@ -293,6 +453,28 @@ fn list_tokens(context: &mut Context, tokens: &[TokenState]) -> Result<Outcome, 
         }
     }
     Ok(Outcome::found(!tokens.is_empty()))
+}
+
+fn list_groups(context: &mut Context, groups: &[GroupRole]) -> Result<Outcome, Failure> {
+    let output = &mut context.output;
+    if output.json {
+        let all: Value = groups.iter().map(group_as_json).collect();
+        output.json(&json!({"groups": all}))?;
+    } else {
+        for one in groups {
+            output.line(format!("{:6}  {}", one.role.as_str(), one.group))?;
+        }
+    }
+    Ok(Outcome::found(!groups.is_empty()))
+}
+
+/// Returns a group of the issuer with its role as JSON.
+pub fn group_as_json(group: &GroupRole) -> Value {
+    json!({
+        "group": group.group,
+        "role": group.role.as_str(),
+        "changed": moment(group.changed).map(|at| at.to_rfc3339()),
+    })
 }
 
 /// Returns a token as JSON, without its secret, which nobody has.

@@ -186,12 +186,19 @@ fn list(output: &mut Output, records: &Records) -> Result<Outcome, Failure> {
 fn record_line(record: &Record) -> String {
     let remote = record.remote.as_ref();
     let remote = remote.map(|remote| format!("  remote {}", without_credentials(&remote.address)));
+    let workspace = record.workspace.as_ref();
+    let workspace = workspace.map(|joined| format!("  workspace {}", joined.address));
     let links = if record.allow_links {
         "  links allowed"
     } else {
         ""
     };
-    format!("{}{}{links}", record.store, remote.unwrap_or_default())
+    format!(
+        "{}{}{}{links}",
+        record.store,
+        remote.unwrap_or_default(),
+        workspace.unwrap_or_default()
+    )
 }
 
 fn record_json(record: &Record) -> Value {
@@ -206,6 +213,7 @@ fn record_json(record: &Record) -> Value {
     json!({
         "store": record.store,
         "remote": remote,
+        "workspace": record.workspace.as_ref().map(|joined| &joined.address),
         "allow_links": record.allow_links,
     })
 }

@@ -3,10 +3,11 @@
 use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::Output;
 use crate::cli::wiring::no_store::made;
+use crate::cli::wiring::workspace::ConfiguredWorkspaces;
 use crate::cli::wiring::{embedding, no_store};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Config, Environment, Provider, StoreOrigin};
-use crate::engine::{Engine, GitOptions, Models, Options, live};
+use crate::config::{Config, Environment, Flags, Provider, StoreOrigin};
+use crate::engine::{Engine, GitOptions, Models, Options, WorkspaceOptions, live};
 use crate::files::LinkPolicy;
 use crate::trust::{Consent, Naming};
 use std::sync::Arc;
@@ -208,6 +209,16 @@ impl Context {
             writes: config.duplicates.clone(),
             sync_talks: config.talks.are_sent_of(root),
             private: config.private.clone(),
+            workspace: Some(WorkspaceOptions {
+                clients: Arc::new(ConfiguredWorkspaces {
+                    flags: Flags {
+                        store: Some(root.to_owned()),
+                        read_only: config.read_only,
+                    },
+                    environment: self.environment.clone(),
+                }),
+                interval: config.sync_interval.value,
+            }),
             keep_talks: config.talks.keep,
             models: self.models(),
             reranker: embedding::reranker(config, &self.environment),

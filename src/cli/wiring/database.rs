@@ -1,8 +1,13 @@
 //! The database with a team's workspaces, as the command line and the environment name it.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::Context;
-use crate::rows::{Database, RowsError};
+use crate::engine::{Backend, Options};
+use crate::rows;
+use crate::rows::{Database, Rows, RowsError};
 
 /// Variable with the address of the database.
 pub const VARIABLE: &str = "MEMDIR_DATABASE";
@@ -38,6 +43,34 @@ pub fn with_replicas(
         named => named.to_vec(),
     };
     database.with_replicas(&addresses).map_err(failure)
+}
+
+/// Returns the options with which workspaces are opened: nothing of the user's own store, and what is derived lies in
+/// `folder`.
+pub fn options(context: &Context, folder: &Path) -> Options {
+    Options {
+        state: None,
+        cache: None,
+        git: None,
+        namespace: None,
+        ..context.options(folder)
+    }
+}
+
+/// Returns `options` for a workspace.
+pub fn options_of(rows: &Rows, folder: &Path, options: Options) -> Options {
+    let backend = Backend {
+        storage: Arc::new(rows.clone()),
+        journal: rows::journal(rows),
+        copies: Some(Arc::new(rows.clone())),
+        vectors: Some(Arc::new(rows.clone())),
+        name: format!("the workspace {} of a database", rows.name()),
+    };
+    Options {
+        root: folder.to_owned(),
+        backend: Some(backend),
+        ..options
+    }
 }
 
 /// Returns the failure of an operation on the database.

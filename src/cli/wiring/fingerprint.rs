@@ -50,12 +50,16 @@ impl Facts {
     }
 }
 
-/// Returns what the user has consented to for a store, as a fact.
+/// Returns what the user has consented to for a store, as a fact. The workspace that it is joined to decides about no
+/// answer.
 pub fn record_of(context: &Context, store: &Path) -> impl Debug + use<> {
-    context
-        .environment
-        .records()
-        .map(|records| records.find(store))
+    context.environment.records().map(|records| {
+        let record = records.find(store);
+        record.map(|mut record| {
+            record.workspace = None;
+            record
+        })
+    })
 }
 
 /// Returns which program this is: a file that was replaced since a server started is another one.

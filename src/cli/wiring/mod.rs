@@ -10,8 +10,11 @@ pub mod embedding;
 pub mod environment;
 #[cfg(unix)]
 pub mod fingerprint;
+#[cfg(feature = "team")]
+pub mod issuer;
 pub mod layout_offer;
 pub mod llm;
 pub mod model_notes;
 pub mod no_store;
 pub mod service;
+pub mod workspace;

@@ -6,7 +6,7 @@ use chrono::SecondsFormat;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::engine::{PastChange, PastText};
+use crate::engine::{PastChange, PastText, RestoredText, Undone, UndoneFile};
 
 /// The changes of one memory, the newest first.
 #[derive(Serialize, JsonSchema)]
@@ -81,6 +81,70 @@ impl<'a> From<&'a PastText> for TextView<'a> {
             file,
             commit: text.commit.as_deref(),
             text: file.map(|_| String::from_utf8_lossy(&text.bytes)),
+        }
+    }
+}
+
+/// A change that was undone, or would be.
+#[derive(Serialize, JsonSchema)]
+pub struct UndoneView<'a> {
+    undone: &'a str,
+    what: &'a str,
+    /// The new change; null if it is still to be made, or nothing had to be changed.
+    commit: Option<&'a str>,
+    dry_run: bool,
+    files: Vec<UndoneFileView<'a>>,
+}
+
+/// The effect of an undo on one file.
+#[derive(Serialize, JsonSchema)]
+struct UndoneFileView<'a> {
+    id: Option<&'a str>,
+    stem: Option<&'a str>,
+    file: &'a str,
+    done: &'a str,
+    changed: bool,
+}
+
+impl<'a> UndoneView<'a> {
+    /// Returns the view of an undo, or of a rehearsal of one.
+    pub fn new(undone: &'a Undone, is_rehearsal: bool) -> UndoneView<'a> {
+        let file = |file: &'a UndoneFile| UndoneFileView {
+            id: file.stem.as_ref().map(|stem| stem.short()),
+            stem: file.stem.as_ref().map(|stem| stem.as_str()),
+            file: &file.file,
+            done: file.what,
+            changed: file.is_change,
+        };
+        UndoneView {
+            undone: &undone.undone,
+            what: &undone.what,
+            commit: undone.commit.as_deref(),
+            dry_run: is_rehearsal,
+            files: undone.files.iter().map(file).collect(),
+        }
+    }
+}
+
+/// A memory with an earlier text of it.
+#[derive(Serialize, JsonSchema)]
+pub struct RestoredView<'a> {
+    id: &'a str,
+    stem: &'a str,
+    file: &'a str,
+    /// The change as of which it has its text.
+    as_of: &'a str,
+    changed: bool,
+}
+
+impl<'a> From<&'a RestoredText> for RestoredView<'a> {
+    fn from(restored: &'a RestoredText) -> RestoredView<'a> {
+        RestoredView {
+            id: restored.stem.short(),
+            stem: restored.stem.as_str(),
+            file: &restored.name,
+            as_of: &restored.as_of,
+            changed: restored.changed,
         }
     }
 }

@@ -10,7 +10,7 @@ mod memory;
 mod schema;
 mod store;
 
-pub use history::{ChangeView, DiffView, HistoryView, TextView};
+pub use history::{ChangeView, DiffView, HistoryView, RestoredView, TextView, UndoneView};
 pub use memory::MemoryView;
 pub use schema::{list_schema, object_schema, reply_schema, schema_of};
 pub use store::{FindingView, StatusView, TopicCount, TopicsView, VerificationView, findings};

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::engine::history::commits::commit::Committed;
 use crate::engine::history::commits::journals::ALONE_AFTER;
 use crate::engine::history::commits::{commit, journals};
+use crate::engine::history::remote::background;
 use crate::engine::history::remote::exchanger::Exchanger;
 use crate::engine::history::warn_once::WarnOnce;
 use crate::engine::history::{History, tidy};
@@ -49,7 +50,7 @@ impl Committer {
     /// Starts the thread; it commits nothing before [`Committer::lead`] tells that this process leads.
     pub fn start(history: &Arc<History>) -> std::io::Result<Committer> {
         let (events, inbox) = mpsc::channel();
-        let work = Work::new(Arc::clone(history), Exchanger::start(history)?);
+        let work = Work::new(Arc::clone(history), background::start(history)?);
         let thread = std::thread::Builder::new()
             .name("git".to_owned())
             .spawn(move || work.run(&inbox))?;
@@ -189,7 +190,7 @@ impl Work {
                 let now = Instant::now();
                 let first = self.committed.map_or(now, |(first, _)| first);
                 self.committed = Some((first, now));
-                self.exchanger.committed();
+                self.exchanger.changed();
             }
             Ok(Committed::Busy) => self.try_again(),
             Ok(Committed::Paused(reason)) => {

@@ -11,13 +11,15 @@
 //! repository: it works in an empty one with the same objects (`git/network/quarantine`),
 //! and gets the settings that the record holds separately.
 
+use std::path::Path;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::git::{
     Address, GitError, GitSetting, Honoured, Id, Network, NetworkSettings, Owner, Repository,
     foreign_settings, has_remote, without_credentials,
 };
-use crate::trust::{Record, RemoteConsent};
+use crate::trust::{Consent, Record, RemoteConsent};
 
 /// Returns the repository that this store belongs to; `None` if it is in none.
 ///
@@ -32,6 +34,19 @@ pub fn repository(history: &History) -> Result<Option<Repository>, GitError> {
         record_setup_of_0_1(history)?;
     }
     Repository::find(history.live.root(), &history.consent.honoured())
+}
+
+/// Returns the repository that the folder `root` belongs to, to be read by whom `consent` is from; `None` if it is in
+/// none.
+///
+/// # Errors
+///
+/// As for [`Repository::find`].
+pub(in crate::engine) fn repository_at(
+    root: &Path,
+    consent: &Consent,
+) -> Result<Option<Repository>, GitError> {
+    Repository::find(root, &consent.honoured())
 }
 
 /// Returns whether others may have written memories of this store: it has a remote, or was found above the

@@ -7,6 +7,7 @@
 pub(in crate::engine) mod commits;
 pub(in crate::engine) mod committer;
 pub(in crate::engine) mod consent;
+pub(in crate::engine) mod earlier_changes;
 pub(in crate::engine) mod git_work;
 pub(in crate::engine) mod merge_plan;
 pub(in crate::engine) mod past_commits;
@@ -20,18 +21,22 @@ pub(in crate::engine) mod with;
 pub use commits::commit::{commit_everything, commit_if_alone, commit_what_was_there};
 pub use commits::quarantine::{held_back, last_held_back};
 pub use consent::{forgotten_remote, repository, unfollowed_settings};
+pub use earlier_changes::GitChanges;
 pub use remote::setup::{come_into_step, remote_address, set_up_remote};
 pub use remote::state::{git_status, look_at_remote};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 pub use tidy::tidy_repository;
 pub use with::hosted::{change_workspace, workspace_listing, workspace_state, workspace_texts};
+pub use with::joined::{
+    join_workspace, joined_workspace, leave_workspace, look_at_workspace, sync_with_joined,
+    sync_with_workspace, workspace_status,
+};
 pub use with::two_stores::sync_with;
-pub use with::workspace::sync_with_workspace;
 
 use crate::engine::error::Quarantined;
 use crate::engine::live::store::LiveStore;
-use crate::engine::options::GitOptions;
+use crate::engine::options::{GitOptions, WorkspaceOptions};
 use crate::engine::write::writer::Writer;
 use crate::git::Id;
 use crate::model::PrivateRules;
@@ -49,6 +54,8 @@ pub struct History {
     pub(in crate::engine) consent: Consent,
     /// Memories that never leave for a team's server.
     pub(in crate::engine) private: PrivateRules,
+    /// Exchange with a workspace; `None` if there is none.
+    pub(in crate::engine) workspace: Option<WorkspaceOptions>,
     /// Commit that a server made or saw last.
     pub(in crate::engine::history) committed_to: Mutex<Option<Id>>,
     /// Memories that the last commit held back.
@@ -62,6 +69,7 @@ impl History {
         git: Option<GitOptions>,
         consent: Consent,
         private: PrivateRules,
+        workspace: Option<WorkspaceOptions>,
     ) -> History {
         History {
             live: Arc::clone(&writer.live),
@@ -69,6 +77,7 @@ impl History {
             git,
             consent,
             private,
+            workspace,
             committed_to: Mutex::default(),
             held: Mutex::default(),
         }

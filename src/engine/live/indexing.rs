@@ -372,6 +372,38 @@ pub fn clear_remains(live: &LiveStore) -> Result<(), EngineError> {
     })
 }
 
+/// As [`clear_remains`], of what is committed, while searches go on. Returns whether it was done: not while another
+/// process is indexing.
+///
+/// # Errors
+///
+/// Fails if the index cannot be written.
+pub(in crate::engine) fn clear_remains_beside_searches(
+    live: &LiveStore,
+) -> Result<bool, EngineError> {
+    index_recovery::mending(live, || {
+        let Some(lock) = live.try_lock_index()? else {
+            return Ok(false);
+        };
+        let base = live.index.snapshot(&Overlay::default())?;
+        let batch = live.index.batch(0)?;
+        let state = batch.commit_without_remains(base.verified())?;
+        let cleared = live.turns.clear_remains();
+        cleared.or_else(|_| live.turns.reset())?;
+        let committed = live.index.snapshot(&Overlay::default())?;
+        drop(lock);
+        let none = Overlay::default();
+        settled_as(
+            &mut live.freshness(),
+            base.as_ref(),
+            &none,
+            committed,
+            &state,
+        );
+        Ok(true)
+    })
+}
+
 /// Indexes the overlay, if it is large enough to be worth a commit, or if
 /// `all`. Does nothing while another process is indexing.
 ///

@@ -34,6 +34,7 @@
 pub(in crate::engine) mod changes;
 pub(in crate::engine) mod current_snapshot;
 pub(in crate::engine) mod freshness;
+pub(in crate::engine) mod index_copies;
 pub(in crate::engine) mod index_recovery;
 pub(in crate::engine) mod indexing;
 pub(in crate::engine) mod leader;
@@ -44,7 +45,6 @@ pub(in crate::engine) mod read_cache;
 pub(in crate::engine) mod reading;
 pub(in crate::engine) mod reconcile;
 pub(in crate::engine) mod rows;
-pub(in crate::engine) mod shared_titles;
 pub(in crate::engine) mod store;
 pub(in crate::engine) mod turns;
 pub(in crate::engine) mod usage;

@@ -1,4 +1,5 @@
-//! Cache of memories that were read before, valid while their files are unchanged.
+//! Cache of memories that were read before, valid while their files are unchanged; and of those with equal titles, as of
+//! a snapshot.
 //!
 //! Every hit of a search is checked against the disk. Asking the system whether a file is unchanged
 //! costs a tenth of reading, hashing and parsing it again, and mostly it is.
@@ -11,13 +12,14 @@
 
 use std::collections::HashMap;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use crate::engine::locked::locked;
 use crate::engine::texts::is_racy;
 use crate::files::{Entry, Reader};
-use crate::model::{Memory, Stamp};
+use crate::index::Snapshot;
+use crate::model::{Memory, Stamp, normalized_namespace};
 use crate::ranking::ShingleSet;
 
 /// A memory as it was read from its file, shared by all holders.
@@ -221,6 +223,24 @@ impl Versions {
             self.places.insert(Arc::clone(&moved.name), place);
         }
     }
+}
+
+/// Files that share their titles with others, as indexed in one view.
+pub(in crate::engine) type Files = Arc<Vec<String>>;
+
+/// Cache of the files that share a title, for one view.
+#[derive(Default)]
+pub(in crate::engine) struct SharedTitles(
+    /// View and its files.
+    pub(in crate::engine) Mutex<Option<(Weak<dyn Snapshot>, Files)>>,
+);
+
+/// Returns the key of a memory if titles identify memories: user, namespace and title, compared as in
+/// `lifecycle::duplicate::is_same_title`; `None` without a title.
+pub(in crate::engine) fn called(memory: &Memory) -> Option<[String; 3]> {
+    let title = memory.title.as_deref()?.trim().to_lowercase();
+    let namespace = normalized_namespace(memory.namespace_or_global()).to_lowercase();
+    (!title.is_empty()).then(|| [memory.user.clone(), namespace, title])
 }
 
 #[cfg(test)]

@@ -83,12 +83,27 @@ pub(in crate::engine) fn scan(live: &LiveStore, listing: &Listing) -> Arc<dyn Sn
     let files = entries.map(|entry| (entry.name.clone(), entry.stamp));
     let reader = live.store.reader(Place::Files);
     let now = now_nanos(live);
-    let document = move |name: &str| {
-        let read = read(reader.as_ref(), name, now, &|_| None);
-        read.ok().and_then(Read::into_document)
+    let documents = move |names: &[&str]| -> Vec<Option<Document>> {
+        let document = |name: &str, version| {
+            let read = taken_in(name, version, now, &|_| None);
+            read.ok().and_then(Read::into_document)
+        };
+        let limit = MAX_INDEXED_BYTES as u64;
+        match reader.read_many(names, limit) {
+            Some(versions) => {
+                let versions = names.iter().zip(versions);
+                versions.map(|(name, read)| document(name, read)).collect()
+            }
+            None => {
+                let names = names.iter();
+                names
+                    .map(|name| document(name, reader.read(name, limit)))
+                    .collect()
+            }
+        }
     };
     let scan =
-        Scan::new(files.collect(), Box::new(document), &live.languages).with_people(&live.people);
+        Scan::new(files.collect(), Box::new(documents), &live.languages).with_people(&live.people);
     Arc::new(scan)
 }
 

@@ -73,9 +73,11 @@ pub(in crate::engine) fn listed(filter: Filter) -> Filter {
     }
 }
 
-/// Reads the memory in the file `name`; `None` if it is gone.
+/// Reads the memory in the file `name` as [`read_memories`] does; `None` if it is gone.
 pub(in crate::engine) fn read_memory(live: &LiveStore, name: &str) -> Option<Memory> {
-    memory_of(live.store.reader(Place::Files).as_ref(), name)
+    let reader = live.store.reader(Place::Files);
+    let version = version_of(live, reader.as_ref(), name, now_nanos(live))?;
+    Some(version.1.into_memory())
 }
 
 /// Reads the memory in the file `name` with `reader`; `None` if it is gone.
@@ -89,11 +91,35 @@ pub(in crate::engine) fn memory_of(reader: &dyn Reader, name: &str) -> Option<Me
 pub(in crate::engine) fn read_memories(live: &LiveStore, names: &[String]) -> Vec<Shared> {
     let reader = live.store.reader(Place::Files).held();
     let now = now_nanos(live);
+    let all: Vec<&str> = names.iter().map(String::as_str).collect();
+    read_ahead(live, reader.as_ref(), &all);
     names
         .par_iter()
         .filter_map(|name| version_of(live, reader.as_ref(), name, now))
         .map(|(_, memory)| memory)
         .collect()
+}
+
+/// Reads the files `names` that are not cached together, where the store is no directory: each read by itself takes its
+/// way to a server and back.
+pub(in crate::engine) fn read_ahead(live: &LiveStore, reader: &dyn Reader, names: &[&str]) {
+    let Some(cache) = live
+        .read_cache()
+        .filter(|_| live.directory().is_none() && names.len() > 1)
+    else {
+        return;
+    };
+    let unknown = names.iter().copied();
+    let unknown: Vec<&str> = unknown
+        .filter(|name| cache.get(reader, name).is_none())
+        .collect();
+    // Whatever changes one later, its stamp shows: it holds the number of the change.
+    let now = i64::MAX;
+    let read = reader.read_many(&unknown, MAX_INDEXED_BYTES as u64);
+    for version in read.into_iter().flatten().flatten() {
+        let memory = Shared::from(parse(&version.entry, &version.bytes));
+        cache.put(&version.entry, version.hash, &memory, now);
+    }
 }
 
 /// Reads one memory as [`read_memories`] does, with the hash of its file; `now` is a time before the read.

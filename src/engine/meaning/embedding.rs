@@ -22,8 +22,9 @@ use crate::engine::live::leader;
 use crate::engine::meaning::models::{Meaning, Wake};
 use crate::engine::meaning::passages::{LOOK_AHEAD, embed_passages, sent};
 use crate::engine::meaning::progress_log::ProgressLog;
+use crate::engine::meaning::sharing::Division;
 use crate::engine::meaning::views::Views;
-use crate::engine::meaning::{models, outage, views};
+use crate::engine::meaning::{models, outage, sharing, views};
 use crate::index::{Embedded, Snapshot};
 
 /// Maximum number of passages that a command embeds before it answers.
@@ -31,6 +32,9 @@ const MAX_AT_ONCE: usize = 32;
 
 /// Time without a query after which a model is unloaded.
 const IDLE: Duration = Duration::from_secs(300);
+
+/// Time after which vectors are looked for that another server was making.
+const ELSEWHERE: Duration = Duration::from_secs(2);
 
 /// Time after a failure during which nothing is embedded.
 const PAUSE: Duration = Duration::from_secs(60);
@@ -130,7 +134,8 @@ impl Worker {
                 continue;
             }
             match self.embed() {
-                Ok(()) => {}
+                Ok(true) => {}
+                Ok(false) => (wait, tries_again) = (Some(ELSEWHERE), true),
                 Err(_) if self.is_ending.load(Ordering::Relaxed) => return,
                 Err(error) => {
                     warn_of_model(&self.meaning, &error);
@@ -142,35 +147,41 @@ impl Worker {
     }
 
     /// Embeds until nothing is missing. Looks again after each look-ahead, for what was written and
-    /// changed meanwhile.
-    fn embed(&self) -> Result<(), EngineError> {
+    /// changed meanwhile. Returns false if another server is still making some of the vectors.
+    fn embed(&self) -> Result<bool, EngineError> {
         let Some(embedder) = models::embedder(&self.meaning) else {
-            return Ok(());
+            return Ok(true);
         };
         let embedder = embedder.as_ref();
         let goes_on = || !self.is_ending.load(Ordering::Relaxed);
         // Vectors that could not be made are tried again after the next change.
         let mut given_up = HashSet::new();
+        let mut elsewhere = HashSet::new();
         let mut log = ProgressLog::begin();
         while goes_on() {
             let views = Views::now(&self.meaning)?;
             let mut missing = views.unembedded(embedder.id(), usize::MAX)?;
-            missing.retain(|one| !given_up.contains(&one.key));
+            missing.retain(|one| !given_up.contains(&one.key) && !elsewhere.contains(&one.key));
             if missing.is_empty() {
-                return views::tidy_vectors(&self.meaning);
+                views::tidy_vectors(&self.meaning)?;
+                return Ok(elsewhere.is_empty());
             }
+            let total = given_up.len() + elsewhere.len() + missing.len();
+            missing.truncate(LOOK_AHEAD);
+            let Division { own, there, others } =
+                sharing::divide(&self.meaning, embedder, missing)?;
+            given_up.extend(there);
+            elsewhere.extend(others);
             let before = given_up.len();
-            let total = before + missing.len();
             let mut note = |done| {
                 let done = before + done;
                 log.note(Progress { done, total });
                 goes_on()
             };
-            missing.truncate(LOOK_AHEAD);
-            embed_passages(&self.meaning, embedder, Priority::Low, &missing, &mut note)?;
-            given_up.extend(missing.iter().map(|one| one.key));
+            embed_passages(&self.meaning, embedder, Priority::Low, &own, &mut note)?;
+            given_up.extend(own.iter().map(|one| one.key));
         }
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -6,6 +6,7 @@ pub(in crate::engine) mod outage;
 pub(in crate::engine) mod passages;
 mod progress_log;
 mod questions;
+mod sharing;
 pub(in crate::engine) mod status;
 mod views;
 

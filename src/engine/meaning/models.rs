@@ -20,12 +20,15 @@ use crate::engine::locked::locked;
 use crate::engine::meaning::questions::Questions;
 use crate::engine::options::Models;
 use crate::index::Snapshot;
+use crate::vectors::SharedVectors;
 
 /// Search of one store's memories by meaning.
 pub struct Meaning {
     /// The store.
     pub(in crate::engine) live: Arc<LiveStore>,
     pub(in crate::engine::meaning) models: Option<Opened>,
+    /// Vectors that servers share.
+    pub(in crate::engine::meaning) shared: Option<Arc<dyn SharedVectors>>,
     pub(in crate::engine::meaning) questions: Questions,
     /// Whether a warning about the model was logged.
     pub(in crate::engine::meaning) warned_of_model: AtomicBool,
@@ -35,10 +38,15 @@ pub struct Meaning {
 
 impl Meaning {
     /// Creates the search; opens no model yet.
-    pub fn new(live: Arc<LiveStore>, models: Option<Arc<dyn Models>>) -> Meaning {
+    pub fn new(
+        live: Arc<LiveStore>,
+        models: Option<Arc<dyn Models>>,
+        shared: Option<Arc<dyn SharedVectors>>,
+    ) -> Meaning {
         Meaning {
             live,
             models: models.map(Opened::new),
+            shared,
             questions: Questions::new(),
             warned_of_model: AtomicBool::new(false),
             wake_embedding: OnceLock::new(),

@@ -12,7 +12,7 @@ use crate::embed::{EmbedError, Embedder, Embedding, Priority};
 use crate::engine::error::EngineError;
 use crate::engine::live::turns::{memories_of, parse_row};
 use crate::engine::meaning::models::Meaning;
-use crate::engine::meaning::outage;
+use crate::engine::meaning::{outage, sharing};
 use crate::engine::texts::parse;
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
@@ -167,6 +167,7 @@ impl<'a> Made<'a> {
         if !self.vectors.is_empty() {
             let live = &self.meaning.live;
             let vectors = std::mem::take(&mut self.vectors);
+            sharing::keep(self.meaning, self.embedder.id(), &vectors);
             let _lock = live.lock_index()?;
             live.index.keep_vectors(self.embedder.id(), vectors)?;
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::engine::error::EngineError;
 use crate::engine::live::{current_snapshot, indexing};
-use crate::engine::meaning::models;
 use crate::engine::meaning::models::Meaning;
+use crate::engine::meaning::{models, sharing};
 use crate::index::{Coverage, Snapshot, Unembedded};
 use crate::vectors::VectorKey;
 
@@ -91,6 +91,7 @@ pub(in crate::engine::meaning) fn tidy_vectors(meaning: &Meaning) -> Result<(), 
     let Some(wanted) = views.vector_keys()? else {
         return Ok(());
     };
+    sharing::tidy(meaning, embedder.id(), &wanted);
     let _lock = meaning.live.lock_index()?;
     meaning.live.index.tidy_vectors(&[embedder.id()], &wanted)?;
     models::forget_earlier(meaning);

@@ -128,10 +128,11 @@ fn compared(
         COMPARED
     };
     names.extend(sharing_rare_words(engine, &words, memory, count));
+    names.retain(|other| Some(other.as_str()) != name);
+    let all: Vec<&str> = names.iter().map(String::as_str).collect();
+    let reader = engine.live.store.reader(Place::Files);
+    rows::read_ahead(&engine.live, reader.as_ref(), &all);
     for other in names {
-        if Some(other.as_str()) == name {
-            continue;
-        }
         let Some(other) = rows::read_memory(&engine.live, &other) else {
             continue;
         };

@@ -54,12 +54,13 @@ pub use past::erase::{check_erasing, erase, resolve_for_erasing};
 pub use past::kept::remove_replaced;
 pub use past::log::{headline, headline_at};
 pub use past::purge::{
-    purge, purge_because, purge_earlier_texts, purge_forgotten, resolve_for_purging, resolve_purged,
+    earlier_texts, purge, purge_because, purge_each, purge_earlier_texts, purge_forgotten,
+    resolve_for_purging, resolve_purged,
 };
 pub use past::rearrange::{in_no_folder, out_of_place, rearrange};
 pub use past::recorded::{log, restore_as_of, versions};
 pub use past::reset::{backups_holding, bring_back, reset};
-pub use past::undo::undo;
+pub use past::undo_recorded::undo;
 pub use proposals::decide::{
     accept_likely_proposals, accept_proposal, drop_proposal, proposal_called,
 };

@@ -10,12 +10,15 @@ use std::time::{Duration, Instant};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::committer::Committer;
+use crate::engine::history::remote::exchanger::Exchanger;
+use crate::engine::history::with::joined;
 use crate::engine::live::leader::{BEAT, Lead};
 use crate::engine::live::store::{LiveStore, Work};
 use crate::engine::live::{changes, current_snapshot, indexing, leader, usage};
 use crate::engine::meaning::embedding::Embedding;
 use crate::engine::ops::expiry;
 use crate::engine::parts::Engine;
+use crate::engine::upkeep::copying::{Copying, Look};
 use crate::engine::upkeep::schedule;
 
 /// Event that wakes the loop.
@@ -25,6 +28,8 @@ enum Event {
     FilesChanged,
     /// An operation noted uses.
     Used,
+    /// A look at the copies of the index has ended.
+    CopiesLooked(Look),
     /// This process leads from now on, as long as it holds this lock.
     Lead(Lead),
     Stop,
@@ -118,8 +123,12 @@ struct Loop {
     events: mpsc::Sender<Event>,
     /// Thread that commits, if the store is committed.
     committer: Option<Committer>,
+    /// Thread that exchanges with a workspace, if the store could be joined to one.
+    workspace: Option<Exchanger>,
     /// Thread that makes vectors, if there is a model.
     embedding: Option<Embedding>,
+    /// Copies of the index, if there are any.
+    copying: Option<Copying>,
     /// Held while this process leads.
     lead: Option<Lead>,
     /// Times of the first and the last change that are not settled yet.
@@ -149,12 +158,22 @@ impl Loop {
                 .inspect_err(|error| tracing::warn!("nothing is committed: {error}"))
                 .ok()
         });
+        let workspace = joined::start(&engine.history)
+            .inspect_err(|error| tracing::warn!("no workspace is exchanged with: {error}"))
+            .ok()
+            .flatten();
         let embedding = Embedding::start(&engine.meaning);
+        let looked = events.clone();
+        let copying = Copying::of(&engine, move |look| {
+            let _ = looked.send(Event::CopiesLooked(look)); // As for the waker.
+        });
         Loop {
             engine,
             events,
             committer,
+            workspace,
             embedding,
+            copying,
             lead: None,
             changed: None,
             next_beat: Instant::now(),
@@ -182,16 +201,18 @@ impl Loop {
             }
             match event {
                 Ok(Event::FilesChanged) => self.note_change(),
+                Ok(Event::CopiesLooked(look)) => {
+                    let copying = self.copying.as_mut();
+                    // What it waits for may be left to index, without a further change.
+                    if copying.is_some_and(|copying| copying.looked(look)) {
+                        self.bring_up_to_date();
+                    }
+                }
                 Ok(Event::Used) => self.write_uses_at = Some(Instant::now() + USES_WAIT),
                 Ok(Event::Lead(lead)) => {
                     self.lead = Some(lead);
                     leader::beat(&self.engine.live, false);
-                    if let Some(committer) = &self.committer {
-                        committer.lead(true);
-                    }
-                    if let Some(embedding) = &self.embedding {
-                        embedding.lead(true);
-                    }
+                    self.tell_leading(true);
                     // Work that the last leader left undone.
                     self.bring_up_to_date();
                     if let Err(error) = indexing::remove_unused_indexes(&self.engine.live) {
@@ -212,6 +233,9 @@ impl Loop {
             if self.rest_at.is_some_and(|at| at <= now) {
                 self.rest();
             }
+            if let Some(copying) = &mut self.copying {
+                copying.act();
+            }
             if self.lead.is_some() {
                 if self.next_beat <= Instant::now() {
                     self.beat();
@@ -223,6 +247,18 @@ impl Loop {
                     self.expire();
                 }
             }
+        }
+    }
+
+    fn tell_leading(&self, leads: bool) {
+        if let Some(committer) = &self.committer {
+            committer.lead(leads);
+        }
+        if let Some(workspace) = &self.workspace {
+            workspace.lead(leads);
+        }
+        if let Some(embedding) = &self.embedding {
+            embedding.lead(leads);
         }
     }
 
@@ -239,6 +275,9 @@ impl Loop {
     fn note_change(&mut self) {
         if let Some(committer) = &self.committer {
             committer.changed();
+        }
+        if let Some(workspace) = &self.workspace {
+            workspace.changed();
         }
         let now = Instant::now();
         let first = self.changed.map_or(now, |(first, _)| first);
@@ -265,7 +304,16 @@ impl Loop {
         let check = self.next_check.filter(|_| leads && self.changed.is_none());
         let expiry = leads.then_some(self.next_expiry);
         let uses = self.write_uses_at;
-        let wakes = [self.settle_at(), uses, self.rest_at, beat, check, expiry];
+        let copies = self.copying.as_ref().and_then(Copying::due);
+        let wakes = [
+            self.settle_at(),
+            uses,
+            self.rest_at,
+            beat,
+            check,
+            expiry,
+            copies,
+        ];
         wakes.into_iter().flatten().min()
     }
 
@@ -286,6 +334,9 @@ impl Loop {
         self.next_beat = Instant::now();
         if let Some(embedding) = &self.embedding {
             embedding.changed();
+        }
+        if let Some(copying) = &mut self.copying {
+            copying.changed();
         }
     }
 
@@ -363,12 +414,7 @@ impl Loop {
         if !leader::leads_with(&self.engine.live, lead) {
             // Somebody deleted the folder of derived files, and the lock with it.
             self.lead = None;
-            if let Some(committer) = &self.committer {
-                committer.lead(false);
-            }
-            if let Some(embedding) = &self.embedding {
-                embedding.lead(false);
-            }
+            self.tell_leading(false);
             self.wait_to_lead();
             return;
         }

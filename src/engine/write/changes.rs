@@ -6,7 +6,9 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::write::writer::Writer;
-use crate::files::{FilesError, FormerNames, Place, Replaced, ReplacedText, Version};
+use crate::files::{
+    ChangeLog, FileEdit, FilesError, FormerNames, Place, Replaced, ReplacedText, Version,
+};
 
 /// Place and name of a memory.
 pub(in crate::engine) type At<'a> = (Place, &'a str);
@@ -172,6 +174,21 @@ impl Writer {
             Some(directory) => directory.copy_mode(from, to),
             None => Ok(()),
         }
+    }
+
+    /// Undoes the change `number` of a storage that keeps its history, by `edits` of different files: all of them, or
+    /// none. Returns the number of the new change, if it was made.
+    pub(in crate::engine) fn undo_change(
+        &self,
+        history: &dyn ChangeLog,
+        number: u64,
+        edits: &[FileEdit],
+    ) -> Result<Option<u64>, FilesError> {
+        let made = history.undo(number, edits)?;
+        for (_, name) in edits.iter().filter_map(|edit| Place::of(&edit.path)) {
+            self.live.note_own_change(name);
+        }
+        Ok(made)
     }
 
     /// Sets the modification time of a live memory's file, in nanoseconds since 1970.

@@ -12,6 +12,8 @@ use git2::{ObjectType, Odb, Oid};
 use crate::git::reading::history;
 use crate::git::reading::revisions::entries_at;
 use crate::git::reading::tree_entry::{ID_BYTES, TreeEntry};
+use crate::git::reading::trees::trees;
+use crate::git::repository::path_change::PathChange;
 use crate::git::{CommitInfo, GitError, Id, Repository, STORE_PARTS, To};
 
 const ACTION: &str = "read the history";
@@ -80,6 +82,41 @@ pub fn last_changes(
         folders: VecDeque::new(),
         compared: 0,
     })
+}
+
+/// Calls `take` with `from` and its ancestors, newest first, each with the files of the store that it changed; of a
+/// merge these are the files that differ from all of its parents.
+///
+/// # Errors
+///
+/// Fails if the repository is damaged, and as `take` does.
+pub fn each_change<E: From<GitError>>(
+    repository: &Repository,
+    from: Id,
+    mut take: impl FnMut(&CommitInfo, Vec<PathChange>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut commits = last_changes(repository, from, None, |path| path)?;
+    while let Some(moment) = commits.older.next() {
+        let moment = moment?;
+        let mut changed = commits.differences(&moment)?;
+        for parent in moment.parents.iter().skip(1) {
+            let mut files = trees(repository, Some(*parent))?;
+            let mut own = Vec::new();
+            for (path, before, after) in changed {
+                if files.file(&path)? != after.map(Id) {
+                    own.push((path, before, after));
+                }
+            }
+            changed = own;
+        }
+        let changed = changed.into_iter().map(|(path, before, after)| PathChange {
+            path,
+            before: before.map(Id),
+            after: after.map(Id),
+        });
+        take(&moment, changed.collect())?;
+    }
+    Ok(())
 }
 
 impl LastChanges<'_> {
@@ -151,7 +188,8 @@ impl LastChanges<'_> {
         }
     }
 
-    fn compare(&mut self, moment: &CommitInfo) -> Result<(), GitError> {
+    /// Returns the files that differ between a commit and its first parent.
+    fn differences(&mut self, moment: &CommitInfo) -> Result<Vec<ChangedFile>, GitError> {
         self.compared += 1;
         let after = entries_at(self.repository, moment.id, &STORE_PARTS)?;
         let before = match moment.parents.first() {
@@ -165,6 +203,11 @@ impl LastChanges<'_> {
                 self.compare_below(part, before, after, &mut changed)?;
             }
         }
+        Ok(changed)
+    }
+
+    fn compare(&mut self, moment: &CommitInfo) -> Result<(), GitError> {
+        let changed = self.differences(moment)?;
         let commit = self.commits.len();
         self.commits.push(moment.id);
         for (path, before, after) in changed {

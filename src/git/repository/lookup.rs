@@ -90,6 +90,11 @@ impl Repository {
         Ok(())
     }
 
+    /// Returns whether older commits were left away when it was fetched.
+    pub fn is_shallow(&self) -> bool {
+        self.inner.is_shallow()
+    }
+
     /// Returns the text of a file.
     ///
     /// # Errors

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use ::http::{HeaderMap, Request, StatusCode, header};
+use ::http::{Request, StatusCode, header};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 
-use super::upload;
-use crate::http::admission::CALL_TIMEOUT;
-use crate::http::answer::RequestError;
-use crate::http::client::Client;
-use crate::http::client::Peer;
+use super::answers::{failed, refused, see};
+use super::{answers, guarding, upload};
+use crate::dialect::{CallOutcome, CallRecord, Refusal, ToolError};
+use crate::http::admission::{CALL_TIMEOUT, recorded, run_recorded};
+use crate::http::answer::{RequestError, sequence};
+use crate::http::client::{Client, Peer};
 use crate::http::events::Events;
 use crate::http::login::codes;
 use crate::http::login::sessions::BrowserSession;
@@ -21,11 +22,18 @@ use crate::http::reading;
 use crate::http::site::Site;
 use crate::http::tokens::Rights;
 use crate::page;
-use crate::page::{Acted, Action, PageError, Parameters, View, Visit, Visitor};
+use crate::page::{Acted, Action, OfFolder, PageError, Parameters, View, Visit, Visitor};
 
 type Shared = State<Arc<Site>>;
 
-/// Adds the routes of the page.
+const NO_SESSION: &str = "this needs a session";
+
+const FOREIGN_FORM: &str = "this form is not one of your session: load the page again";
+
+/// Maximum number of characters of the name of an action in the audit: names of actions are shorter.
+const MOST_ACTION: usize = 20;
+
+/// Adds the routes of the page that every place for memories has.
 pub fn add_routes(router: Router<Arc<Site>>) -> Router<Arc<Site>> {
     router
         .route(
@@ -49,10 +57,6 @@ pub fn add_routes(router: Router<Arc<Site>>) -> Router<Arc<Site>> {
             get(|site, request| show(site, View::Store, request)),
         )
         .route(
-            "/import",
-            get(|site, request| show(site, View::Import, request)),
-        )
-        .route(
             "/memory/{id}",
             get(|site: Shared, Path(id): Path<String>, request| {
                 show(site, View::Memory(id), request)
@@ -60,6 +64,16 @@ pub fn add_routes(router: Router<Arc<Site>>) -> Router<Arc<Site>> {
         )
         .route("/memory/{id}/{view}", get(of_memory).post(act_on_memory))
         .route("/review/{action}", post(act_on_review))
+        .route("/live", get(live))
+}
+
+/// Adds the routes of the page that a store in a folder has besides.
+pub fn add_routes_of_folder(router: Router<Arc<Site>>) -> Router<Arc<Site>> {
+    router
+        .route(
+            "/import",
+            get(|site, request| show(site, View::Import, request)),
+        )
         .route(
             "/import/perform",
             post(|site, request| act(site, Doing::Import, request)),
@@ -69,7 +83,6 @@ pub fn add_routes(router: Router<Arc<Site>>) -> Router<Arc<Site>> {
             post(|site, request| act(site, Doing::Check, request)),
         )
         .route("/import/upload", post(receive))
-        .route("/live", get(live))
         .route("/login", get(log_in))
         .route("/logout", post(log_out))
         .route("/assets/{name}", get(asset))
@@ -83,6 +96,43 @@ enum Doing {
     Check,
 }
 
+impl Doing {
+    /// Returns the name of the action in the audit.
+    fn name(&self) -> String {
+        match self {
+            Doing::Memory(_, action) => name_of("memory", action),
+            Doing::Review(action) => name_of("review", action),
+            Doing::Import => "page/import".to_owned(),
+            Doing::Check => "page/check".to_owned(),
+        }
+    }
+}
+
+/// Returns the name of an action that an address names, which may be anything.
+fn name_of(of: &str, action: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
+    match action.len() <= MOST_ACTION && action.bytes().all(is_plain) {
+        true => format!("page/{of}/{action}"),
+        false => format!("page/{of}"),
+    }
+}
+
+/// Returns the name of a view in the audit.
+fn name_of_view(view: &View) -> &'static str {
+    match view {
+        View::Timeline => "page/timeline",
+        View::Search => "page/search",
+        View::Memory(_) => "page/memory",
+        View::Raw(_) => "page/raw",
+        View::History(_) => "page/history",
+        View::Edit(_) => "page/edit",
+        View::Review => "page/review",
+        View::Brief => "page/brief",
+        View::Store => "page/store",
+        View::Import => "page/import",
+    }
+}
+
 async fn of_memory(
     site: Shared,
     Path((id, view)): Path<(String, String)>,
@@ -92,7 +142,10 @@ async fn of_memory(
         "raw" => View::Raw(id),
         "history" => View::History(id),
         "edit" => View::Edit(id),
-        _ => return failed(StatusCode::NOT_FOUND, "there is no such view of a memory"),
+        _ => {
+            let message = "there is no such view of a memory";
+            return failed(&site.base, StatusCode::NOT_FOUND, message);
+        }
     };
     show(site, view, request).await
 }
@@ -115,33 +168,40 @@ async fn act_on_review(
 
 /// Shows a view.
 async fn show(State(site): Shared, view: View, request: Request<Body>) -> Response {
-    let Some(guest) = Guest::of(&request) else {
-        return failed(StatusCode::UNAUTHORIZED, "this needs a session");
+    let Some(guest) = Guest::of(&site, &request) else {
+        return failed(&site.base, StatusCode::UNAUTHORIZED, NO_SESSION);
+    };
+    let call = PageCall {
+        record: recorded(request.extensions(), name_of_view(&view)),
+        writes: false,
     };
     let parameters = Parameters::parse(request.uri().query().unwrap_or_default());
     let run = move |site: &Site, guest: &Guest| {
         let visitor = guest.visitor();
-        let shown = page::view(&visit(site, &visitor, &parameters), &view)?;
-        Ok(Html(shown).into_response())
+        let visit = visit(site, (guest, &visitor), &parameters);
+        let shown = page::view(&visit, &view)?;
+        Ok((Html(shown).into_response(), visit.into_named()))
     };
-    with_turn(site, guest, false, run).await
+    with_turn(site, guest, call, run).await
 }
 
 /// Does what a form asks for, if it is one of this session.
 async fn act(State(site): Shared, doing: Doing, request: Request<Body>) -> Response {
-    let Some(guest) = Guest::of(&request) else {
-        return failed(StatusCode::UNAUTHORIZED, "this needs a session");
+    let Some(guest) = Guest::of(&site, &request) else {
+        return failed(&site.base, StatusCode::UNAUTHORIZED, NO_SESSION);
+    };
+    let call = PageCall {
+        record: recorded(request.extensions(), &doing.name()),
+        writes: true,
     };
     let body = match reading::read(request.into_body(), reading::MOST_BYTES * 8).await {
         Ok(body) => body,
-        Err(error) => return failed(error.status, &error.message),
+        Err(error) => return refused(&site.base, &error),
     };
     let form = Parameters::parse(&String::from_utf8_lossy(&body));
-    if !guest.sent(form.get("token").unwrap_or_default()) {
-        return failed(
-            StatusCode::FORBIDDEN,
-            "this form is not one of your session: load the page again",
-        );
+    if !guest.session.sent(form.get("token").unwrap_or_default()) {
+        call.refuse();
+        return failed(&site.base, StatusCode::FORBIDDEN, FOREIGN_FORM);
     }
     let run = move |site: &Site, guest: &Guest| {
         let (visitor, none) = (guest.visitor(), Parameters::default());
@@ -151,117 +211,107 @@ async fn act(State(site): Shared, doing: Doing, request: Request<Body>) -> Respo
             Doing::Import => Action::Import,
             Doing::Check => Action::Check,
         };
-        Ok(
-            match page::act(&visit(site, &visitor, &none), action, &form)? {
-                Acted::Done(address) => see(&address),
-                Acted::Undecided(document) => {
-                    (StatusCode::CONFLICT, Html(document)).into_response()
-                }
-            },
-        )
+        let visit = visit(site, (guest, &visitor), &none);
+        let response = match page::act(&visit, action, &form)? {
+            Acted::Done(address) => see(&site.base, &address),
+            Acted::Undecided(document) => (StatusCode::CONFLICT, Html(document)).into_response(),
+        };
+        Ok((response, visit.into_named()))
     };
-    with_turn(site, guest, true, run).await
+    with_turn(site, guest, call, run).await
 }
 
 /// Receives a file, and shows what its import would do.
 async fn receive(State(site): Shared, request: Request<Body>) -> Response {
-    let Some(guest) = Guest::of(&request) else {
-        return failed(StatusCode::UNAUTHORIZED, "this needs a session");
+    let Some(guest) = Guest::of(&site, &request) else {
+        return failed(&site.base, StatusCode::UNAUTHORIZED, NO_SESSION);
+    };
+    let call = PageCall {
+        record: recorded(request.extensions(), "page/upload"),
+        writes: true,
     };
     let shown = request.headers().get("x-form-token");
-    if !guest.sent(
-        shown
-            .and_then(|shown| shown.to_str().ok())
-            .unwrap_or_default(),
-    ) {
-        return failed(
-            StatusCode::FORBIDDEN,
-            "this form is not one of your session: load the page again",
-        );
+    let shown = shown.and_then(|shown| shown.to_str().ok());
+    if !guest.session.sent(shown.unwrap_or_default()) {
+        return failed(&site.base, StatusCode::FORBIDDEN, FOREIGN_FORM);
     }
     if !guest.client.may_write() {
-        return failed(StatusCode::FORBIDDEN, "this session may only read");
+        let message = "this session may only read";
+        return failed(&site.base, StatusCode::FORBIDDEN, message);
     }
     let parameters = Parameters::parse(request.uri().query().unwrap_or_default());
     let upload = match upload::receive(&parameters, request.into_body()).await {
         Ok(upload) => upload,
-        Err(error) => return failed(error.status, &error.message),
+        Err(error) => return refused(&site.base, &error),
     };
     let Ok(id) = crate::http::proof::nonce() else {
-        return failed(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "this system gives no random bytes",
-        );
+        return no_random_bytes(&site);
     };
     let run = move |site: &Site, guest: &Guest| {
         let visitor = guest.visitor();
-        let shown = page::uploaded(&visit(site, &visitor, &parameters), &id, upload)?;
-        Ok(Html(shown).into_response())
+        let visit = visit(site, (guest, &visitor), &parameters);
+        let shown = page::uploaded(&visit, &id, upload)?;
+        Ok((Html(shown).into_response(), visit.into_named()))
     };
-    with_turn(site, guest, true, run).await
+    with_turn(site, guest, call, run).await
 }
 
 /// Logs a browser in by a code.
 async fn log_in(State(site): Shared, request: Request<Body>) -> Response {
     let parameters = Parameters::parse(request.uri().query().unwrap_or_default());
     let Some(code) = parameters.get("code") else {
-        return Html(page::entrance(false)).into_response();
+        return Html(page::entrance(&site.base, false)).into_response();
     };
     let state = site.served.engine.live.state().to_owned();
     let Some(rights) = codes::redeem(&state, code) else {
-        return (StatusCode::UNAUTHORIZED, Html(page::entrance(true))).into_response();
+        let document = page::entrance(&site.base, true);
+        return (StatusCode::UNAUTHORIZED, Html(document)).into_response();
     };
-    match site.sessions.begin(rights) {
-        Ok(cookie) => {
-            let next = parameters
-                .get("memory")
-                .map_or_else(|| "/".to_owned(), page::address_of_memory);
-            ([(header::SET_COOKIE, cookie)], see(&next)).into_response()
+    match site.begin_session(rights) {
+        Some(cookie) => {
+            let next = parameters.get("memory");
+            let next = next.map_or_else(String::new, page::address_of_memory);
+            ([(header::SET_COOKIE, cookie)], see(&site.base, &next)).into_response()
         }
-        Err(_) => failed(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "this system gives no random bytes",
-        ),
+        None => no_random_bytes(&site),
     }
+}
+
+fn no_random_bytes(site: &Site) -> Response {
+    let message = "this system gives no random bytes";
+    failed(&site.base, StatusCode::INTERNAL_SERVER_ERROR, message)
 }
 
 async fn log_out(State(site): Shared, request: Request<Body>) -> Response {
-    let (headers, guest) = (request.headers().clone(), Guest::of(&request));
+    let (headers, guest) = (request.headers().clone(), Guest::of(&site, &request));
     let body = reading::read(request.into_body(), reading::MOST_BYTES).await;
     let form = Parameters::parse(&String::from_utf8_lossy(&body.unwrap_or_default()));
-    if !guest.is_some_and(|guest| guest.sent(form.get("token").unwrap_or_default())) {
-        return failed(
-            StatusCode::FORBIDDEN,
-            "this form is not one of your session: load the page again",
-        );
-    }
-    (
-        [(header::SET_COOKIE, site.sessions.end(&headers))],
-        see("/login"),
-    )
-        .into_response()
+    let is_own = |guest: Guest| guest.session.sent(form.get("token").unwrap_or_default());
+    let folder = site.folder.as_ref().filter(|_| guest.is_some_and(is_own));
+    let Some(folder) = folder else {
+        return failed(&site.base, StatusCode::FORBIDDEN, FOREIGN_FORM);
+    };
+    let cookie = folder.sessions.end(&headers, &site.base);
+    ([(header::SET_COOKIE, cookie)], see(&site.base, "login")).into_response()
 }
 
-async fn live(State(site): Shared) -> Result<impl IntoResponse, RequestError> {
+async fn live(
+    State(site): Shared,
+    request: Request<Body>,
+) -> Result<impl IntoResponse, RequestError> {
+    if let Some(record) = recorded(request.extensions(), "page/live") {
+        record.run(&mut || CallOutcome::of(true, ""));
+    }
     let engine = &site.served.engine;
-    let events = Events::of(engine, &site.metrics.listeners, site.stopping.clone())?;
+    let events = Events::of(engine, &site.metrics.listeners, site.phase.clone())?;
     Ok((
         [(header::CONTENT_TYPE, "text/event-stream")],
         Body::new(events),
     ))
 }
 
-async fn asset(Path(name): Path<String>) -> Response {
-    match page::asset(&name) {
-        Some(asset) => {
-            let headers = [
-                (header::CONTENT_TYPE, asset.content_type),
-                (header::CACHE_CONTROL, "no-cache"),
-            ];
-            (headers, asset.bytes).into_response()
-        }
-        None => failed(StatusCode::NOT_FOUND, "there is no such file"),
-    }
+async fn asset(State(site): Shared, Path(name): Path<String>) -> Response {
+    answers::asset(&site.base, &name)
 }
 
 /// A visitor whom the guard let in.
@@ -269,98 +319,147 @@ async fn asset(Path(name): Path<String>) -> Response {
 struct Guest {
     client: Client,
     session: BrowserSession,
+    /// Whether the store is in a folder of the machine that the browser runs on.
     is_local: bool,
+    /// Address that the request names, below that of the page.
+    address: String,
 }
 
 impl Guest {
-    fn of(request: &Request<Body>) -> Option<Guest> {
+    fn of(site: &Site, request: &Request<Body>) -> Option<Guest> {
         let peer = request.extensions().get::<Peer>();
+        let is_here = match peer {
+            Some(Peer::Network(address)) => address.ip().is_loopback(),
+            Some(Peer::Socket) | None => true,
+        };
         Some(Guest {
             client: request.extensions().get::<Client>()?.clone(),
             session: request.extensions().get::<BrowserSession>()?.clone(),
-            is_local: match peer {
-                Some(Peer::Network(address)) => address.ip().is_loopback(),
-                Some(Peer::Socket) | None => true,
-            },
+            is_local: is_here && site.folder.is_some(),
+            address: guarding::address_within(request.uri()).to_owned(),
         })
-    }
-
-    /// Returns whether a form has the token of the session; compared in constant time.
-    fn sent(&self, token: &str) -> bool {
-        blake3::hash(token.as_bytes()) == blake3::hash(self.session.form_token.as_bytes())
     }
 
     fn visitor(&self) -> Visitor {
         Visitor {
-            may_write: self.session.rights == Rights::ReadWrite,
+            may_write: self.session.entry.rights == Rights::ReadWrite,
             form_token: self.session.form_token.clone(),
             is_local: self.is_local,
         }
     }
 }
 
-fn visit<'a>(site: &'a Site, visitor: &'a Visitor, parameters: &'a Parameters) -> Visit<'a> {
+fn visit<'a>(
+    site: &'a Site,
+    (guest, visitor): (&'a Guest, &'a Visitor),
+    parameters: &'a Parameters,
+) -> Visit<'a> {
     Visit {
         engine: &site.served.engine,
-        user: &site.served.preferences.user,
-        uploads: &site.uploads,
-        health: &site.health,
+        folder: site.folder.as_ref().map(|folder| OfFolder {
+            user: &site.served.preferences.user,
+            uploads: &folder.uploads,
+            health: &folder.health,
+        }),
         dialect: site.dialect.as_deref(),
         visitor,
+        base: &site.base,
+        address: &guest.address,
         parameters,
+        named: Default::default(),
     }
 }
+
+/// Look at a view, or action of a form, as limits and audit see it.
+struct PageCall {
+    record: Option<Box<dyn CallRecord>>,
+    writes: bool,
+}
+
+impl PageCall {
+    /// Keeps that it was not admitted.
+    fn refuse(&self) {
+        if let Some(record) = &self.record {
+            record.refuse();
+        }
+    }
+}
+
+/// Response to a call, and the ids of the memories that it names.
+type Done = (Response, Vec<String>);
 
 /// Runs `act` when it is its turn, and as long as one may wait for it.
 async fn with_turn(
     site: Arc<Site>,
     guest: Guest,
-    writes: bool,
-    act: impl FnOnce(&Site, &Guest) -> Result<Response, PageError> + Send + 'static,
+    call: PageCall,
+    act: impl FnOnce(&Site, &Guest) -> Result<Done, PageError> + Send + 'static,
 ) -> Response {
-    let turn = match site.admission.enter(&guest.client, writes).await {
+    let turn = match site.admission.enter(&guest.client, call.writes).await {
         Ok(turn) => turn,
         Err(closed) => {
-            let error = RequestError::from(closed);
-            return failed(error.status, &error.message);
+            call.refuse();
+            return refused(&site.base, &closed.into());
         }
     };
-    let run = move || {
+    let of = Arc::clone(&site);
+    let run = move || -> Result<Response, RequestError> {
         let _turn = turn;
-        site.served.engine.writer.serve("page");
-        act(&site, &guest)
+        let engine = &of.served.engine;
+        engine.writer.serve("page");
+        let act = || act(&of, &guest).map_err(|error| told(&of, error));
+        let outcome = |(_, named): &Done| CallOutcome {
+            is_done: true,
+            ids: named.clone(),
+        };
+        let run = || run_recorded(call.record, act, outcome);
+        let (done, ended) = engine.live.call(None, call.writes, run)?;
+        let (mut response, _) = sequence::judged(done, &ended, call.writes)?;
+        sequence::tell(&mut response, &ended);
+        Ok(response)
     };
     match tokio::time::timeout(CALL_TIMEOUT, tokio::task::spawn_blocking(run)).await {
         Ok(Ok(Ok(response))) => response,
-        Ok(Ok(Err(error))) => {
-            let status =
-                StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            failed(status, &error.to_string())
-        }
+        Ok(Ok(Err(error))) => refused(&site.base, &error),
         // The panic hook has written what happened to the log.
         Ok(Err(_)) => failed(
+            &site.base,
             StatusCode::INTERNAL_SERVER_ERROR,
             "an error of the program: the log says more",
         ),
         Err(_) => failed(
+            &site.base,
             StatusCode::SERVICE_UNAVAILABLE,
             "not done in time: it goes on, load the page again later",
         ),
     }
 }
 
-fn see(address: &str) -> Response {
-    (
-        StatusCode::SEE_OTHER,
-        HeaderMap::from_iter([(header::LOCATION, location(address))]),
-    )
-        .into_response()
+/// Returns what a visitor is told of an error: to one of a workspace, the server's machine is none of his business.
+fn told(site: &Site, error: PageError) -> RequestError {
+    match error {
+        PageError::Engine(error) if site.folder.is_none() => {
+            Refusal::of(&ToolError::Engine(error)).into()
+        }
+        error => {
+            let status = StatusCode::from_u16(error.status());
+            let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            RequestError::new(status, "FAILED", error.to_string())
+        }
+    }
 }
 
-fn location(address: &str) -> ::http::HeaderValue {
-    ::http::HeaderValue::from_str(address).unwrap_or(::http::HeaderValue::from_static("/"))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn failed(status: StatusCode, message: &str) -> Response {
-    (status, Html(page::failure(message))).into_response()
+    #[test]
+    fn the_audit_has_the_names_of_actions_and_nothing_else_of_an_address() {
+        assert_eq!(
+            name_of("memory", "restore-version"),
+            "page/memory/restore-version"
+        );
+        assert_eq!(name_of("memory", "forget\n"), "page/memory");
+        assert_eq!(name_of("review", &"a".repeat(99)), "page/review");
+    }
 }

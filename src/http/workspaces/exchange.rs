@@ -13,20 +13,19 @@ use axum::routing::post;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::dialect::{CallOutcome, CallRecord, Refusal, ToolError};
+use crate::dialect::{CallOutcome, Refusal, ToolError};
 use crate::engine::EngineError;
 use crate::engine::history::{
     History, change_workspace, workspace_listing, workspace_state, workspace_texts,
 };
-use crate::http::admission::{AdmissionError, recorded};
+use crate::http::admission::{AdmissionError, recorded, run_recorded};
 use crate::http::answer;
-use crate::http::answer::RequestError;
+use crate::http::answer::{RequestError, sequence};
 use crate::http::client::Client;
 use crate::http::openapi::BASE;
 use crate::http::reading;
 use crate::http::reading::{CHANGES, MOST_BYTES, MOST_CHANGES};
 use crate::http::site::Site;
-use crate::http::workspaces::sequence;
 
 /// Adds the routes of the exchange.
 pub(in crate::http) fn add_routes(router: Router<Arc<Site>>) -> Router<Arc<Site>> {
@@ -128,7 +127,8 @@ where
             let answered = answered.map_err(|error| refusal(ToolError::Engine(error)))?;
             Ok(serde_json::to_vec(&answered).expect("texts and numbers are JSON"))
         };
-        let call = || run_recorded(record, act);
+        let outcome = |body: &Vec<u8>| CallOutcome::of(true, &String::from_utf8_lossy(body));
+        let call = || run_recorded(record, act, outcome);
         let (body, ended) = engine.live.call(None, writes, call)?;
         sequence::judged(body, &ended, writes).map(|body| (body, ended))
     };
@@ -137,27 +137,6 @@ where
     let mut response = answer::json_of(StatusCode::OK, body, &site.outgoing).await?;
     sequence::tell(&mut response, &ended);
     Ok(response)
-}
-
-/// Runs `act`, and keeps its outcome with the memories that its answer names.
-fn run_recorded(
-    record: Option<Box<dyn CallRecord>>,
-    act: impl FnOnce() -> Result<Vec<u8>, RequestError>,
-) -> Result<Vec<u8>, RequestError> {
-    let Some(record) = record else {
-        return act();
-    };
-    let (mut act, mut done) = (Some(act), Err(RequestError::internal()));
-    record.run(&mut || {
-        if let Some(act) = act.take() {
-            done = act();
-        }
-        match &done {
-            Ok(body) => CallOutcome::of(true, &String::from_utf8_lossy(body)),
-            Err(_) => CallOutcome::of(false, ""),
-        }
-    });
-    done
 }
 
 fn client(request: &Request<Body>) -> Result<Client, RequestError> {

@@ -1,51 +1,55 @@
 //! Many workspaces at one server: each is answered below `/w/NAME`, as a store by itself is.
 //!
 //! Guarantees: host, origin and token of a request are checked before its workspace is looked for, so that nobody
-//! without a token learns which there are; a token of one workspace gets the same answer from every other, also from one
-//! that does not exist; a request is answered by the engine of the workspace that its address
-//! names, and by no other. Open workspaces are kept, and those that were not asked for longest are closed where there
-//! are many. MCP, the REST interface and metrics are served; the page for people is not.
+//! without a token learns which there are; a token of one workspace gets the same answer from every other, also from
+//! one that does not exist; a request is answered by the engine of the workspace that its address names, and by no
+//! other. Where an issuer of tokens is trusted, a refusal for want of a token leads there. Open workspaces are kept,
+//! and those that were not asked for longest are closed where there are many. MCP, the REST interface, metrics and the
+//! page for people are served.
 
+mod browsers;
 pub(super) mod exchange;
-pub(super) mod sequence;
+pub(super) mod protected_resource;
+pub(super) mod routes;
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ::http::{HeaderValue, Method, Request, StatusCode, Uri};
+use ::http::{HeaderValue, Request, StatusCode, Uri};
 use axum::Router;
 use axum::body::Body;
-use axum::extract::State;
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::response::Response;
 use serde_json::Value;
 use tokio::sync::{OnceCell, Semaphore};
 use tower::ServiceExt;
 
+pub use protected_resource::ProtectedResource;
+
 use super::admission::Recording;
-use super::answer::RequestError;
+use super::answer::{RequestError, sequence};
 use super::client::{CallQuota, Client};
+use super::connection::Phase;
 use super::guard;
-use super::openapi::BASE;
+use super::login::sessions::Sessions;
 use super::site::{Front, Site};
 use super::tokens::Rights;
-use crate::dialect::{CallOutcome, Recorder, Refusal};
+use crate::dialect::{Recorder, Refusal};
 use crate::engine::live;
 use crate::mcp::Served;
 
 /// Maximum number of open workspaces, beside those that answer a request just now.
 const MAX_OPEN: usize = 64;
 
-/// Path of the check whether requests should be sent here, which needs no token.
-const READY: &str = "/ready";
-
 /// Maximum number of tokens that are looked for at once: guesses must not take the connections of the others.
 const MAX_LOOKUPS: usize = 4;
 
 /// Address of the tokens of a workspace, below that of the workspace.
 const TOKENS: &str = "tokens";
+
+/// Address of the groups of the issuer, below that of the workspace.
+const GROUPS: &str = "groups";
 
 /// Address of the audit of a workspace, below that of the workspace.
 const AUDIT: &str = "audit";
@@ -76,13 +80,17 @@ pub trait Workspaces: Send + Sync {
     /// `None` if that is unknown.
     fn recent_holder(&self, name: &str, secret: &str) -> Option<Holder>;
 
-    /// Returns the holder of the token `secret` in the workspace `name`; `None` if it opens nothing there, be it that
-    /// there is no such workspace.
+    /// Returns the holder of the token `secret`, of the workspace `name` or of the issuer; `None` if it opens nothing
+    /// there, be it that there is no such workspace.
     ///
     /// # Errors
     ///
     /// Fails with the reason if that cannot be found out now.
     fn holder(&self, name: &str, secret: &str) -> Result<Option<Holder>, String>;
+
+    /// Returns where tokens for the workspace `name` are to be had; `None` if no issuer is trusted, or if `name` can name
+    /// no workspace. Whether there is one makes no difference.
+    fn protected_resource(&self, name: &str) -> Option<ProtectedResource>;
 
     /// Returns the tokens of the workspace `name` as JSON, without their secrets; `None` if there is no such workspace.
     ///
@@ -90,6 +98,14 @@ pub trait Workspaces: Send + Sync {
     ///
     /// Fails with the reason if they cannot be read now.
     fn tokens(&self, name: &str) -> Result<Option<Value>, String>;
+
+    /// Returns the groups of the issuer that have a role in the workspace `name`, as JSON; `None` if there is no such
+    /// workspace.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason if they cannot be read now.
+    fn groups(&self, name: &str) -> Result<Option<Value>, String>;
 
     /// Returns at most `limit` lines of the audit of the workspace `name` after the number `after`, as JSON; `None` if
     /// there is no such workspace.
@@ -99,13 +115,20 @@ pub trait Workspaces: Send + Sync {
     /// Fails with the reason if it cannot be read now.
     fn audit(&self, name: &str, after: u64, limit: usize) -> Result<Option<Value>, String>;
 
+    /// Returns the name of the server that the workspace `name` prefers, so that its index is warm there; `None` if that is
+    /// not known. Whether there is such a workspace makes no difference.
+    fn preferred_server(&self, name: &str) -> Option<String>;
+
+    /// Has no workspace prefer this server any more, which is about to end.
+    fn leave(&self);
+
     /// Returns what records the calls of the request with the id `request`, by the holder `identity` of a token.
     fn recorder(&self, name: &str, identity: &str, request: &str) -> Arc<dyn Recorder>;
 }
 
-/// Holder of a token of one workspace.
+/// Holder of a token that opens one workspace.
 pub struct Holder {
-    /// Name of the token.
+    /// Name of the token, or of the holder at the issuer.
     pub name: Arc<str>,
     /// Whether it may write.
     pub may_write: bool,
@@ -130,14 +153,19 @@ pub(super) struct Hosted {
     /// Makes the routes of one store.
     routes: fn(&Arc<Site>) -> Router,
     slots: Mutex<HashMap<String, Arc<Slot>>>,
+    /// Number of workspaces that are being opened.
+    opening: Arc<AtomicUsize>,
     /// Number of requests, as the time of the last use of a workspace.
     requests: AtomicU64,
     lookups: Semaphore,
+    /// Sessions of browsers, of all workspaces.
+    sessions: Sessions,
 }
 
 /// Part of a workspace that its owner may see.
 enum Listed {
     Tokens,
+    Groups,
     Audit { after: u64, limit: usize },
 }
 
@@ -150,6 +178,7 @@ impl Listed {
     fn of(path: &str, query: Option<&str>) -> Result<Option<Listed>, RequestError> {
         match path {
             TOKENS => Ok(Some(Listed::Tokens)),
+            GROUPS => Ok(Some(Listed::Groups)),
             AUDIT => {
                 let number = |name: &str| {
                     let mut pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
@@ -193,6 +222,22 @@ struct Open {
     _kept: Box<dyn Any + Send + Sync>,
 }
 
+/// Counts a workspace as one that is being opened, until it is dropped.
+struct Opening(Arc<AtomicUsize>);
+
+impl Opening {
+    fn begin(count: &Arc<AtomicUsize>) -> Opening {
+        count.fetch_add(1, Ordering::SeqCst);
+        Opening(Arc::clone(count))
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 impl Hosted {
     /// Returns the workspaces behind `front`, each with `routes`.
     pub(super) fn new(
@@ -205,19 +250,21 @@ impl Hosted {
             workspaces,
             routes,
             slots: Mutex::default(),
+            opening: Arc::default(),
             requests: AtomicU64::new(0),
             lookups: Semaphore::new(MAX_LOOKUPS),
+            sessions: Sessions::of_workspaces(),
         }
     }
 
-    /// Returns the routes of all workspaces.
-    pub(super) fn router(self: &Arc<Self>) -> Router {
-        Router::new()
-            .route(guard::OPEN, get(health))
-            .route(READY, get(ready))
-            // No route: its parameters would be arguments of the call within the workspace.
-            .fallback(answer)
-            .with_state(Arc::clone(self))
+    /// Has workspaces prefer other servers as soon as this one is asked to end.
+    pub(super) fn leave_at_the_end(&self) {
+        let (mut phase, workspaces) = (self.front.phase.clone(), Arc::clone(&self.workspaces));
+        tokio::spawn(async move {
+            // Without a sender the server is gone, too.
+            drop(phase.wait_for(|phase| *phase > Phase::Serving).await);
+            drop(tokio::task::spawn_blocking(move || workspaces.leave()));
+        });
     }
 
     /// Ends the sessions of all open workspaces.
@@ -334,11 +381,13 @@ impl Hosted {
         }
         let workspaces = Arc::clone(&self.workspaces);
         let member = match what {
-            Listed::Tokens => "tokens",
+            Listed::Tokens => TOKENS,
+            Listed::Groups => GROUPS,
             Listed::Audit { .. } => "lines",
         };
         let read = move || match what {
             Listed::Tokens => workspaces.tokens(&name),
+            Listed::Groups => workspaces.groups(&name),
             Listed::Audit { after, limit } => workspaces.audit(&name, after, limit),
         };
         let listed = tokio::task::spawn_blocking(read).await;
@@ -355,15 +404,23 @@ impl Hosted {
     }
 
     async fn open(&self, name: &str) -> Result<Open, RequestError> {
+        let base = base_of(name);
         let (workspaces, name) = (Arc::clone(&self.workspaces), name.to_owned());
-        let opened = tokio::task::spawn_blocking(move || workspaces.open(&name)).await;
+        // It goes on where nobody waits for it any more.
+        let opening = Opening::begin(&self.opening);
+        let opened = tokio::task::spawn_blocking(move || {
+            let _opening = opening;
+            workspaces.open(&name)
+        });
+        let opened = opened.await;
         let opened = opened.map_err(|_| RequestError::internal())?;
         let opened = opened.map_err(|why| {
             tracing::error!("a workspace cannot be opened: {why}");
             sequence::unavailable("the workspace cannot be opened now")
         })?;
         let workspace = opened.ok_or_else(no_workspace)?;
-        let site = Arc::new(Site::new(&self.front, workspace.served));
+        let site = Site::of_workspace(&self.front, workspace.served, base);
+        let site = Arc::new(site);
         Ok(Open {
             router: (self.routes)(&site),
             site,
@@ -371,13 +428,39 @@ impl Hosted {
         })
     }
 
+    /// Has the workspace `name` answer a request of `client` at the address `within` it, whose calls `recorder` keeps under
+    /// the id of the request.
+    async fn pass_on(
+        &self,
+        (name, within): (&str, Uri),
+        client: Client,
+        (recorder, id): (Arc<dyn Recorder>, &str),
+        mut request: Request<Body>,
+    ) -> Result<Response, RequestError> {
+        let slot = self.workspace(name).await?;
+        let open = slot.open.get().ok_or_else(RequestError::internal)?;
+        *request.uri_mut() = within;
+        request.extensions_mut().insert(client);
+        request.extensions_mut().insert(Recording(recorder));
+        if let Ok(id) = HeaderValue::from_str(id) {
+            // The reply names the request as the audit does.
+            request.headers_mut().insert(guard::REQUEST_ID, id);
+        }
+        let answered = open.router.clone().oneshot(request).await;
+        Ok(answered.unwrap_or_else(|never| match never {}))
+    }
+
     /// Returns why no requests should be sent here; nothing if they should.
     fn reasons_against(&self) -> Vec<String> {
-        if *self.front.stopping.borrow() {
-            return vec!["the server stops".to_owned()];
+        if self.front.is_ending() {
+            return vec!["the server ends".to_owned()];
         }
         if let Err(why) = self.workspaces.check() {
             return vec![why];
+        }
+        let opening = self.opening.load(Ordering::SeqCst);
+        if opening > 0 {
+            return vec![format!("{opening} workspaces are being opened")];
         }
         let slots: Vec<_> = self.slots().values().cloned().collect();
         let open = slots.iter().filter_map(|slot| slot.open.get());
@@ -417,151 +500,12 @@ impl Hosted {
     }
 }
 
-async fn health(State(hosted): State<Arc<Hosted>>, request: Request<Body>) -> Response {
-    match guard::check_host(&hosted.front.names, &request) {
-        Ok(()) => super::answer::small(StatusCode::OK, &serde_json::json!({"status": "ok"})),
-        Err(error) => refused(&hosted, "host", error),
-    }
-}
-
-/// Answers whether requests should be sent here: the database answers, and the open workspaces have caught up.
-async fn ready(State(hosted): State<Arc<Hosted>>, request: Request<Body>) -> Response {
-    if let Err(error) = guard::check_host(&hosted.front.names, &request) {
-        return refused(&hosted, "host", error);
-    }
-    let checked = tokio::task::spawn_blocking(move || hosted.reasons_against()).await;
-    let reasons = checked.unwrap_or_else(|_| vec!["the check broke down".to_owned()]);
-    let (status, word) = match reasons.is_empty() {
-        true => (StatusCode::OK, "ready"),
-        false => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
-    };
-    let body = serde_json::json!({"status": word, "reasons": reasons});
-    super::answer::small(status, &body)
-}
-
-/// Answers a request to a workspace.
-async fn answer(State(hosted): State<Arc<Hosted>>, mut request: Request<Body>) -> Response {
-    if let Err((layer, error)) = guard::check_front(&hosted.front, &request) {
-        return refused(&hosted, layer, error);
-    }
-    let parts = parts_of(request.uri());
-    let name = parts.as_ref().map(|(name, _)| name.as_str());
-    let client = guard::check_token(&hosted.front, &request);
-    let secret = guard::shown_secret(request.headers()).map(str::to_owned);
-    let visitor = match hosted.visitor(name, client, secret.as_deref()).await {
-        Ok(visitor) => visitor,
-        Err(error) => return refused(&hosted, "token", error),
-    };
-    let Some((name, rest)) = parts else {
-        return none().into_response();
-    };
-    let own = rest
-        .path()
-        .strip_prefix(BASE)
-        .map(|path| &path[1.min(path.len())..]);
-    let listed = match own.map(|own| Listed::of(own, rest.query())).transpose() {
-        Ok(listed) => listed.flatten(),
-        Err(error) => return error.into_response(),
-    };
-    // The figures of a server are of all its workspaces.
-    let is_permitted = match &listed {
-        Some(_) => visitor.is_owner,
-        None => rest.path() != "/metrics" || visitor.is_operator,
-    };
-    let id = guard::request_id(request.headers());
-    let recorder = hosted.workspaces.recorder(&name, &visitor.identity, &id);
-    if !is_permitted {
-        recorder.record(own.unwrap_or("metrics")).refuse();
-        let message = "this token does not open this address: ask the owner of the workspace";
-        let error = RequestError::new(StatusCode::FORBIDDEN, "FORBIDDEN", message);
-        return refused(&hosted, "rights", error);
-    }
-    if let Some(listed) = listed {
-        let record = recorder.record(own.unwrap_or_default());
-        let answered = hosted
-            .list(name, listed, request.method() == Method::GET)
-            .await;
-        record.run(&mut || CallOutcome::of(answered.is_ok(), ""));
-        return answered.unwrap_or_else(IntoResponse::into_response);
-    }
-    let slot = match hosted.workspace(&name).await {
-        Ok(slot) => slot,
-        Err(error) => return error.into_response(),
-    };
-    let Some(open) = slot.open.get() else {
-        return RequestError::internal().into_response();
-    };
-    *request.uri_mut() = rest;
-    request.extensions_mut().insert(visitor.client);
-    request.extensions_mut().insert(Recording(recorder));
-    if let Ok(id) = HeaderValue::from_str(&id) {
-        // The reply names the request as the audit does.
-        request.headers_mut().insert(guard::REQUEST_ID, id);
-    }
-    let answered = open.router.clone().oneshot(request).await;
-    answered.unwrap_or_else(|never| match never {})
-}
-
-fn refused(hosted: &Hosted, layer: &'static str, error: RequestError) -> Response {
-    hosted.front.metrics.refused(layer);
-    error.into_response()
+/// Returns the path of the page of the workspace `name`.
+fn base_of(name: &str) -> String {
+    format!("{PREFIX}{name}/")
 }
 
 fn no_workspace() -> RequestError {
     let message = "there is no workspace of that name";
     RequestError::new(StatusCode::NOT_FOUND, Refusal::NOT_FOUND, message)
-}
-
-fn none() -> RequestError {
-    let message = "there is nothing at this address";
-    RequestError::new(StatusCode::NOT_FOUND, Refusal::NOT_FOUND, message)
-}
-
-/// Splits an address into the name of the workspace and the address within it; `None` if nothing is served there.
-fn parts_of(uri: &Uri) -> Option<(String, Uri)> {
-    let (name, _) = uri.path().strip_prefix(PREFIX)?.split_once('/')?;
-    let within = &uri.path()[PREFIX.len() + name.len()..];
-    let is_below = |top: &str| {
-        let rest = within.strip_prefix(top);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    if !["/mcp", BASE, "/metrics"].into_iter().any(is_below) {
-        return None;
-    }
-    let query = uri
-        .query()
-        .map_or_else(String::new, |query| format!("?{query}"));
-    let rest = format!("{within}{query}").parse().ok()?;
-    Some((name.to_owned(), rest))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(address: &str, expected: Option<(&str, &str)>) {
-        let found = parts_of(&address.parse().unwrap());
-        let found = found.map(|(name, rest)| (name, rest.to_string()));
-        let expected = expected.map(|(name, rest)| (name.to_owned(), rest.to_owned()));
-        assert_eq!(found, expected, "{address}");
-    }
-
-    #[test]
-    fn an_address_names_a_workspace_and_what_is_served_of_it() {
-        check("/w/atlas/mcp", Some(("atlas", "/mcp")));
-        check(
-            "/w/atlas/api/v1/stats?x=1&y",
-            Some(("atlas", "/api/v1/stats?x=1&y")),
-        );
-        check("http://host/w/atlas/metrics", Some(("atlas", "/metrics")));
-        check("/w/%61tlas/mcp", Some(("%61tlas", "/mcp")));
-        check("/w/../w/atlas/mcp", None);
-        check("/w/atlas", None);
-        check("/w/atlas/", None);
-        check("/w/atlas/mcpx", None);
-        check("/w/atlas/page", None);
-        check("/w/atlas/api/v2", None);
-        check("/atlas/mcp", None);
-    }
 }

@@ -15,7 +15,7 @@ use crate::index::{
     SearchResults, Snapshot, Texts, Unembedded, facts, passage,
 };
 use crate::model::Filter;
-use crate::ranking::fused::{Ranked, RankingInput, Scored};
+use crate::ranking::fused::{Pieces, Ranked, RankingInput, Scored};
 use crate::ranking::keyword::KeywordSet;
 use crate::ranking::{Calling, Excerpts, Postings, Ranking, Reranking, RowSet, first, fused};
 use crate::vectors::VectorKey;
@@ -98,11 +98,20 @@ impl EmbeddedSnapshot {
         let passes = |row| passing.contains(row);
         let memory = |row| texts(self.table.name(row));
         let excerpts = |row| memory(row).map_or_else(Excerpts::default, |m| passage::excerpts(&m));
+        let ahead = |rows: &[u32]| {
+            if let Some(ahead) = models.ahead {
+                let names: Vec<&str> = rows.iter().map(|&row| self.table.name(row)).collect();
+                ahead(&names);
+            }
+        };
         let input = RankingInput {
             text,
             ranking,
             meaning: &|text| self.cosines((models.embed?)(text)?),
-            pieces: &|row| memory(row).map_or_else(Vec::new, |memory| passage::texts_of(&memory)),
+            pieces: Pieces {
+                ahead: &ahead,
+                of: &|row| memory(row).map_or_else(Vec::new, |memory| passage::texts_of(&memory)),
+            },
             signals: &|row| moment.signals(self.table.name(row), &self.table.stated(row)),
             memory: &memory,
             reranking: models.rerank.map(|rerank| Reranking {

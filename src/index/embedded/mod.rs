@@ -54,6 +54,7 @@ mod directory;
 mod embedded_index;
 mod failure;
 mod filter;
+mod folder;
 mod keywords;
 mod layers;
 mod lexicon;
@@ -66,7 +67,6 @@ mod schema;
 mod sharing;
 mod snapshot;
 mod tokenize;
-mod unused_indexes;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -81,8 +81,9 @@ use self::directory::ReadSince;
 use self::embedded_index::with_table;
 use self::failure::{changed, changed_since};
 use self::failure::{failed, guarded};
+use self::folder::{copying, unused};
 use self::rows::kept;
-use super::{Batch, Index, IndexError, Overlay, Snapshot};
+use super::{Batch, IncomingIndex, Index, IndexError, Overlay, Snapshot, StateFiles};
 use crate::columns;
 use crate::vectors::{VectorEntry, VectorKey};
 
@@ -115,7 +116,7 @@ impl Index for EmbeddedIndex {
         self.close();
         if let Some(folder) = &self.folder {
             // Other processes may have the files open.
-            match unused_indexes::remove(folder) {
+            match unused::remove(folder) {
                 Ok(()) => {}
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(failed("remove", error)),
@@ -232,7 +233,7 @@ impl Index for EmbeddedIndex {
             }
         };
         self.write_checks(folder);
-        unused_indexes::touch(folder, moment.into());
+        unused::touch(folder, moment.into());
         Ok(is_all)
     }
 
@@ -240,8 +241,38 @@ impl Index for EmbeddedIndex {
         let Some(folder) = &self.folder else {
             return Ok(0);
         };
-        unused_indexes::touch(folder, now.into());
-        unused_indexes::remove_unused(folder, schema::VERSION, now.into())
+        unused::touch(folder, now.into());
+        unused::remove_unused(folder, schema::VERSION, now.into())
             .map_err(|error| failed("clean up beside", error))
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.folder.as_ref()?.file_name()?.to_str()
+    }
+
+    fn state_files(&self) -> Result<Option<StateFiles>, IndexError> {
+        let Some(folder) = self.folder.as_ref().filter(|_| self.exists()) else {
+            return Ok(None);
+        };
+        let committed = self.opened()?;
+        let names = committed.files();
+        // A damaged file must not damage other machines.
+        self.with_checks(folder, |checks| {
+            checks.learn(folder);
+            checks.prove(folder, &with_table(names.clone()), 0, None)
+        })?;
+        let files = copying::open_files(folder, &names);
+        let files = files.map_err(|error| failed("copy", error))?;
+        let state = committed.state.clone();
+        Ok(Some(StateFiles { state, files }))
+    }
+
+    fn receive(&self) -> Result<Option<Box<dyn IncomingIndex>>, IndexError> {
+        let Some(folder) = self.folder.as_ref().filter(|_| !self.exists()) else {
+            return Ok(None);
+        };
+        let incoming = copying::Incoming::begin(folder);
+        let incoming = incoming.map_err(|error| failed("receive", error))?;
+        Ok(Some(Box::new(incoming)))
     }
 }

@@ -26,8 +26,11 @@ use crate::ranking::{Method, Parts};
 use crate::vectors::VectorKey;
 use crate::words::{Analyzer, Language};
 
-/// Reads one file, from any thread; `None` if it is gone or no memory.
-pub type ReadDocument = dyn Fn(&str) -> Option<Document> + Send + Sync;
+/// Reads files, from any thread, in the same order; `None` for one that is gone or no memory.
+pub type ReadDocuments = dyn Fn(&[&str]) -> Vec<Option<Document>> + Send + Sync;
+
+/// Number of files that are read together: a distant storage is asked once for them, and all of them are in memory.
+const CHUNK: usize = 128;
 
 /// A view of the files themselves.
 ///
@@ -37,7 +40,7 @@ pub type ReadDocument = dyn Fn(&str) -> Option<Document> + Send + Sync;
 pub struct Scan {
     /// Names and stamps of the files, in the order of the names.
     files: Vec<(String, Stamp)>,
-    read: Box<ReadDocument>,
+    read: Box<ReadDocuments>,
     languages: Vec<Language>,
     people: OtherNames,
     /// Number of files of each handle, counted at the first use.
@@ -65,12 +68,12 @@ struct Claims {
 }
 
 impl Scan {
-    /// Returns a view of `files`, each read by `read` whenever a search needs it.
+    /// Returns a view of `files`, read by `read` whenever a search needs them.
     ///
     /// `read` runs on rayon's threads: the caller of a search must hold no lock that `read` takes.
     pub fn new(
         mut files: Vec<(String, Stamp)>,
-        read: Box<ReadDocument>,
+        read: Box<ReadDocuments>,
         languages: &[Language],
     ) -> Scan {
         files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
@@ -95,13 +98,23 @@ impl Scan {
         state: impl Fn() -> S + Send + Sync,
         look: impl Fn(&mut S, u32, Document) -> Option<T> + Send + Sync,
     ) -> Vec<T> {
-        let files = self.files.par_iter().enumerate();
-        files
-            .map_init(state, |state, (file, (name, _))| {
-                look(state, file as u32, (self.read)(name)?)
+        let chunks = self.files.par_chunks(CHUNK).enumerate();
+        chunks
+            .map_init(state, |state, (number, chunk)| {
+                let names: Vec<&str> = chunk.iter().map(|(name, _)| name.as_str()).collect();
+                let first = number * CHUNK;
+                let documents = (self.read)(&names).into_iter().enumerate();
+                documents
+                    .filter_map(|(at, document)| look(state, (first + at) as u32, document?))
+                    .collect::<Vec<T>>()
             })
             .flatten_iter()
             .collect()
+    }
+
+    /// Reads one file; `None` if it is gone or no memory.
+    fn read_one(&self, name: &str) -> Option<Document> {
+        (self.read)(&[name]).pop()?
     }
 
     /// Returns the files that are superseded by another readable file.
@@ -374,7 +387,7 @@ impl Snapshot for Scan {
     fn indexed(&self, name: &str) -> Option<Indexed> {
         let known = |file: &(String, Stamp)| file.0.as_str().cmp(name);
         self.files.binary_search_by(known).ok()?;
-        (self.read)(name).map(|document| document.indexed)
+        self.read_one(name).map(|document| document.indexed)
     }
 
     /// Returns every listed name with its stamp. No file is read: the hash is 0, and every file racy.

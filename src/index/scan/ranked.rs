@@ -10,7 +10,7 @@ use crate::index::{Indexed, facts, passage};
 use crate::lifecycle::Stated;
 use crate::model::Memory;
 use crate::ranking;
-use crate::ranking::fused::{RankingInput, Scored};
+use crate::ranking::fused::{Pieces, RankingInput, Scored};
 use crate::ranking::{
     Calling, Collection, Excerpts, Member, NamedPerson, Names, ParsedQuery, Ranking, Rerank,
     Reranking, TextFeatures, TextPart, callings, date_terms, fused,
@@ -100,7 +100,7 @@ impl Scan {
             line.passes && !superseded.contains(&line.file)
         };
         let memory = |row: u32| {
-            let document = (self.read)(self.name(lines[row as usize].file));
+            let document = self.read_one(self.name(lines[row as usize].file));
             document.map(|document| document.memory)
         };
         let excerpts = |row| memory(row).map_or_else(Excerpts::default, |m| passage::excerpts(&m));
@@ -109,7 +109,11 @@ impl Scan {
             ranking,
             // Vectors are kept beside an index, and there is none.
             meaning: &|_| None,
-            pieces: &|row| memory(row).map_or_else(Vec::new, |memory| passage::texts_of(&memory)),
+            pieces: Pieces {
+                // All of them were read just before.
+                ahead: &|_| {},
+                of: &|row| memory(row).map_or_else(Vec::new, |memory| passage::texts_of(&memory)),
+            },
             signals: &|row| {
                 let line = &lines[row as usize];
                 conditions

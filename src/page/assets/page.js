@@ -1,4 +1,5 @@
-// Keyboard, search as you type, live lists, uploads. Every view can be read without it.
+// Keyboard, search as you type, live lists, uploads. Every view can be read without it. Addresses are relative to the
+// document's base.
 "use strict";
 
 const list = document.getElementById("list");
@@ -114,7 +115,7 @@ if (list?.dataset.live || memory) {
   const listen = () => {
     events?.close();
     if (document.hidden) return;
-    events = new EventSource("/live");
+    events = new EventSource("live");
     events.addEventListener("changed", (event) => changed(JSON.parse(event.data).ids));
     events.addEventListener("lost", () => changed(memory ? [memory.dataset.id] : []));
   };
@@ -129,7 +130,7 @@ if (list?.dataset.live || memory) {
 // Code in colours: the library comes only where there is code.
 if (memory?.querySelector("pre code[class]")) {
   const script = document.createElement("script");
-  script.src = "/assets/highlight.min.js";
+  script.src = "assets/highlight.min.js";
   script.onload = () => {
     for (const code of memory.querySelectorAll("pre code[class]")) {
       const name = code.className.replace("language-", "");
@@ -150,7 +151,7 @@ const form = document.getElementById("import");
 async function send(found) {
   const files = found.filter((one) => !one.path.split("/").some((name) => name.startsWith(".")));
   if (!files.length) return list.replaceChildren(form.dataset.none);
-  const url = new URL("/import/upload", location.href);
+  const url = new URL("import/upload", document.baseURI);
   url.searchParams.set("format", form.format.value);
   let { path: name, file: body } = files[0];
   if (files.length > 1 || name.includes("/")) {
@@ -258,6 +259,6 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     target.click();
   } else if (event.key === "e" && chosen) {
-    location.href = `/memory/${encodeURIComponent(chosen.dataset.id)}/edit`;
+    location.href = `memory/${encodeURIComponent(chosen.dataset.id)}/edit`;
   }
 });

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::frame;
 use super::parameters::Parameters;
 use super::texts;
 use super::visit::Visit;
@@ -19,7 +20,7 @@ const MOST_TOPICS: usize = 8;
 /// Maximum number of characters of a value in a chip.
 const MOST_CHIP: usize = 60;
 
-/// Returns the address of the view of a memory.
+/// Returns the address of the view of a memory, below that of the page.
 pub fn address_of_memory(id: &str) -> String {
     address(id, "")
 }
@@ -27,7 +28,7 @@ pub fn address_of_memory(id: &str) -> String {
 /// Returns the address of a memory, or of what follows it: `/history`.
 pub(in crate::page) fn address(id: &str, view: &str) -> String {
     let id = utf8_percent_encode(id, NON_ALPHANUMERIC);
-    format!("/memory/{id}{view}")
+    format!("memory/{id}{view}")
 }
 
 /// Returns the headline of a memory, cut.
@@ -57,6 +58,7 @@ pub(in crate::page) fn time(at: &Timestamp) -> Markup {
 /// Returns one memory of a list; `preview` stands below its headline.
 pub(in crate::page) fn entry(visit: &Visit<'_>, memory: &Memory, preview: &Markup) -> Markup {
     let id = visit.engine.live.shown_id(&memory.stem);
+    visit.name(&id);
     html! {
         article.entry data-id=(id) {
             h3 { a href=(address(&id, "")) dir="auto" { (headline(memory)) } }
@@ -86,7 +88,9 @@ fn chips(visit: &Visit<'_>, memory: &Memory) -> Markup {
 
 /// Returns a link to the list of the memories with this value.
 pub(in crate::page) fn chip(key: &str, value: &str) -> Markup {
-    let address = Parameters::default().and(key, value).address("/");
+    let address = Parameters::default()
+        .and(key, value)
+        .address(frame::TIMELINE);
     html! { a.chip.(key) href=(address) title=(key) { bdi { (cut(value, MOST_CHIP)) } } }
 }
 

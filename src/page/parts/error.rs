@@ -13,13 +13,16 @@ pub enum PageError {
     /// Change that the visitor may not make.
     #[error("{0}")]
     Forbidden(&'static str),
+    /// View or action of a folder, asked for at another place for memories.
+    #[error("this needs a store in a folder, and this is a workspace of a database")]
+    NeedsFolder,
 }
 
 impl PageError {
     /// Returns the status of HTTP.
     pub fn status(&self) -> u16 {
         match self {
-            PageError::Engine(EngineError::NotFound(_)) => 404,
+            PageError::Engine(EngineError::NotFound(_)) | PageError::NeedsFolder => 404,
             PageError::Engine(EngineError::ChangedMeanwhile { .. }) => 409,
             PageError::Engine(EngineError::Invalid(_) | EngineError::Ambiguous { .. })
             | PageError::Bad(_) => 400,

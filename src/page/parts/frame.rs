@@ -5,17 +5,20 @@ use maud::{DOCTYPE, Markup, html};
 use super::texts;
 use super::visit::Visit;
 
-/// Views of the navigation: address, name and the key behind `g`.
+/// Address of the timeline below that of the page.
+pub(in crate::page) const TIMELINE: &str = "./";
+
+/// Views of the navigation: address below that of the page, name and the key behind `g`.
 const PLACES: [(&str, &str, &str); 6] = [
-    ("/", texts::TIMELINE, "t"),
-    ("/search", texts::SEARCH, "s"),
-    ("/review", texts::REVIEW, "r"),
-    ("/brief", texts::BRIEF, "b"),
-    ("/store", texts::STORE, "o"),
-    ("/import", texts::IMPORT, "i"),
+    (TIMELINE, texts::TIMELINE, "t"),
+    ("search", texts::SEARCH, "s"),
+    ("review", texts::REVIEW, "r"),
+    ("brief", texts::BRIEF, "b"),
+    ("store", texts::STORE, "o"),
+    ("import", texts::IMPORT, "i"),
 ];
 
-/// Returns the document of a view: `here` is its address, for the navigation.
+/// Returns the document of a view: `here` is its address in the navigation, empty of a view that is not there.
 pub(in crate::page) fn document(
     visit: &Visit<'_>,
     here: &str,
@@ -28,13 +31,13 @@ pub(in crate::page) fn document(
     let question = visit.parameters.get("q").unwrap_or_default();
     let mode = visit.parameters.get("by");
     let body = html! {
-        a.skip href="#main" { (texts::SKIP) }
+        a.skip href={ (visit.address) "#main" } { (texts::SKIP) }
         header { div.bar {
-            a.brand href="/" {
-                img src="/assets/icon.svg" alt="" width="20" height="20";
+            a.brand href=(TIMELINE) {
+                img src="assets/icon.svg" alt="" width="20" height="20";
                 (texts::PRODUCT) " " bdi.store { (store) }
             }
-            form #search action="/search" role="search" {
+            form #search action="search" role="search" {
                 input type="search" name="q" value=(question) placeholder=(texts::SEARCH_FOR)
                     aria-label=(texts::SEARCH_FOR) autocomplete="off" maxlength="2000";
                 @if let Some(mode) = mode {
@@ -43,7 +46,7 @@ pub(in crate::page) fn document(
             }
             nav aria-label=(texts::PRODUCT) {
                 @for (address, name, key) in PLACES {
-                    @if visit.visitor.may_write || address != "/import" {
+                    @if address != "import" || (visit.visitor.may_write && visit.folder.is_some()) {
                         a href=(address) data-go=(key) aria-current=[(address == here).then_some("page")] { (name) }
                     }
                 }
@@ -53,7 +56,7 @@ pub(in crate::page) fn document(
         footer {
             button type="button" #keys-button hidden { (texts::KEYS) }
             @if !visit.visitor.may_write { span { (texts::ONLY_READS) } }
-            form method="post" action="/logout" {
+            form method="post" action="logout" {
                 (token(visit))
                 button type="submit" { (texts::LEAVE) }
             }
@@ -64,7 +67,7 @@ pub(in crate::page) fn document(
             form method="dialog" { button { (texts::CLOSE) } }
         }
     };
-    whole(&format!("{title} · {store}"), &body, true)
+    whole(visit.base, &format!("{title} · {store}"), &body, true)
 }
 
 /// Returns the hidden field of a form that proves where it comes from.
@@ -98,60 +101,85 @@ pub(in crate::page) fn button(
     }
 }
 
-/// Returns the document for a browser that has no session; `is_refused` if the code that it sent is not valid.
-pub fn entrance(is_refused: bool) -> String {
+/// Returns the document for a browser that has no session at the page at `base`; `is_refused` if the code that it sent
+/// is not valid.
+pub fn entrance(base: &str, is_refused: bool) -> String {
     let body = html! {
         main #main.alone {
-            img src="/assets/icon.svg" alt="" width="40" height="40";
+            img src="assets/icon.svg" alt="" width="40" height="40";
             h1 { (texts::ENTER) }
             @if is_refused { p.problem role="alert" { (texts::BAD_CODE) } }
             p { (texts::ENTER_HOW) }
             pre { "memdir open" }
-            form method="get" action="/login" {
+            form method="get" action="login" {
                 p { label { (texts::ENTER_CODE) br; input name="code" aria-label=(texts::CODE) autocomplete="off" required; } }
                 button.main type="submit" { (texts::ENTER_BUTTON) }
             }
         }
     };
-    whole(texts::ENTER, &body, false)
+    whole(base, texts::ENTER, &body, false)
 }
 
-/// Returns the document for a browser that a link of another site led here: its cookie comes with the next click.
-pub fn elsewhere() -> String {
+/// Returns the document for a browser that has no session at the page of a workspace at `base`; `is_refused` if the token
+/// that it sent opens nothing there.
+pub fn entrance_of_workspace(base: &str, is_refused: bool) -> String {
+    let body = html! {
+        main #main.alone {
+            img src="assets/icon.svg" alt="" width="40" height="40";
+            h1 { (texts::ENTER) }
+            @if is_refused { p.problem role="alert" { (texts::BAD_TOKEN) } }
+            p { (texts::ENTER_TOKEN_HOW) }
+            // By a body: an address is kept in histories and logs.
+            form method="post" action="login" {
+                p { label { (texts::ENTER_TOKEN) br;
+                    input type="password" name="token" aria-label=(texts::TOKEN) autocomplete="current-password" required;
+                } }
+                button.main type="submit" { (texts::ENTER_BUTTON) }
+            }
+        }
+    };
+    whole(base, texts::ENTER, &body, false)
+}
+
+/// Returns the document for a browser that a link of another site led to `address` of the page at `base`: its cookie comes
+/// with the next click.
+pub fn elsewhere(base: &str, address: &str) -> String {
     let body = html! {
         main #main.alone {
             h1 { (texts::PRODUCT) }
             p { (texts::FROM_ELSEWHERE) }
-            p { a href="" { (texts::GO_ON) } }
+            p { a href=(address) { (texts::GO_ON) } }
         }
     };
-    whole(texts::PRODUCT, &body, false)
+    whole(base, texts::PRODUCT, &body, false)
 }
 
-/// Returns the document that says why something could not be done.
-pub fn failure(message: &str) -> String {
+/// Returns the document that says why something could not be done at the page at `base`.
+pub fn failure(base: &str, message: &str) -> String {
     let body = html! {
         main #main.alone {
             h1 { (texts::WENT_WRONG) }
             p.problem role="alert" { (message) }
-            p { a href="/" { (texts::BACK) } }
+            p { a href=(TIMELINE) { (texts::BACK) } }
         }
     };
-    whole(texts::WENT_WRONG, &body, false)
+    whole(base, texts::WENT_WRONG, &body, false)
 }
 
-fn whole(title: &str, body: &Markup, has_script: bool) -> String {
+/// Returns a document. All addresses in it are relative to `base`: the page may lie at any address of a server.
+fn whole(base: &str, title: &str, body: &Markup, has_script: bool) -> String {
     let document = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
+                base href=(base);
                 title { (title) }
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
-                link rel="stylesheet" href="/assets/page.css";
-                @if has_script { script src="/assets/page.js" defer {} }
+                link rel="icon" href="assets/icon.svg" type="image/svg+xml";
+                link rel="stylesheet" href="assets/page.css";
+                @if has_script { script src="assets/page.js" defer {} }
             }
             body data-changed=(texts::CHANGED_HERE) data-reload=(texts::RELOAD) { (body) }
         }

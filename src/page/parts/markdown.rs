@@ -53,8 +53,13 @@ fn is_inline(end: TagEnd) -> bool {
     )
 }
 
-/// Returns the HTML of a text. `known` gives the id of the memory that a wikilink names.
-pub(in crate::page) fn render(text: &str, known: &dyn Fn(&str) -> Option<String>) -> Markup {
+/// Returns the HTML of a text that is shown at the address `here`. `known` gives the id of the memory that a wikilink
+/// names.
+pub(in crate::page) fn render(
+    text: &str,
+    here: &str,
+    known: &dyn Fn(&str) -> Option<String>,
+) -> Markup {
     let mut picture: Option<String> = None;
     let events = Parser::new_ext(text, OPTIONS).map(|event| match event {
         Event::Html(raw) | Event::InlineHtml(raw) => Event::Text(raw),
@@ -93,6 +98,9 @@ pub(in crate::page) fn render(text: &str, known: &dyn Fn(&str) -> Option<String>
     let html = html
         .replace("</table>", "</table></div>")
         .replace("<pre>", "<pre tabindex=\"0\">");
+    // Footnotes: what begins with `#` is meant within this view, and the document's base is another one.
+    let here = html! { (here) }.into_string();
+    let html = html.replace("<a href=\"#", &format!("<a href=\"{here}#"));
     PreEscaped(html)
 }
 
@@ -113,7 +121,7 @@ fn address(kind: LinkType, target: &str, known: &dyn Fn(&str) -> Option<String>)
         let search = || {
             Parameters::default()
                 .and("q", name.trim())
-                .address("/search")
+                .address("search")
         };
         return known(name.trim()).map_or_else(search, |id| entry::address(&id, ""));
     }
@@ -147,7 +155,7 @@ mod tests {
 
     fn rendered(text: &str) -> String {
         let known = |name: &str| (name == "Atlas").then(|| "1a2b3c4d".to_owned());
-        render(text, &known).into_string()
+        render(text, "memory/ab?x=1&y", &known).into_string()
     }
 
     #[test]
@@ -221,14 +229,25 @@ mod tests {
     }
 
     #[test]
+    fn links_within_a_text_stay_within_its_view() {
+        let html = rendered("Tiles[^1], [nowhere](#there).\n\n[^1]: In PostgreSQL.");
+        let here = "<a href=\"memory/ab?x=1&amp;y#";
+        assert!(html.contains(&format!("{here}1\">1</a>")), "{html}");
+        assert!(html.contains(&format!("{here}\">nowhere</a>")), "{html}");
+        assert!(html.contains("id=\"1\""), "{html}");
+        let text = rendered("`<a href=\"#x\">`");
+        assert!(!text.contains("memory/ab"), "{text}");
+    }
+
+    #[test]
     fn wikilinks_lead_to_memories() {
-        assert!(rendered("See [[Atlas]].").contains("<a href=\"/memory/1a2b3c4d\">Atlas</a>"));
+        assert!(rendered("See [[Atlas]].").contains("<a href=\"memory/1a2b3c4d\">Atlas</a>"));
         assert!(
             rendered("See [[Atlas#Plan|the plan]].")
-                .contains("<a href=\"/memory/1a2b3c4d\">the plan</a>")
+                .contains("<a href=\"memory/1a2b3c4d\">the plan</a>")
         );
-        assert!(rendered("See [[Nobody]].").contains("<a href=\"/search?q=Nobody\">Nobody</a>"));
-        assert!(rendered("[x](memory://Atlas)").contains("/memory/1a2b3c4d"));
+        assert!(rendered("See [[Nobody]].").contains("<a href=\"search?q=Nobody\">Nobody</a>"));
+        assert!(rendered("[x](memory://Atlas)").contains("memory/1a2b3c4d"));
         assert!(rendered("# Title\n\n`[[Atlas]]`").contains("<h3>Title</h3>"));
     }
 }

@@ -7,6 +7,7 @@ use chrono::{Datelike, Days, NaiveDate};
 use maud::{Markup, html};
 
 use super::entry;
+use super::frame;
 use super::parameters::Parameters;
 use super::texts;
 
@@ -106,7 +107,7 @@ pub(in crate::page) fn by_value(key: &str, values: &[(String, usize)], name: &st
         @else {
             svg.plot.values width="100%" height=(values.len() * ROW) role="group" aria-label=(name) {
                 @for (at, (value, count)) in values.iter().enumerate() {
-                    @let address = Parameters::default().and(key, value).address("/");
+                    @let address = Parameters::default().and(key, value).address(frame::TIMELINE);
                     a href=(address) {
                         text.label x="0" y=(at * ROW + 13) { (entry::cut(value, 32)) }
                         text.number x="100%" y=(at * ROW + 13) { (count) }

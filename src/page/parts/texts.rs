@@ -30,6 +30,8 @@ pub(in crate::page) const KEY_LIST: [(&str, &str); 9] = [
 ];
 
 pub(in crate::page) const NOTHING: &str = "There is no memory here yet. What an agent stores appears here at once; memdir remember \"…\" stores one from a terminal.";
+pub(in crate::page) const NOTHING_OF_WORKSPACE: &str =
+    "There is no memory here yet. What an agent stores appears here at once.";
 pub(in crate::page) const NOTHING_FOUND: &str = "Nothing found.";
 pub(in crate::page) const OLDER: &str = "Older";
 pub(in crate::page) const NEWEST: &str = "Newest";
@@ -91,6 +93,8 @@ pub(in crate::page) const CANCEL: &str = "Cancel";
 pub(in crate::page) const FILE_TEXT: &str = "Text of the file";
 pub(in crate::page) const EDIT_HINT: &str =
     "This is the file as it is on disk: fields between the dashes, then the text.";
+pub(in crate::page) const EDIT_HINT_OF_WORKSPACE: &str =
+    "This is the memory as it is kept: fields between the dashes, then the text.";
 pub(in crate::page) const NO_TEXT: &str =
     "This file is no UTF-8 text: a browser would change its bytes. Open it in an editor.";
 pub(in crate::page) const CHANGED_MEANWHILE: &str = "Somebody else changed this memory while you edited it. Nothing of yours is saved yet. Left is the file as it is now, below is your text. Merge the two, then save.";
@@ -169,10 +173,18 @@ pub(in crate::page) const ENTER_BUTTON: &str = "Log in";
 pub(in crate::page) const BAD_CODE: &str =
     "This code is not valid: it was used, or is too old. Run memdir open for a new one.";
 
+pub(in crate::page) const ENTER_TOKEN_HOW: &str = "This page shows the memories of a workspace to those who have a token of it. The session reads or writes as the token does, and ends with it.";
+pub(in crate::page) const ENTER_TOKEN: &str = "Token, as memdir team grant has printed it:";
+pub(in crate::page) const TOKEN: &str = "Token";
+pub(in crate::page) const BAD_TOKEN: &str =
+    "This token opens nothing here: it is none of this workspace, or no longer one.";
+
 pub(in crate::page) const FROM_ELSEWHERE: &str = "A link on another site led here. It could do nothing yet: your memories are shown after a click of yours.";
 pub(in crate::page) const GO_ON: &str = "Show the page";
 
 pub(in crate::page) const MAY_NOT_WRITE: &str =
     "this session may only read; log in by a code of memdir open without --read-only";
+pub(in crate::page) const READER_MAY_NOT_WRITE: &str =
+    "this session may only read, as the token by which it began";
 pub(in crate::page) const WENT_WRONG: &str = "That did not work";
 pub(in crate::page) const BACK: &str = "Back to the timeline";

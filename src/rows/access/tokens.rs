@@ -40,7 +40,7 @@ macro_rules! valid {
 }
 
 /// Locks the row of a workspace, so that its tokens are changed one after another.
-const LOCK: &str = "SELECT FROM workspace WHERE name = $1 FOR NO KEY UPDATE";
+pub(super) const LOCK: &str = "SELECT FROM workspace WHERE name = $1 FOR NO KEY UPDATE";
 
 /// Rights within a workspace; each role has those of the former ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,10 +70,10 @@ impl Role {
     }
 }
 
-/// Holder of a valid token.
+/// Holder of a valid token, of the workspace or of the issuer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
-    /// Name of the token.
+    /// Name of the token, or of the holder at the issuer.
     pub name: Arc<str>,
     /// Its role in the workspace.
     pub role: Role,
@@ -286,7 +286,7 @@ pub fn granted(database: &Database, workspace: &str) -> Result<Vec<TokenState>, 
     list.iter().map(state).collect()
 }
 
-fn role_in(row: &Row, column: usize) -> Result<Role, RowsError> {
+pub(super) fn role_in(row: &Row, column: usize) -> Result<Role, RowsError> {
     let name: &str = row.get(column);
     Role::parse(name).ok_or_else(|| RowsError::UnknownRole(name.to_owned()))
 }
@@ -296,9 +296,11 @@ fn seconds(lifetime: Option<Duration>) -> i64 {
     lifetime.map_or(0, |lifetime| lifetime.as_secs().max(1) as i64)
 }
 
-const NOTIFY: &str = "SELECT pg_notify($1, $2)";
+/// Has servers ask again who holds a token.
+pub(super) const NOTIFY: &str = "SELECT pg_notify($1, $2)";
 
-fn notice() -> Vec<Value> {
+/// Returns the values of [`NOTIFY`].
+pub(super) fn notice() -> Vec<Value> {
     vec![Value::from(CHANNEL), Value::from(REVOKED)]
 }
 
@@ -394,11 +396,6 @@ impl AccessTokens {
     ///
     /// Fails if the database cannot be asked.
     pub fn holder(&self, workspace: &str, secret: &str) -> Result<Option<Access>, RowsError> {
-        if check_name(workspace).is_err() {
-            return Ok(None);
-        }
-        let asked = Instant::now();
-        let hash = hash_of(secret);
         let sql = concat!(
             "SELECT name, role, (extract(epoch FROM expires - now()) * 1000)::bigint, \
              coalesce(last_used < now() - interval '1 minute', true), \
@@ -406,14 +403,68 @@ impl AccessTokens {
              FROM token WHERE workspace = $1 AND hash = $2 AND ",
             valid!()
         );
-        let name: Arc<str> = Arc::from(workspace);
+        let hash = hash_of(secret);
         let values = vec![Value::from(workspace), Value::Bytes(hash.to_vec())];
+        let found = self.look_up(workspace, hash, sql, values)?;
+        if let Some((_, true)) = found {
+            self.note_use(Arc::from(workspace), hash);
+        }
+        Ok(found.map(|(access, _)| access))
+    }
+
+    /// Returns the holder of the token `secret` of an issuer, as [`AccessTokens::holder`]: the role is the highest that
+    /// one of the holder's groups has in the workspace, and there is none without such a group. That the token is valid,
+    /// and for the time `left`, is the caller's to know.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database cannot be asked.
+    pub fn holder_by_groups(
+        &self,
+        workspace: &str,
+        secret: &str,
+        name: &str,
+        groups: &[String],
+        left: Duration,
+    ) -> Result<Option<Access>, RowsError> {
+        let sql = "SELECT $3, role, $4, false, (SELECT max_requests FROM workspace w WHERE w.name = $1) \
+             FROM issuer_role WHERE workspace = $1 AND claim_group = ANY($2) \
+             ORDER BY array_position(ARRAY['reader', 'writer', 'owner'], role) DESC LIMIT 1";
+        let left = i64::try_from(left.as_millis()).unwrap_or(i64::MAX);
+        let values = vec![
+            Value::from(workspace),
+            Value::Texts(groups.to_vec()),
+            Value::from(name),
+            Value::Number(left),
+        ];
+        let found = self.look_up(workspace, hash_of(secret), sql, values)?;
+        Ok(found.map(|(access, _)| access))
+    }
+
+    /// Asks the database by `sql` for the holder of a secret, and keeps the answer: name, role, milliseconds until the
+    /// end, whether the use is to be noted, and calls a minute. Also returns whether the use is to be noted.
+    fn look_up(
+        &self,
+        workspace: &str,
+        hash: [u8; 32],
+        sql: &'static str,
+        values: Vec<Value>,
+    ) -> Result<Option<(Access, bool)>, RowsError> {
+        if check_name(workspace).is_err() {
+            return Ok(None);
+        }
+        let asked = Instant::now();
         let key = (workspace.to_owned(), hash);
-        let rows = match self.database.read_primary(&name, sql, values) {
+        let rows = match self
+            .database
+            .read_primary(&Arc::from(workspace), sql, values)
+        {
             Err(error) if error.is_away() => {
                 let kept = self.kept.lock();
                 let known = kept.get(&key).filter(|kept| asked < kept.until_away);
-                return known.map(|kept| Some(kept.access.clone())).ok_or(error);
+                return known
+                    .map(|kept| Some((kept.access.clone(), false)))
+                    .ok_or(error);
             }
             rows => rows?,
         };
@@ -441,11 +492,7 @@ impl AccessTokens {
             until_away: within(MAX_AGE_AWAY),
         };
         kept.insert(key, token);
-        drop(kept);
-        if row.get(3) {
-            self.note_use(name, hash);
-        }
-        Ok(Some(access))
+        Ok(Some((access, row.get(3))))
     }
 
     /// Writes the time of a use, in the background.

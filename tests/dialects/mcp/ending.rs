@@ -46,7 +46,7 @@ fn what_was_to_be_remembered_at_the_end_of_input_is_on_disk() {
     session.close_input();
     assert!(session.wait().success());
     assert_eq!(session.rest().len(), 5);
-    assert_eq!(crate::support::program::names(&home.files()).len(), 5);
+    assert_eq!(home.names().len(), 5);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_tool_that_never_ends_does_not_keep_the_process() {
 
 #[test]
 fn a_client_that_does_not_read_cannot_hold_the_process() {
-    let home = Home::new();
+    let home = Home::in_folder("the server itself is at the other end of the pipes");
     let mut child = probe(&home)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -118,7 +118,7 @@ fn a_closed_output_ends_the_process_without_a_panic() {
 #[test]
 #[cfg(target_os = "linux")]
 fn an_output_that_cannot_be_written_is_an_error() {
-    let home = Home::new();
+    let home = Home::in_folder("looks at the files of a folder");
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
     let mut child = memdir(&home)
         .stdin(Stdio::piped())
@@ -138,7 +138,7 @@ fn an_output_that_cannot_be_written_is_an_error() {
 #[test]
 #[cfg(unix)]
 fn an_input_that_cannot_be_read_is_an_error() {
-    let home = Home::new();
+    let home = Home::in_folder("looks at the files of a folder");
     let folder = std::fs::File::open(home.root()).expect("the folder exists");
     let output = memdir(&home)
         .stdin(folder)

@@ -163,7 +163,7 @@ fn prompts_are_listed_and_hold_memories_as_data() {
 
 #[test]
 fn proposals_are_listed_as_data() {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     let said = "We decided to paint the crane ```` blue.";
     home.write(
         "t/a.txt",
@@ -189,7 +189,7 @@ fn proposals_are_listed_as_data() {
 
 #[test]
 fn an_old_client_is_told_of_what_it_subscribed_to() {
-    let home = Home::new();
+    let home = Home::in_folder("looks at the files of a folder");
     let mut session = Session::on(&home);
     let heron = remember(&mut session, "The heron stands.", "birds");
     let crane = remember(&mut session, "The crane dances.", "birds");
@@ -330,7 +330,7 @@ fn tools_of_our_own_are_added_where_they_are_wanted() {
 
 #[test]
 fn a_further_tool_that_is_none_is_named() {
-    let home = Home::new();
+    let home = Home::in_folder("the command line works on a folder");
     let ran = home.run(&["mcp", "--tools", "forget,fly"]);
     assert_eq!(ran.code, 2);
     assert!(

@@ -76,6 +76,7 @@ fn over_http(store: &str) -> Result<(), String> {
         writes: rate(10, 40),
         owner_reads: rate(50, 200),
         owner_writes: rate(10, 40),
+        drain: std::time::Duration::ZERO,
         mcp: mount,
     };
     let ended = memdir::http::serve(served, &settings, |serving| {

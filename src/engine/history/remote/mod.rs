@@ -2,6 +2,7 @@
 
 pub(in crate::engine) mod adopt;
 pub(in crate::engine) mod apply;
+pub(in crate::engine) mod background;
 pub(in crate::engine) mod exchange;
 pub(in crate::engine) mod exchanged;
 pub(in crate::engine) mod exchanger;

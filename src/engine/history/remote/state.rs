@@ -184,15 +184,22 @@ pub fn look_at_remote(history: &History) -> Result<RemoteLook, EngineError> {
     })
 }
 
-/// Returns the result of the last synchronization; `None` if there was none.
+/// Returns the result of the last synchronization with the remote; `None` if there was none.
 pub fn sync_state(history: &History) -> Option<SyncState> {
-    let (text, _) = crate::files::said(&history.live.state().join("sync-state"))?;
+    noted(history, STATE)
+}
+
+/// File of the result of the last synchronization with the remote.
+const STATE: &str = "sync-state";
+
+/// Returns the result of the last attempt that is recorded in the file `name`.
+pub(in crate::engine) fn noted(history: &History, name: &str) -> Option<SyncState> {
+    let (text, _) = crate::files::said(&history.live.state().join(name))?;
     SyncState::read(&text)
 }
 
 /// Records the result of a synchronization.
 pub(in crate::engine) fn note_sync(history: &History, exchanged: &Result<Exchanged, EngineError>) {
-    let before = sync_state(history).unwrap_or_default();
     let (state, reason) = match exchanged {
         Ok(Exchanged::InStep(_)) => ("in-step", None),
         Ok(Exchanged::Paused(reason)) => ("paused", Some(reason.clone())),
@@ -203,6 +210,12 @@ pub(in crate::engine) fn note_sync(history: &History, exchanged: &Result<Exchang
         Ok(Exchanged::NoRemote | Exchanged::Off) => return,
         Err(error) => ("failed", Some(error.to_string())),
     };
+    note(history, STATE, state, reason);
+}
+
+/// Records the result of an attempt in the file `name`.
+pub(in crate::engine) fn note(history: &History, name: &str, state: &str, reason: Option<String>) {
+    let before = noted(history, name).unwrap_or_default();
     let at = history.live.clock.now().timestamp();
     let in_step_at = match state {
         "in-step" => Some(at),
@@ -214,7 +227,7 @@ pub(in crate::engine) fn note_sync(history: &History, exchanged: &Result<Exchang
         reason,
         in_step_at,
     };
-    let path = history.live.state().join("sync-state");
+    let path = history.live.state().join(name);
     // Only shown to users; the next attempt writes it again.
     let _ = crate::files::write_derived(&path, now.written().as_bytes());
 }

@@ -21,7 +21,7 @@ pub const MAX_LISTED: usize = 50_000;
 pub const MAX_FILES: usize = 500;
 
 /// State of a workspace.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspaceState {
     /// Identifies the workspace; another one that gets its name later has another identity.
     pub workspace: String,

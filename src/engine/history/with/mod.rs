@@ -10,6 +10,7 @@
 pub(in crate::engine) mod carry_out;
 pub(in crate::engine) mod exchange;
 pub(in crate::engine) mod hosted;
+pub(in crate::engine) mod joined;
 pub(in crate::engine) mod journal_copies;
 pub(in crate::engine) mod keep;
 pub(in crate::engine) mod plan;
@@ -19,3 +20,4 @@ pub(in crate::engine) mod side;
 pub(in crate::engine) mod sources;
 pub(in crate::engine) mod two_stores;
 pub(in crate::engine) mod workspace;
+pub(in crate::engine) mod workspace_note;

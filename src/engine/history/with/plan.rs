@@ -261,7 +261,7 @@ fn check_deletions_from(
         0 => "would go from",
         _ => "would go from, or be emptied in,",
     };
-    Err(EngineError::Invalid(format!(
+    Err(EngineError::Paused(format!(
         "nothing was done: {} of {} memories {what} {place}; if that is meant, say --accept-deletions",
         lost.count(),
         before.len()

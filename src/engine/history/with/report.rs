@@ -6,17 +6,7 @@ use std::path::Path;
 use crate::engine::history::commits::deletions::is_memory;
 use crate::engine::history::merge_plan::{MergePlan, MergeStep, stem_of_path};
 use crate::engine::history::with::side::Files;
-
-/// Store that gets the other one's changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// This store.
-    Pull,
-    /// The other store.
-    Push,
-    /// Both.
-    Merge,
-}
+pub use crate::trust::Direction;
 
 /// Options of a sync between two stores.
 #[derive(Debug, Clone, Copy)]

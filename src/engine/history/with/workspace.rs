@@ -8,15 +8,14 @@
 //! come nor go. Memories that hold credentials stay here unless the setting `secrets` is off.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
 use std::sync::Mutex;
 
 use chrono::DateTime;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::engine::error::{EngineError, WorkspaceError};
+use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::commit;
 use crate::engine::history::merge_plan::{MergeStep, stem_of_path};
@@ -31,12 +30,15 @@ use crate::engine::history::with::record::{Base, PendingText, base_of, written};
 use crate::engine::history::with::report::{Direction, Taken, WithReport};
 use crate::engine::history::with::side::{Files, Found, StoreContents, Texts, refusal, unmerged};
 use crate::engine::history::with::sources::{TextSources, find_text, repositories};
+use crate::engine::history::with::workspace_note::{Note, VERSION, read_note, write_note};
 use crate::engine::live::leader;
 use crate::engine::locked::locked;
 use crate::engine::texts::stem_of;
+use crate::engine::workspace_clients::{WorkspaceClient, WorkspaceError};
 use crate::engine::write::screen::not_allowed;
-use crate::files::{FilesError, LinkPolicy, Lock, Place, STATE_FOLDER, Version};
+use crate::files::{LinkPolicy, Lock, Place, STATE_FOLDER, Version};
 use crate::git::Id;
+use crate::model::PrivateRules;
 use crate::secrets::Policy;
 
 /// Maximum number of attempts while files change on either side.
@@ -51,19 +53,6 @@ const MAX_FETCHED: u64 = 256 << 20;
 /// Maximum size of the texts of one question or request in bytes, if they are more than one.
 const BATCH: u64 = 1 << 20;
 
-/// A workspace of a server, as a client reaches it.
-pub trait WorkspaceClient: Send + Sync {
-    /// Returns its address, for messages.
-    fn address(&self) -> &str;
-
-    /// Posts `body` to `exchange/NAME` of the workspace and returns the answer.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the server cannot be reached, or refuses.
-    fn ask(&self, name: &str, body: &Value) -> Result<Value, WorkspaceError>;
-}
-
 /// Options of a sync with a workspace.
 pub struct WithWorkspace<'a> {
     /// The workspace.
@@ -74,6 +63,10 @@ pub struct WithWorkspace<'a> {
     pub dry_run: bool,
     /// Whether more than a fifth of the memories, or all, may be deleted from a side.
     pub accept_deletions: bool,
+    /// Rules by which memories stay here.
+    pub private: &'a PrivateRules,
+    /// Identity that the workspace must have; `None` for any.
+    pub identity: Option<&'a str>,
 }
 
 /// Changes that a sync with a workspace made.
@@ -85,22 +78,9 @@ pub struct WorkspaceReport {
     pub private: usize,
     /// Whether nothing was sent because the token only reads.
     pub only_reads: bool,
+    /// State of the workspace as it was listed; what was sent came after it.
+    pub state: WorkspaceState,
 }
-
-/// State in common with a workspace, as it is written.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Note {
-    version: u32,
-    /// Identity of the workspace.
-    workspace: String,
-    /// Number of its last change, as of the listing.
-    number: u64,
-    base: BTreeMap<String, String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pending: Vec<PendingText>,
-}
-
-const VERSION: u32 = 1;
 
 /// Synchronizes this store with a workspace.
 ///
@@ -108,15 +88,15 @@ const VERSION: u32 = 1;
 ///
 /// Fails if the workspace cannot be reached or refuses, if this store cannot be written, if too many memories would be
 /// deleted, or if files change all the time. What was done is done, and a run again goes on.
-pub fn sync_with_workspace(
+pub fn exchange(
     history: &History,
     with: &WithWorkspace<'_>,
 ) -> Result<WorkspaceReport, EngineError> {
     history.live.check_there()?;
-    let state: WorkspaceState = ask(with.client, "state", &Value::Object(serde_json::Map::new()))?;
+    let state = workspace_state(with.client)?;
     let only_reads = !state.may_write && with.direction != Direction::Pull;
     if only_reads && with.direction == Direction::Push {
-        return Err(EngineError::Invalid(format!(
+        return Err(EngineError::Paused(format!(
             "nothing was sent: the token for {} only reads",
             with.client.address()
         )));
@@ -131,6 +111,7 @@ pub fn sync_with_workspace(
     };
     let mut done = WorkspaceReport {
         only_reads,
+        state,
         ..WorkspaceReport::default()
     };
     if with.dry_run {
@@ -155,6 +136,8 @@ pub fn sync_with_workspace(
             continue;
         }
         done.private = look.private;
+        done.state.workspace.clone_from(&look.note.workspace);
+        done.state.number = look.note.number;
         let report = look.report(false);
         // A server whose texts never are what it lists is not asked for ever.
         let is_done = !look.has_more || report.here == Taken::default();
@@ -218,8 +201,9 @@ struct Own {
 
 /// Reads both sides and plans the changes.
 fn look(history: &History, with: &WithWorkspace<'_>) -> Result<Look, EngineError> {
-    let mut own = look_here(history)?;
+    let mut own = look_here(history, with.private)?;
     let (state, listed) = listing(with.client)?;
+    check_identity(with.client, with.identity, &state)?;
     let mut hashes = HashMap::new();
     let (mut files, mut skipped_there) = (Files::new(), Vec::new());
     let (mut unknown, mut left) = (Vec::new(), BTreeSet::new());
@@ -362,7 +346,7 @@ fn pass_over_links(
 }
 
 /// Reads this store without what stays here.
-fn look_here(history: &History) -> Result<Own, EngineError> {
+fn look_here(history: &History, rules: &PrivateRules) -> Result<Own, EngineError> {
     let store = history
         .live
         .need_directory("synchronizing with a workspace")?;
@@ -370,28 +354,15 @@ fn look_here(history: &History) -> Result<Own, EngineError> {
     let ids = Mutex::new(HashMap::new());
     let private = Mutex::new(BTreeSet::new());
     let held = Mutex::new(Vec::new());
-    let usual = history.live.namespace();
-    let screens = history.writer.secrets != Policy::Off;
     let observe = |path: &str, version: &Version| {
         let id = Id::of_text(&version.bytes);
         locked(&ids).insert(written_hash(version.hash), id);
-        let stem = stem_of_path(path);
-        let memory = crate::format::parse(&stem_of(path), &version.bytes, DateTime::UNIX_EPOCH);
-        if Place::of(path).is_some() && history.private.matches(&memory, usual.as_deref()) {
-            locked(&private).insert(stem.to_owned());
-        }
-        let why = refused(path, version.bytes.len() as u64)
-            .or_else(|| {
-                std::str::from_utf8(&version.bytes)
-                    .is_err()
-                    .then(|| "it is no UTF-8".to_owned())
-            })
-            .or_else(|| {
-                (screens && !not_allowed(&version.bytes).is_empty())
-                    .then(|| "it holds a credential: `memdir allow` or `memdir redact`".to_owned())
-            });
-        if let Some(why) = why {
-            locked(&held).push((path.to_owned(), why));
+        match staying(history, rules, path, &version.bytes) {
+            Some(Staying::Private) => {
+                locked(&private).insert(stem_of_path(path).to_owned());
+            }
+            Some(Staying::Held(why)) => locked(&held).push((path.to_owned(), why)),
+            None => {}
         }
     };
     let mut contents = StoreContents::look(&store, &observe)?;
@@ -412,6 +383,38 @@ fn look_here(history: &History) -> Result<Own, EngineError> {
     })
 }
 
+/// Reason why a file of this store stays here.
+pub(in crate::engine) enum Staying {
+    /// It is private, and so are the other files of its memory.
+    Private,
+    /// It cannot be exchanged, for this reason.
+    Held(String),
+}
+
+/// Returns the reason why the file at `path` with this text stays here, if there is one.
+pub(in crate::engine) fn staying(
+    history: &History,
+    rules: &PrivateRules,
+    path: &str,
+    text: &[u8],
+) -> Option<Staying> {
+    let usual = history.live.namespace();
+    let memory = crate::format::parse(&stem_of(path), text, DateTime::UNIX_EPOCH);
+    if Place::of(path).is_some() && rules.matches(&memory, usual.as_deref()) {
+        return Some(Staying::Private);
+    }
+    let screens = history.writer.secrets != Policy::Off;
+    let why = match refused(path, text.len() as u64) {
+        Some(why) => why,
+        None if std::str::from_utf8(text).is_err() => "it is no UTF-8".to_owned(),
+        None if screens && !not_allowed(text).is_empty() => {
+            "it holds a credential: `memdir allow` or `memdir redact`".to_owned()
+        }
+        None => return None,
+    };
+    Some(Staying::Held(why))
+}
+
 /// Returns the reason why the file at `path` is not exchanged, if there is one.
 fn refused(path: &str, bytes: u64) -> Option<String> {
     if !is_exchanged(path) {
@@ -421,6 +424,32 @@ fn refused(path: &str, bytes: u64) -> Option<String> {
         return Some(format!("it has more than {MAX_TEXT} bytes"));
     }
     refusal(path, bytes)
+}
+
+/// Returns the state of a workspace.
+pub(in crate::engine) fn workspace_state(
+    client: &dyn WorkspaceClient,
+) -> Result<WorkspaceState, EngineError> {
+    ask(client, "state", &Value::Object(serde_json::Map::new()))
+}
+
+/// Fails if the workspace is another one than the user agreed to.
+pub(in crate::engine) fn check_identity(
+    client: &dyn WorkspaceClient,
+    identity: Option<&str>,
+    state: &WorkspaceState,
+) -> Result<(), EngineError> {
+    if identity.is_none_or(|identity| identity == state.workspace) {
+        return Ok(());
+    }
+    let address = client.address();
+    Err(EngineError::Workspace(WorkspaceError {
+        message: format!("{address} is another workspace now than the one that was joined"),
+        hint: Some(format!(
+            "If that is meant, `memdir sync --with {address} --join` joins it."
+        )),
+        is_lasting: true,
+    }))
 }
 
 /// Returns state and files of a workspace, from pages of one state.
@@ -636,40 +665,4 @@ fn send(
         left = rest;
     }
     Ok(None)
-}
-
-/// Returns the path of the record about a workspace, which may have several addresses.
-fn note_path(history: &History, workspace: &str) -> PathBuf {
-    let name = format!(
-        "workspace-{:032x}.json",
-        crate::files::digest(workspace.as_bytes())
-    );
-    history.live.state().join(name)
-}
-
-/// Returns the record; an empty one if there is none, or one that was torn or is of a later version.
-fn read_note(history: &History, workspace: &str) -> Note {
-    let bytes = crate::files::read_derived(&note_path(history, workspace)).unwrap_or_default();
-    let note: Option<Note> = serde_json::from_slice(&bytes).ok();
-    note.filter(|note| note.version == VERSION)
-        .unwrap_or_default()
-}
-
-fn write_note(history: &History, note: &Note) -> Result<(), EngineError> {
-    if read_note(history, &note.workspace) == *note {
-        return Ok(());
-    }
-    let path = note_path(history, &note.workspace);
-    let text = serde_json::to_vec(note).expect("texts and numbers are JSON");
-    let written = crate::files::create_private_folder(history.live.state())
-        .and_then(|()| crate::files::write_synced(&path, &text));
-    written.map_err(|source| {
-        let action = "write";
-        FilesError::Io {
-            action,
-            path,
-            source,
-        }
-        .into()
-    })
 }

@@ -9,3 +9,4 @@ pub(in crate::engine) mod rearrange;
 pub(in crate::engine) mod recorded;
 pub(in crate::engine) mod reset;
 pub(in crate::engine) mod undo;
+pub(in crate::engine) mod undo_recorded;

@@ -2,20 +2,18 @@
 //!
 //! Promises: a plan deletes nothing, and overwrites no text that is not in the history; later changes
 //! are merged, or the plan refuses. Making a plan changes nothing. `undo` performs
-//! it.
+//! it, and `undo_recorded` where the storage keeps the history.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::engine::error::EngineError;
-use crate::engine::history::past_commits::PastCommits;
 use crate::engine::options::SETTINGS;
 use crate::engine::parts::Engine;
 use crate::engine::texts::{FOLDERS, name_of, stem_of};
 use crate::engine::write::tombstones;
 use crate::files::{FilesError, Place, Version};
 use crate::format::{MergeSide, Merged, is_memory_name, merge};
-use crate::git;
-use crate::git::{CommitInfo, Id, PathChange};
+use crate::git::{Id, PathChange};
 use crate::model::Stem;
 
 /// Change of one file that undoes a commit.
@@ -55,7 +53,7 @@ pub(in crate::engine) enum Operation {
     },
 }
 
-/// Steps that undo a commit.
+/// Steps that undo a commit, or a change of a storage that keeps its history.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Plan {
     /// Changes of the files.
@@ -67,7 +65,7 @@ pub(in crate::engine) struct Plan {
 }
 
 impl Plan {
-    /// Whether the commit is about a single file.
+    /// Whether the undone change is about a single file.
     pub fn is_of_one_file(&self) -> bool {
         self.files.len() + self.refused.len() == 1
     }
@@ -82,15 +80,17 @@ type Pair = (Option<At>, Option<At>);
 /// Present places of files, by name without folder.
 type Present = HashMap<String, Vec<(Place, String)>>;
 
-/// Plans the undo of `moment`; with `files`, names without folders, of those files only.
+/// Returns a text of the history by its id.
+pub(in crate::engine) type ReadText<'a> = &'a dyn Fn(Id) -> Result<Vec<u8>, EngineError>;
+
+/// Plans the undo of `changes`, made together, whose texts `text_of` returns; with `files`, names without folders, of
+/// those files only.
 pub(in crate::engine) fn plan(
     engine: &Engine,
-    history: &PastCommits,
-    moment: &CommitInfo,
+    changes: Vec<PathChange>,
+    text_of: ReadText<'_>,
     files: Option<&BTreeSet<String>>,
 ) -> Result<Plan, EngineError> {
-    let parent = moment.parents.first().copied();
-    let changes = git::diff(&history.repository, parent, moment.id)?;
     let present = present_files(engine)?;
     let mut plan = Plan::default();
     for (name, pairs) in by_file(changes) {
@@ -99,7 +99,7 @@ pub(in crate::engine) fn plan(
         }
         for (before, after) in pairs {
             if name == SETTINGS {
-                plan_settings(engine, history, before, after, &mut plan)?;
+                plan_settings(engine, text_of, before, after, &mut plan)?;
                 continue;
             }
             let stem = stem_of(&name);
@@ -112,7 +112,7 @@ pub(in crate::engine) fn plan(
             let present: Vec<_> = named.iter().filter(is_it).cloned().collect();
             let planner = Planner {
                 engine,
-                history,
+                text_of,
                 stem,
                 present: &present,
             };
@@ -150,7 +150,7 @@ fn present_files(engine: &Engine) -> Result<Present, EngineError> {
 
 fn plan_settings(
     engine: &Engine,
-    history: &PastCommits,
+    text_of: ReadText<'_>,
     before: Option<At>,
     after: Option<At>,
     plan: &mut Plan,
@@ -163,7 +163,7 @@ fn plan_settings(
         let now = Id::of_text(&seen.bytes);
         if now == after {
             what = "changed back";
-            let bytes = history.repository.text(before)?;
+            let bytes = text_of(before)?;
             operations.push(Operation::Settings { seen, bytes });
         } else if now != before {
             plan.refused.push(format!("{SETTINGS} was changed since"));
@@ -193,7 +193,7 @@ enum Decided {
 /// Decides about one file.
 struct Planner<'a> {
     engine: &'a Engine,
-    history: &'a PastCommits,
+    text_of: ReadText<'a>,
     stem: Stem,
     /// Present places of files of its name.
     present: &'a [(Place, String)],
@@ -255,7 +255,7 @@ impl Planner<'_> {
                 operations: Vec::new(),
             });
         }
-        let bytes = self.history.repository.text(*text)?;
+        let bytes = (self.text_of)(*text)?;
         if tombstones::is_purged(&self.engine.writer, &self.stem, &bytes)? {
             return Ok(Decided::Refuse("was purged: nothing brings it back"));
         }
@@ -327,11 +327,11 @@ impl Planner<'_> {
         if id == before {
             return Ok(Ok(None));
         }
-        let before = self.history.repository.text(before)?;
+        let before = (self.text_of)(before)?;
         if id == after {
             return Ok(Ok(Some(before)));
         }
-        let base = self.history.repository.text(after)?;
+        let base = (self.text_of)(after)?;
         // Where a value was changed again, the newer one stays.
         let ours = MergeSide {
             bytes: now,

@@ -9,7 +9,7 @@
 //! sides. An id is one memory in every folder; under another name only the named file is removed, and
 //! the tombstone names its texts by their hashes (`write/tombstones`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::message::Reason;
@@ -146,6 +146,20 @@ pub fn purge_because(engine: &Engine, id: &str, why: Option<&str>) -> Result<Pur
     }
 }
 
+/// As [`purge`], of several memories, each as a stem and a name below `files/` or `archive/`, in one commit. A failure does
+/// not stop the others; it is returned with its name.
+///
+/// # Errors
+///
+/// Fails if the store cannot be written.
+pub fn purge_each(
+    engine: &Engine,
+    memories: &[(Stem, String)],
+) -> Result<(Vec<Purged>, Unpurged), EngineError> {
+    engine.writer.check_writable()?;
+    purge_all(engine, memories, Reach::Everywhere, None)
+}
+
 /// As [`purge`], of forgotten memories, each as a stem and a name below `archive/`, in one commit. A
 /// live memory of the same id stays, and no tombstone is left then. A failure does not stop the
 /// others; it is returned with its name.
@@ -161,6 +175,33 @@ pub fn purge_forgotten(
     purge_all(engine, forgotten, Reach::Archive, None)
 }
 
+/// Returns the earlier texts of memories, which their updates have left in the archive: stems and names there.
+///
+/// # Errors
+///
+/// Fails if the archive or a journal cannot be read.
+pub fn earlier_texts<'a>(
+    engine: &Engine,
+    memories: impl IntoIterator<Item = &'a Stem>,
+) -> Result<Vec<(Stem, String)>, EngineError> {
+    // Two memories may share the short id that the reason names; the time is the memory's own.
+    let mut reasons: HashMap<String, Vec<&Stem>> = HashMap::new();
+    for stem in memories {
+        reasons.entry(earlier_text_of(stem)).or_default().push(stem);
+    }
+    let is_earlier = |one: &Forgotten| {
+        let why = one.record.as_ref().and_then(|record| record.why.as_ref());
+        let of = why.and_then(|why| reasons.get(why));
+        of.into_iter().flatten().any(|stem| {
+            one.memory.stem != **stem
+                && (stem.time().is_none() || one.memory.stem.time() == stem.time())
+        })
+    };
+    let archived = forget::archived(engine)?.into_iter();
+    let earlier = archived.filter(is_earlier);
+    Ok(earlier.map(|one| (one.memory.stem, one.name)).collect())
+}
+
 /// Removes the earlier texts of a memory, which its updates have left in the archive.
 ///
 /// # Errors
@@ -170,17 +211,7 @@ pub fn purge_earlier_texts(
     engine: &Engine,
     stem: &Stem,
 ) -> Result<(Vec<Purged>, Unpurged), EngineError> {
-    let why = earlier_text_of(stem);
-    // Two memories may share the short id that the reason names; the time is the memory's own.
-    let is_earlier = |one: &Forgotten| {
-        let record = one.record.as_ref();
-        record.is_some_and(|record| record.why.as_deref() == Some(&why))
-            && one.memory.stem != *stem
-            && (stem.time().is_none() || one.memory.stem.time() == stem.time())
-    };
-    let archived = forget::archived(engine)?.into_iter();
-    let earlier = archived.filter(is_earlier);
-    let earlier: Vec<(Stem, String)> = earlier.map(|one| (one.memory.stem, one.name)).collect();
+    let earlier = earlier_texts(engine, [stem])?;
     match earlier.is_empty() {
         true => Ok((Vec::new(), Vec::new())),
         false => purge_forgotten(engine, &earlier),
@@ -328,7 +359,9 @@ fn remove_files(
     for _ in 0..MAX_LOOKS {
         let mut is_there = false;
         for place in reach.places() {
-            for entry in engine.live.store.list(*place)?.entries {
+            // The same file in every folder; `is_of` decides.
+            let file = name.rsplit('/').next().unwrap_or(name);
+            for entry in engine.live.store.list_called(*place, file)? {
                 if !is_of(stem, name, &entry.name) {
                     continue;
                 }

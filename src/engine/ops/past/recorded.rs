@@ -65,7 +65,10 @@ pub fn versions(
     let stem = resolve(engine, history, id)?;
     let now = present_text(engine, &stem)?;
     let before = match revision {
-        Some(revision) => Some(text_at(history, &stem, number_of(history, revision)?)?),
+        Some(revision) => {
+            let number = number_of(history, &stem, revision)?;
+            Some(text_at(history, &stem, number)?)
+        }
         None => last_other(history, &stem, &now)?,
     };
     Ok(Versions { stem, before, now })
@@ -86,7 +89,7 @@ pub fn restore_as_of(
     };
     engine.writer.check_writable()?;
     let stem = resolve(engine, history, id)?;
-    let number = number_of(history, revision)?;
+    let number = number_of(history, &stem, revision)?;
     let text = text_at(history, &stem, number)?;
     let (name, names) = undo::put_back(engine, &stem, &text, id)?;
     Ok(RestoredText {
@@ -98,7 +101,11 @@ pub fn restore_as_of(
 }
 
 /// Returns the memory called `id`: a live one, else a forgotten one, else one that was there once.
-fn resolve(engine: &Engine, history: &dyn ChangeLog, id: &str) -> Result<Stem, EngineError> {
+pub(super) fn resolve(
+    engine: &Engine,
+    history: &dyn ChangeLog,
+    id: &str,
+) -> Result<Stem, EngineError> {
     match names::resolve(&engine.live, id) {
         Err(EngineError::NotFound(_)) => {}
         other => return other.map(|(stem, _)| stem),
@@ -119,8 +126,12 @@ fn resolve(engine: &Engine, history: &dyn ChangeLog, id: &str) -> Result<Stem, E
     }
 }
 
-/// Returns the number of the change that `revision` means: a number, or the last one at a time.
-fn number_of(history: &dyn ChangeLog, revision: &Revision) -> Result<u64, EngineError> {
+/// Returns the number of the change that `revision` means: a number, or the last one of the memory `stem` at a time.
+fn number_of(
+    history: &dyn ChangeLog,
+    stem: &Stem,
+    revision: &Revision,
+) -> Result<u64, EngineError> {
     if let Ok(number) = revision.text.parse() {
         return Ok(number);
     }
@@ -128,7 +139,7 @@ fn number_of(history: &dyn ChangeLog, revision: &Revision) -> Result<u64, Engine
         return Err(PastError::UnknownRevision(revision.text.clone()).into());
     };
     let nanos = at.timestamp_nanos_opt().unwrap_or(i64::MAX);
-    let number = history.number_at(nanos)?;
+    let number = history.number_at(stem.as_str(), nanos)?;
     number.ok_or_else(|| {
         PastError::BeforeTheBeginning {
             asked: revision.text.clone(),
@@ -170,6 +181,14 @@ fn last_other(
     Ok(None)
 }
 
+/// Returns what a change did, such as `update 1f3a9c02`.
+pub(super) fn description(engine: &Engine, change: &RecordedChange) -> Result<String, EngineError> {
+    let at = time_of(change);
+    let is_near = |record: &Record| record.did != SESSION && (record.at - at).abs() <= APART;
+    let records = engine.live.journal.records(&is_near)?;
+    Ok(shown(change, &records).what)
+}
+
 fn time_of(change: &RecordedChange) -> DateTime<Utc> {
     DateTime::from_timestamp_nanos(change.at)
 }
@@ -186,8 +205,14 @@ fn shown(change: &RecordedChange, records: &[Record]) -> PastChange {
     let record = records
         .iter()
         .filter(is_of)
-        .min_by_key(|record| (record.at - at).abs());
-    let did = record.map_or_else(|| kind_of(change), |record| record.did.as_str());
+        .min_by_key(|record| (record.at - at).abs())
+        // What was done elsewhere before names its author itself.
+        .filter(|_| change.author.is_none());
+    let did = match (change.undoes, record) {
+        (Some(_), _) => "undo",
+        (None, Some(record)) => record.did.as_str(),
+        (None, None) => kind_of(change),
+    };
     let what = match stems.as_slice() {
         [stem] => format!("{did} {}", stem.short()),
         stems => format!("{did} {} memories", stems.len()),
@@ -199,12 +224,16 @@ fn shown(change: &RecordedChange, records: &[Record]) -> PastChange {
         what,
         agents: Vec::new(),
         users: Vec::new(),
-        tools: record
-            .map(|record| record.did.clone())
+        tools: change
+            .tool
+            .clone()
+            .or_else(|| Some(record?.did.clone()))
             .into_iter()
             .collect(),
-        author: record
-            .map(|record| record.client.clone())
+        author: change
+            .author
+            .clone()
+            .or_else(|| Some(record?.client.clone()))
             .unwrap_or_default(),
         memories: memories
             .map(|stem| (did.to_owned(), stem.short().to_owned()))

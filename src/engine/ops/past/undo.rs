@@ -34,16 +34,17 @@ use crate::journal::RESTORE;
 use crate::model::Stem;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A commit that was undone, or would be.
+/// A commit that was undone, or would be; in a workspace, a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undone {
-    /// Full commit id.
+    /// Full commit id, or number of the change.
     pub undone: String,
     /// First line of its message, or a description of the undone part.
     pub what: String,
     /// Changes of its files.
     pub files: Vec<UndoneFile>,
-    /// Start of the new commit's id; `None` if it is still to be made, or nothing had to be changed.
+    /// Start of the new commit's id, or number of the new change; `None` if it is still to be made, or nothing had to
+    /// be changed.
     pub commit: Option<String>,
 }
 
@@ -331,7 +332,7 @@ fn choose(engine: &Engine, history: &PastCommits, aim: UndoTarget) -> Result<Cho
                 let is_candidate = undone.pass(&moment, Some(&file));
                 let only = BTreeSet::from([file.clone()]);
                 if is_candidate && has_effect(engine, history, &moment, Some(&only))? {
-                    let is_alone = plan::plan(engine, history, &moment, None)?.is_of_one_file();
+                    let is_alone = planned(engine, history, &moment, None)?.is_of_one_file();
                     let mut choice = Choice::of_all(moment);
                     if !is_alone {
                         choice
@@ -452,6 +453,19 @@ fn done_at_of(
     Ok(DoneAt { at, is_gone })
 }
 
+/// Plans the undo of `moment`; with `files`, of those files only.
+fn planned(
+    engine: &Engine,
+    history: &PastCommits,
+    moment: &CommitInfo,
+    files: Option<&BTreeSet<String>>,
+) -> Result<Plan, EngineError> {
+    let parent = moment.parents.first().copied();
+    let changes = git::diff(&history.repository, parent, moment.id)?;
+    let text_of = |id: Id| -> Result<Vec<u8>, EngineError> { Ok(history.repository.text(id)?) };
+    plan::plan(engine, changes, &text_of, files)
+}
+
 /// Whether undoing `moment` would change anything, or is refused.
 fn has_effect(
     engine: &Engine,
@@ -459,7 +473,7 @@ fn has_effect(
     moment: &CommitInfo,
     files: Option<&BTreeSet<String>>,
 ) -> Result<bool, EngineError> {
-    let plan = plan::plan(engine, history, moment, files)?;
+    let plan = planned(engine, history, moment, files)?;
     Ok(!plan.operations.is_empty() || !plan.refused.is_empty())
 }
 
@@ -469,7 +483,7 @@ fn sound_plan(
     history: &PastCommits,
     choice: &Choice,
 ) -> Result<Plan, EngineError> {
-    let plan = plan::plan(engine, history, &choice.moment, choice.files.as_ref())?;
+    let plan = planned(engine, history, &choice.moment, choice.files.as_ref())?;
     if plan.refused.is_empty() {
         return Ok(plan);
     }

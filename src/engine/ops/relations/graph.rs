@@ -76,7 +76,7 @@ pub fn relations_of_each(
         return Ok(Vec::new());
     }
     current_snapshot::with_snapshot(&engine.live, |snapshot| {
-        let called = self::called(engine, snapshot)?;
+        let called = self::called(engine, snapshot);
         let each = stems.iter();
         each.map(|stem| relations_in(engine, snapshot, &called, stem.as_str()))
             .collect()
@@ -129,7 +129,7 @@ pub fn stated_relations(
     memories: &[Memory],
 ) -> Result<Vec<Relation>, EngineError> {
     current_snapshot::with_snapshot(&engine.live, |snapshot| {
-        let called = self::called(engine, snapshot)?;
+        let called = self::called(engine, snapshot);
         let each = memories.iter();
         Ok(each
             .flat_map(|memory| {
@@ -198,7 +198,7 @@ pub fn named_in(engine: &Engine, text: &str, filter: &Filter) -> Result<Vec<Stem
 pub fn dangling(engine: &Engine) -> Result<Relations, EngineError> {
     let snapshot =
         index_recovery::mending(&engine.live, || current_snapshot::snapshot(&engine.live))?;
-    let called = self::called(engine, snapshot.as_ref())?;
+    let called = self::called(engine, snapshot.as_ref());
     let mut names = BTreeSet::new();
     for key in ["links", SUPERSEDES, MENTIONED] {
         let holders = snapshot.holders(key)?;
@@ -219,7 +219,7 @@ pub fn dangling(engine: &Engine) -> Result<Relations, EngineError> {
 pub fn dangling_of(engine: &Engine, name: &str) -> Result<Vec<Relation>, EngineError> {
     let snapshot =
         index_recovery::mending(&engine.live, || current_snapshot::snapshot(&engine.live))?;
-    let called = self::called(engine, snapshot.as_ref())?;
+    let called = self::called(engine, snapshot.as_ref());
     Ok(to_nothing(engine, name, &called))
 }
 
@@ -260,14 +260,23 @@ fn is_attachment(engine: &Engine, written: &str, called: &Called<'_>) -> bool {
         .any(|file| format!("/{}", file.to_lowercase()).ends_with(&end))
 }
 
-fn called<'a>(engine: &'a Engine, snapshot: &'a dyn Snapshot) -> Result<Called<'a>, EngineError> {
-    let archive = engine.live.store.list(Place::Archive)?.entries;
-    let archive = archive.iter().map(|entry| entry.name.as_str());
-    Ok(Called {
+fn called<'a>(engine: &'a Engine, snapshot: &'a dyn Snapshot) -> Called<'a> {
+    Called {
         live: Names::of(&engine.live, snapshot),
-        archived: archive.flat_map(ids_of).collect(),
+        archived: OnceCell::new(),
         attachments: OnceCell::new(),
-    })
+    }
+}
+
+/// Whether `id` is the name of an archived memory.
+fn is_archived(engine: &Engine, id: &str, called: &Called<'_>) -> bool {
+    let archived = called.archived.get_or_init(|| {
+        // If they cannot be listed, more links are reported.
+        let archive = engine.live.store.list(Place::Archive).unwrap_or_default();
+        let names = archive.entries.iter().map(|entry| entry.name.as_str());
+        names.flat_map(ids_of).collect()
+    });
+    archived.contains(id)
 }
 
 /// Returns the files of memories that may reference this one, by its names here or its former id.
@@ -332,7 +341,7 @@ fn outgoing_of(
             MENTIONS => called.live.mentioned(&written, from),
             _ => called.live.called(&written),
         };
-        if name.is_none() && called.archived.contains(&plain_id(&written)) {
+        if name.is_none() && is_archived(engine, &plain_id(&written), called) {
             continue;
         }
         let to = name.as_deref().map(stem_of);
@@ -398,7 +407,8 @@ enum Unknown {
 /// Names by which links and mentions are resolved.
 struct Called<'a> {
     live: Names<'a>,
-    archived: HashSet<String>,
+    /// Names of the archived ones, listed on first use.
+    archived: OnceCell<HashSet<String>>,
     /// Other files beside the live ones, listed on first use.
     attachments: OnceCell<Vec<String>>,
 }

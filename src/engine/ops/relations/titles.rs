@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::engine::error::EngineError;
-use crate::engine::live::shared_titles::{Files, called};
+use crate::engine::live::read_cache::{Files, called};
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::{current_snapshot, index_recovery, rows, usage};
 use crate::engine::locked::locked;

@@ -7,7 +7,7 @@
 //! at the lines that are named.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::engine::error::EngineError;
 use crate::engine::live::turns::{memories_of, parse_row};
@@ -119,9 +119,18 @@ fn best_turns(
         turns.get(number).cloned()
     };
     let embed = |text: &str| embedding::embed_query(&engine.meaning, turns, text);
+    let ahead = |names: &[&str]| {
+        let talks: BTreeSet<&str> = names
+            .iter()
+            .filter_map(|name| Some(parse_row(name)?.0))
+            .collect();
+        let talks: Vec<&str> = talks.into_iter().collect();
+        rows::read_ahead(live, reader.as_ref(), &talks);
+    };
     let models = SearchModels {
         embed: Some(&embed),
         rerank: None,
+        ahead: Some(&ahead),
     };
     usage::at_once(live, |moment| {
         if !has_talks_that_pass(query, memories, moment, &texts)? {

@@ -9,7 +9,7 @@ use crate::embed::Unranked;
 use crate::engine::error::EngineError;
 use crate::engine::live::read_cache::Shared;
 use crate::engine::live::rows::{listed, memory_of};
-use crate::engine::live::{current_snapshot, index_recovery, reading, usage};
+use crate::engine::live::{current_snapshot, index_recovery, reading, rows, usage};
 use crate::engine::meaning::embedding;
 use crate::engine::parts::Engine;
 use crate::engine::texts::parse;
@@ -284,9 +284,11 @@ fn search_in(
         }
         scores.ok()
     };
+    let ahead = |names: &[&str]| rows::read_ahead(&engine.live, reader.as_ref(), names);
     let models = SearchModels {
         embed: Some(&embed),
         rerank: engine.reranker.is_some().then_some(&rerank),
+        ahead: Some(&ahead),
     };
     let found = snapshot.search(query, moment, models, &texts)?;
     let mut results = SearchResults {
@@ -298,6 +300,8 @@ fn search_in(
     };
     let (mut stale, mut changed) = (Vec::new(), Vec::new());
     let before = reading::now_nanos(&engine.live);
+    let names: Vec<&str> = found.hits.iter().map(|hit| hit.name.as_str()).collect();
+    ahead(&names);
     for (place, hit) in found.hits.into_iter().enumerate() {
         if let Some((hash, memory)) = known.and_then(|known| known.get(reader.as_ref(), &hit.name))
             && hash == hit.indexed.hash
@@ -373,7 +377,7 @@ fn is_hit(
         bytes: version.bytes,
     };
     let files = vec![(version.entry.name, version.entry.stamp)];
-    let read = Box::new(move |_: &str| Some(document.clone()));
+    let read = Box::new(move |names: &[&str]| vec![Some(document.clone()); names.len()]);
     let scan = Scan::new(files, read, &engine.live.languages).with_people(&engine.live.people);
     let query = Query {
         limit: 1,

@@ -17,7 +17,7 @@ use crate::index::embedded::rows::mapped_table::MappedTable;
 use crate::model::Stamp;
 
 /// The file's name in the index folder.
-const NAME: &str = "touched";
+pub(in crate::index::embedded) const NAME: &str = "touched";
 
 /// First line of the file: the version of the format.
 const TITLE: &str = "touched 1";

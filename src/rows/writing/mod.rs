@@ -4,7 +4,10 @@
 //! the changes of the feed; numbers have no gaps; a text is replaced only if it is the one that the caller read. If
 //! the connection breaks during the commit, the feed tells whether it was committed.
 
-use std::collections::HashSet;
+mod columns;
+mod edit;
+
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,58 +19,9 @@ use super::database::{Database, Value, begin, discard};
 use super::error::RowsError;
 use super::known::Known;
 use super::notices::CHANNEL;
-
-/// A change of one file.
-#[derive(Clone)]
-pub(super) struct Edit {
-    pub(super) place: &'static str,
-    pub(super) name: String,
-    pub(super) expected: Expected,
-    /// New text; `None` removes the file.
-    pub(super) text: Option<Text>,
-    /// Whether the former text is kept.
-    pub(super) keeps: bool,
-}
-
-/// Present state of a file for which an edit is meant.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Expected {
-    Absent,
-    /// A text with this hash.
-    Hash(u128),
-}
-
-/// A text to be written.
-#[derive(Clone)]
-pub(super) struct Text {
-    pub(super) bytes: Vec<u8>,
-    pub(super) hash: u128,
-    /// Time of the text in nanoseconds since 1970; `None` is the present.
-    pub(super) modified: Option<i64>,
-}
-
-impl Text {
-    /// Returns the text of `bytes`, as of now.
-    pub(super) fn new(bytes: &[u8]) -> Text {
-        Text {
-            bytes: bytes.to_owned(),
-            hash: crate::files::digest(bytes),
-            modified: None,
-        }
-    }
-}
-
-/// Result of an edit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
-    Done,
-    /// The file has another text than the expected one.
-    Stale,
-    /// The file exists, and none was expected.
-    Taken,
-    /// The file does not exist.
-    Missing,
-}
+pub(super) use columns::hash_in;
+use columns::{Columns, EarlierTexts, Held};
+pub(super) use edit::{Edit, Expected, NewMemory, Origin, Outcome, PastStep, Text};
 
 /// Maximum number of attempts of one transaction whose connection breaks.
 const MAX_TRIES: usize = 3;
@@ -111,8 +65,9 @@ pub(super) fn write(
                 actor: actor.as_ref(),
                 token,
                 work: Work::Edits(&edits),
+                undoes: None,
             };
-            outcomes.extend(attempt.commit(&database).await?);
+            outcomes.extend(attempt.commit(&database).await?.outcomes);
         }
         Ok(outcomes)
     });
@@ -147,15 +102,66 @@ pub(super) fn rename(
             actor: actor.as_ref(),
             token: draw()?,
             work: Work::Rename(&from, &to),
+            undoes: None,
         };
-        attempt.commit(&database).await
+        Ok(attempt.commit(&database).await?.outcomes)
     });
     let outcomes = noted(outcomes)?;
     Ok(outcomes.into_iter().next().unwrap_or(Outcome::Missing))
 }
 
+/// Makes `edits`, of different files, which undo the change `undone`: all of them, or none if one cannot be made. Returns
+/// the number of the new change.
+pub(super) fn undo(
+    database: &Database,
+    workspace: &Arc<str>,
+    known: &Arc<Known>,
+    undone: i64,
+    edits: Vec<Edit>,
+) -> Result<Option<i64>, RowsError> {
+    let (workspace, known) = (Arc::clone(workspace), Arc::clone(known));
+    let actor = audit::present();
+    let written = database.run(|database| async move {
+        let attempt = Attempt {
+            workspace: &workspace,
+            known: &known,
+            actor: actor.as_ref(),
+            token: draw()?,
+            work: Work::Edits(&edits),
+            undoes: Some(undone),
+        };
+        attempt.commit(&database).await
+    })?;
+    let number = written.number;
+    noted(Ok(written.outcomes))?;
+    Ok(number)
+}
+
+/// Adds memories with their earlier changes, each whole or not at all; results are in the same order.
+pub(super) fn add_new(
+    database: &Database,
+    workspace: &Arc<str>,
+    known: &Arc<Known>,
+    memories: Vec<NewMemory>,
+) -> Result<Vec<Outcome>, RowsError> {
+    let (workspace, known) = (Arc::clone(workspace), Arc::clone(known));
+    let actor = audit::present();
+    let outcomes = database.run(|database| async move {
+        let attempt = Attempt {
+            workspace: &workspace,
+            known: &known,
+            actor: actor.as_ref(),
+            token: draw()?,
+            work: Work::New(&memories),
+            undoes: None,
+        };
+        Ok(attempt.commit(&database).await?.outcomes)
+    });
+    noted(outcomes)
+}
+
 /// Returns a random number for a transaction.
-fn draw() -> Result<i64, RowsError> {
+pub(super) fn draw() -> Result<i64, RowsError> {
     let number = getrandom::u64().map_err(|error| RowsError::NotStarted(error.into()))?;
     Ok((number >> 1) as i64)
 }
@@ -180,6 +186,7 @@ fn edits_of_different_files(edits: Vec<Edit>) -> Vec<Vec<Edit>> {
 enum Work<'a> {
     Edits(&'a [Edit]),
     Rename(&'a (&'static str, String), &'a (&'static str, String)),
+    New(&'a [NewMemory]),
 }
 
 /// A transaction that is tried again while its connection breaks.
@@ -191,76 +198,40 @@ struct Attempt<'a> {
     actor: Option<&'a Actor>,
     token: i64,
     work: Work<'a>,
+    /// Number of the change that is undone: all edits are made then, or none.
+    undoes: Option<i64>,
 }
 
-/// Decided changes of a transaction, in columns.
-#[derive(Default)]
-struct Columns {
+/// Result of a transaction.
+struct Written {
     outcomes: Vec<Outcome>,
-    replaced: (Vec<String>, Vec<String>, Vec<i64>),
-    removed: (Vec<String>, Vec<String>),
-    put: (Vec<String>, Vec<String>, Vec<i64>),
-    bytes: Vec<Vec<u8>>,
-    hashes: Vec<Vec<u8>>,
-    modified: Vec<i64>,
-    ops: Vec<String>,
-    places: Vec<String>,
-    names: Vec<String>,
-    changed: Vec<Option<Vec<u8>>>,
-    /// Number of memories, and of bytes, that come to those of the workspace.
-    memories: i64,
-    size: i64,
+    /// Number of its last change; `None` if it made none.
+    number: Option<i64>,
 }
 
-/// Contents of a workspace before a write, and their limits.
-struct Held {
-    memories: i64,
-    bytes: i64,
-    max_memories: Option<i64>,
-    max_bytes: Option<i64>,
-}
+/// State of present files.
+const FILES: &str = "SELECT m.* FROM unnest($2::text[], $3::text[]) AS wanted(place, name) CROSS JOIN LATERAL ( \
+     SELECT place, name, hash, octet_length(bytes)::bigint FROM memory \
+     WHERE workspace = $1 AND place = wanted.place AND name = wanted.name LIMIT 1) m";
 
-impl Held {
-    /// Reads the columns that follow the number of the last change.
-    fn of(row: &tokio_postgres::Row) -> Held {
-        Held {
-            memories: row.get(1),
-            bytes: row.get(2),
-            max_memories: row.get(3),
-            max_bytes: row.get(4),
-        }
-    }
-
-    /// Refuses changes that exceed a limit. What makes a workspace smaller is permitted above it, too.
-    fn check(&self, columns: &Columns) -> Result<(), RowsError> {
-        let is_over = |what, more: i64, would: i64, limit: Option<i64>| match limit {
-            Some(limit) if more > 0 && would > limit => {
-                Err(RowsError::OverQuota { what, would, limit })
-            }
-            _ => Ok(()),
-        };
-        let (memories, bytes) = (self.memories + columns.memories, self.bytes + columns.size);
-        is_over("memories", columns.memories, memories, self.max_memories)?;
-        is_over("bytes", columns.size, bytes, self.max_bytes)
-    }
-}
-
-/// Returns 1 if a file at a place is a memory, else 0.
-fn memories_at(place: &str) -> i64 {
-    i64::from(place != super::workspace::BESIDE)
-}
+/// Files that are there, or were.
+const KNOWN_FILES: &str = "SELECT m.* FROM unnest($2::text[], $3::text[]) AS wanted(place, name) CROSS JOIN LATERAL ( \
+     (SELECT place, name FROM memory WHERE workspace = $1 AND place = wanted.place AND name = wanted.name LIMIT 1) \
+     UNION ALL \
+     (SELECT place, name FROM version WHERE workspace = $1 AND place = wanted.place AND name = wanted.name LIMIT 1) \
+     LIMIT 1) m";
 
 /// Present time in nanoseconds since 1970, by the clock of the database.
 const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000";
 
 impl Attempt<'_> {
-    async fn commit(&self, database: &Database) -> Result<Vec<Outcome>, RowsError> {
+    async fn commit(&self, database: &Database) -> Result<Written, RowsError> {
         let mut tries = 0;
         loop {
             tries += 1;
             let connection = database.connection().await?;
             let failed = match self.once(&connection).await {
-                Ok(outcomes) => return Ok(outcomes),
+                Ok(written) => return Ok(written),
                 Err(Failed::Refused(error)) => return Err(error),
                 Err(failed) => failed,
             };
@@ -272,7 +243,7 @@ impl Attempt<'_> {
             let error = match failed {
                 Failed::Before(error) | Failed::Refused(error) => error,
                 Failed::InDoubt(error) => match self.was_committed(database).await {
-                    Ok(Some(outcomes)) => return Ok(outcomes),
+                    Ok(Some(written)) => return Ok(written),
                     Ok(None) => error,
                     Err(_) => return Err(RowsError::UnknownOutcome(Box::new(error))),
                 },
@@ -284,17 +255,20 @@ impl Attempt<'_> {
     }
 
     /// Makes the changes in one transaction, in two round trips.
-    async fn once(&self, client: &Client) -> Result<Vec<Outcome>, Failed> {
+    async fn once(&self, client: &Client) -> Result<Written, Failed> {
         let (places, names) = self.files();
         let wanted = match self.work {
             Work::Edits(edits) => edits.len() as i64,
             Work::Rename(..) => 2,
+            Work::New(memories) => memories.iter().map(|one| one.steps.len() as i64).sum(),
         };
         let begin = begin(self.workspace);
         let head = "UPDATE workspace SET head = head + $2 WHERE name = $1 \
              RETURNING head, memories, bytes, max_memories, max_bytes";
-        let there = "SELECT place, name, hash, octet_length(bytes)::bigint FROM memory WHERE workspace = $1 \
-             AND (place, name) IN (SELECT * FROM unnest($2::text[], $3::text[]))";
+        let there = match self.work {
+            Work::New(_) => KNOWN_FILES,
+            Work::Edits(_) | Work::Rename(..) => FILES,
+        };
         let head_values: [(&(dyn ToSql + Sync), Type); 2] =
             [(&self.workspace, Type::TEXT), (&wanted, Type::INT8)];
         let there_values: [(&(dyn ToSql + Sync), Type); 3] = [
@@ -326,12 +300,24 @@ impl Attempt<'_> {
         let columns = match self.work {
             Work::Edits(edits) => Columns::of_edits(edits, before, state_of),
             Work::Rename(from, to) => Columns::of_rename(from, to, before, state_of),
+            Work::New(memories) => {
+                let known = there.iter().map(|row| (row.get(0), row.get(1)));
+                let known: HashSet<(&str, &str)> = known.collect();
+                Columns::of_new(memories, before, |place, name| {
+                    known.contains(&(place, name))
+                })
+            }
         };
-        if columns.ops.is_empty() {
+        let is_done = |outcome: &Outcome| *outcome == Outcome::Done;
+        let is_whole = self.undoes.is_none() || columns.outcomes.iter().all(is_done);
+        if columns.ops.is_empty() || !is_whole {
             client.batch_execute("ROLLBACK").await?;
             // Whatever the edits were not meant for is read next.
             self.known.raise(before);
-            return Ok(columns.outcomes);
+            return Ok(Written {
+                outcomes: columns.outcomes,
+                number: None,
+            });
         }
         if let Err(over) = held.check(&columns) {
             client.batch_execute("ROLLBACK").await?;
@@ -351,6 +337,13 @@ impl Attempt<'_> {
                 .into_iter()
                 .map(|(place, name)| ((*place).to_owned(), name.clone()))
                 .unzip(),
+            Work::New(memories) => memories
+                .iter()
+                .flat_map(|memory| &memory.steps)
+                .map(|step| (step.place.to_owned(), step.name.clone()))
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .unzip(),
         }
     }
 
@@ -360,7 +353,7 @@ impl Attempt<'_> {
         client: &Client,
         (before, wanted): (i64, i64),
         columns: Columns,
-    ) -> Result<Vec<Outcome>, Failed> {
+    ) -> Result<Written, Failed> {
         let workspace = || Value::from(self.workspace);
         let count = columns.ops.len() as i64;
         let numbers: Vec<i64> = (before + 1..=before + count).collect();
@@ -384,8 +377,8 @@ impl Attempt<'_> {
             replaces,
             "INSERT INTO version (workspace, place, name, seq, bytes, hash, modified, until) \
              SELECT m.workspace, m.place, m.name, m.seq, m.bytes, m.hash, m.modified, r.until \
-             FROM unnest($2::text[], $3::text[], $4::bigint[]) AS r(place, name, until) \
-             JOIN memory m ON m.workspace = $1 AND m.place = r.place AND m.name = r.name",
+             FROM unnest($2::text[], $3::text[], $4::bigint[]) AS r(place, name, until) CROSS JOIN LATERAL ( \
+             SELECT * FROM memory WHERE workspace = $1 AND place = r.place AND name = r.name LIMIT 1) m",
             vec![
                 workspace(),
                 Value::Texts(columns.replaced.0),
@@ -409,7 +402,7 @@ impl Attempt<'_> {
                     Value::Number(before + count),
                 ],
             ),
-            Work::Edits(_) => statement(
+            Work::Edits(_) | Work::New(_) => statement(
                 puts,
                 &format!(
                     "INSERT INTO memory (workspace, place, name, seq, bytes, hash, modified, changed) \
@@ -431,6 +424,32 @@ impl Attempt<'_> {
                 ],
             ),
         };
+        let EarlierTexts {
+            places,
+            names,
+            numbers: since,
+            bytes,
+            hashes,
+            modified,
+            until,
+        } = columns.earlier;
+        let earlier = statement(
+            !places.is_empty(),
+            "INSERT INTO version (workspace, place, name, seq, bytes, hash, modified, until) \
+             SELECT $1, place, name, seq, bytes, hash, modified, until \
+             FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bytea[], $6::bytea[], $7::bigint[], $8::bigint[]) \
+             AS e(place, name, seq, bytes, hash, modified, until)",
+            vec![
+                workspace(),
+                Value::Texts(places),
+                Value::Texts(names),
+                Value::Numbers(since),
+                Value::ManyBytes(bytes),
+                Value::ManyBytes(hashes),
+                Value::Numbers(modified),
+                Value::Numbers(until),
+            ],
+        );
         let removal = statement(
             removes,
             "DELETE FROM memory WHERE workspace = $1 \
@@ -444,12 +463,31 @@ impl Attempt<'_> {
         let ids = columns.names.iter().map(|name| id_of(name)).collect();
         let line = NewLine::of_change(self.actor.cloned(), ids, (before + 1, before + count));
         let line = statement(true, audit::ADD, audit::values(self.workspace, &[line]));
+        let origins = |number: &dyn Fn(Option<&Origin>) -> i64| {
+            let of = |at: usize| number(columns.origins.get(at).and_then(Option::as_deref));
+            Value::Numbers((0..columns.ops.len()).map(of).collect())
+        };
+        let tokens = origins(&|origin| origin.map_or(self.token, |origin| origin.token));
+        let times = origins(&|origin| origin.map_or(0, |origin| origin.at));
+        let origins = |text: &dyn Fn(&Origin) -> &str| {
+            let of = |at: usize| {
+                columns
+                    .origins
+                    .get(at)
+                    .and_then(Option::as_deref)
+                    .map_or("", text)
+            };
+            Value::Texts((0..columns.ops.len()).map(|at| of(at).to_owned()).collect())
+        };
+        let (authors, tools) = (origins(&|of| &of.author), origins(&|of| &of.tool));
         let change = statement(
             true,
-            "INSERT INTO change (workspace, seq, op, place, name, hash, token) \
-             SELECT $1, seq, op, place, name, hash, $7 \
-             FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::bytea[]) \
-             AS c(seq, op, place, name, hash)",
+            "INSERT INTO change (workspace, seq, op, place, name, hash, token, undoes, at, author, tool) \
+             SELECT $1, seq, op, place, name, hash, token, nullif($8, 0), \
+             CASE at WHEN 0 THEN clock_timestamp() \
+             ELSE to_timestamp(0) + (at / 1000) * interval '1 microsecond' END, nullif(author, ''), nullif(tool, '') \
+             FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::bigint[], $9::bigint[], \
+             $10::text[], $11::text[]) AS c(seq, op, place, name, hash, token, at, author, tool)",
             vec![
                 workspace(),
                 Value::Numbers(numbers),
@@ -457,7 +495,11 @@ impl Attempt<'_> {
                 Value::Texts(columns.places),
                 Value::Texts(columns.names),
                 Value::MaybeBytes(columns.changed),
-                Value::Number(self.token),
+                tokens,
+                Value::Number(self.undoes.unwrap_or(0)),
+                times,
+                authors,
+                tools,
             ],
         );
         let execute = async |statement: &Option<(String, Vec<Value>)>| {
@@ -475,17 +517,23 @@ impl Attempt<'_> {
             biased;
             execute(&head),
             execute(&version),
+            execute(&earlier),
             execute(&memory),
             execute(&removal),
             execute(&change),
             execute(&line),
             client.batch_execute(&end),
         );
-        let done = [done.0, done.1, done.2, done.3, done.4, done.5, done.6];
+        let done = [
+            done.0, done.1, done.2, done.3, done.4, done.5, done.6, done.7,
+        ];
         match done.into_iter().collect::<Result<Vec<()>, _>>() {
             Ok(_) => {
                 self.known.raise(before + count);
-                Ok(columns.outcomes)
+                Ok(Written {
+                    outcomes: columns.outcomes,
+                    number: Some(before + count),
+                })
             }
             Err(error) => {
                 let error = RowsError::from(error);
@@ -498,8 +546,8 @@ impl Attempt<'_> {
         }
     }
 
-    /// Returns the outcomes if the transaction was committed. Waits until the database has ended it.
-    async fn was_committed(&self, database: &Database) -> Result<Option<Vec<Outcome>>, RowsError> {
+    /// Returns the result if the transaction was committed. Waits until the database has ended it.
+    async fn was_committed(&self, database: &Database) -> Result<Option<Written>, RowsError> {
         let mut pause = Duration::from_millis(100);
         for question in 1.. {
             match self.ask_whether_committed(database).await {
@@ -508,15 +556,23 @@ impl Attempt<'_> {
                     pause *= 2;
                 }
                 Err(error) => return Err(error),
-                Ok(names) if names.is_empty() => return Ok(None),
-                Ok(names) => return Ok(Some(self.outcomes(&names))),
+                Ok((_, None)) => return Ok(None),
+                Ok((names, number)) => {
+                    return Ok(Some(Written {
+                        outcomes: self.outcomes(&names),
+                        number,
+                    }));
+                }
             }
         }
         Ok(None)
     }
 
-    /// Returns the names of the files that the transaction changed.
-    async fn ask_whether_committed(&self, database: &Database) -> Result<Vec<String>, RowsError> {
+    /// Returns the names of the files that the transaction changed, and the number of its last change.
+    async fn ask_whether_committed(
+        &self,
+        database: &Database,
+    ) -> Result<(Vec<String>, Option<i64>), RowsError> {
         let connection = database.connection().await?;
         let begin = begin(self.workspace);
         let values: [(&(dyn ToSql + Sync), Type); 1] = [(&self.workspace, Type::TEXT)];
@@ -524,7 +580,7 @@ impl Attempt<'_> {
         let head = "SELECT head FROM workspace WHERE name = $1 FOR UPDATE";
         let token_values: [(&(dyn ToSql + Sync), Type); 2] =
             [(&self.workspace, Type::TEXT), (&self.token, Type::INT8)];
-        let changes = "SELECT name FROM change WHERE workspace = $1 AND token = $2";
+        let changes = "SELECT name, seq FROM change WHERE workspace = $1 AND token = $2";
         let (begun, head, changes, ended) = tokio::join!(
             biased;
             connection.batch_execute(&begin),
@@ -538,7 +594,8 @@ impl Attempt<'_> {
                 if let Some(head) = head.first() {
                     self.known.raise(head.get(0));
                 }
-                Ok(rows.iter().map(|row| row.get(0)).collect())
+                let number = rows.iter().map(|row| row.get(1)).max();
+                Ok((rows.iter().map(|row| row.get(0)).collect(), number))
             }
             Err(error) => {
                 discard(connection);
@@ -549,8 +606,20 @@ impl Attempt<'_> {
 
     /// Returns the outcomes of a transaction that changed the files `names`.
     fn outcomes(&self, names: &[String]) -> Vec<Outcome> {
-        let Work::Edits(edits) = self.work else {
-            return vec![Outcome::Done];
+        let edits = match self.work {
+            Work::Edits(edits) => edits,
+            Work::Rename(..) => return vec![Outcome::Done],
+            Work::New(memories) => {
+                let is_there = |memory: &NewMemory| {
+                    let mut steps = memory.steps.iter();
+                    steps.any(|step| names.contains(&step.name))
+                };
+                let outcome = |memory| match is_there(memory) {
+                    true => Outcome::Done,
+                    false => Outcome::Taken,
+                };
+                return memories.iter().map(outcome).collect();
+            }
         };
         let outcome = |edit: &Edit| match (names.contains(&edit.name), edit.expected) {
             (true, _) => Outcome::Done,
@@ -568,100 +637,4 @@ fn id_of(name: &str) -> String {
         true => last.trim_end_matches(".md").to_owned(),
         false => name.to_owned(),
     }
-}
-
-impl Columns {
-    /// Decides on `edits`; their numbers follow `before`.
-    fn of_edits(
-        edits: &[Edit],
-        before: i64,
-        state_of: impl Fn(&str, &str) -> Option<(u128, i64)>,
-    ) -> Columns {
-        let mut columns = Columns::default();
-        for edit in edits {
-            let state = state_of(edit.place, &edit.name);
-            let there = state.map(|(hash, _)| hash);
-            let outcome = match (edit.expected, there) {
-                (Expected::Absent, Some(_)) => Outcome::Taken,
-                (Expected::Hash(_), None) => Outcome::Missing,
-                (Expected::Hash(seen), Some(there)) if seen != there => Outcome::Stale,
-                _ => Outcome::Done,
-            };
-            columns.outcomes.push(outcome);
-            if outcome != Outcome::Done || (there.is_none() && edit.text.is_none()) {
-                continue;
-            }
-            let number = before + columns.ops.len() as i64 + 1;
-            let (place, name) = (edit.place.to_owned(), edit.name.clone());
-            if edit.keeps && there.is_some() {
-                columns.replaced.0.push(place.clone());
-                columns.replaced.1.push(name.clone());
-                columns.replaced.2.push(number);
-            }
-            columns.places.push(place.clone());
-            columns.names.push(name.clone());
-            let length = edit.text.as_ref().map(|text| text.bytes.len() as i64);
-            let former = state.map(|(_, length)| length);
-            columns.size += length.unwrap_or(0) - former.unwrap_or(0);
-            let more = i64::from(length.is_some()) - i64::from(former.is_some());
-            columns.memories += more * memories_at(edit.place);
-            match &edit.text {
-                None => {
-                    columns.ops.push("remove".to_owned());
-                    columns.changed.push(None);
-                    columns.removed.0.push(place);
-                    columns.removed.1.push(name);
-                }
-                Some(text) => {
-                    let hash = text.hash.to_le_bytes().to_vec();
-                    columns.ops.push("put".to_owned());
-                    columns.changed.push(Some(hash.clone()));
-                    columns.put.0.push(place);
-                    columns.put.1.push(name);
-                    columns.put.2.push(number);
-                    columns.bytes.push(text.bytes.clone());
-                    columns.hashes.push(hash);
-                    columns.modified.push(text.modified.unwrap_or(0));
-                }
-            }
-        }
-        columns
-    }
-
-    /// Decides on a move: a removal and a text in its new place.
-    fn of_rename(
-        from: &(&'static str, String),
-        to: &(&'static str, String),
-        before: i64,
-        state_of: impl Fn(&str, &str) -> Option<(u128, i64)>,
-    ) -> Columns {
-        let mut columns = Columns::default();
-        let there = state_of(from.0, &from.1);
-        let outcome = match (there, state_of(to.0, &to.1)) {
-            (None, _) => Outcome::Missing,
-            (Some(_), Some(_)) => Outcome::Taken,
-            (Some(_), None) => Outcome::Done,
-        };
-        columns.outcomes.push(outcome);
-        if let (Outcome::Done, Some((hash, _))) = (outcome, there) {
-            columns.memories = memories_at(to.0) - memories_at(from.0);
-            // The text stays, and where it was is history.
-            columns.replaced = (
-                vec![from.0.to_owned()],
-                vec![from.1.clone()],
-                // Both changes of a move are one.
-                vec![before + 2],
-            );
-            columns.ops = vec!["remove".to_owned(), "put".to_owned()];
-            columns.places = vec![from.0.to_owned(), to.0.to_owned()];
-            columns.names = vec![from.1.clone(), to.1.clone()];
-            columns.changed = vec![None, Some(hash.to_le_bytes().to_vec())];
-        }
-        columns
-    }
-}
-
-/// Returns the hash in a column.
-pub(super) fn hash_in(bytes: &[u8]) -> Option<u128> {
-    Some(u128::from_le_bytes(bytes.try_into().ok()?))
 }

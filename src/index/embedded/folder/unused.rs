@@ -14,6 +14,8 @@ use crate::beneath::{Folder, Kind, Target};
 
 /// Name of the file whose modification time is that of the index's last use.
 const USED: &str = "used";
+/// Follows the name of an index in that of a folder in which a copy is received; the number of the process follows it.
+pub(in crate::index::embedded) const NEW: &str = ".new-";
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 3_600);
 const OUTDATED: Duration = Duration::from_secs(7 * 24 * 3_600);
@@ -24,12 +26,12 @@ enum Name {
     Index {
         version: u32,
     },
-    /// An index that was set aside to be removed.
-    SetAside,
+    /// An index that was set aside to be removed, or one that a process began to put in place.
+    Temporary,
 }
 
 /// Marks the index in `folder` as used, at most once a day.
-pub(super) fn touch(folder: &Path, now: SystemTime) {
+pub(in crate::index::embedded) fn touch(folder: &Path, now: SystemTime) {
     let opened = Folder::of_state(folder);
     let used = opened
         .as_ref()
@@ -46,7 +48,11 @@ pub(super) fn touch(folder: &Path, now: SystemTime) {
 
 /// Removes the unused folders beside `own`, and returns their number. The caller holds the writer
 /// lock, so that no other process removes one of them.
-pub(super) fn remove_unused(own: &Path, version: u32, now: SystemTime) -> io::Result<usize> {
+pub(in crate::index::embedded) fn remove_unused(
+    own: &Path,
+    version: u32,
+    now: SystemTime,
+) -> io::Result<usize> {
     let Some(state) = own.parent() else {
         return Ok(0);
     };
@@ -66,7 +72,7 @@ pub(super) fn remove_unused(own: &Path, version: u32, now: SystemTime) -> io::Re
         }
         let folder = state.below(&name)?;
         let is_unused = match read {
-            Name::SetAside => true,
+            Name::Temporary => true,
             Name::Index { .. } if !is_index(&folder) => false,
             Name::Index { version: of } if of < version => last_use(&folder, now) >= OUTDATED,
             Name::Index { .. } => last_use(&folder, now) >= UNUSED,
@@ -86,7 +92,7 @@ pub(super) fn remove_unused(own: &Path, version: u32, now: SystemTime) -> io::Re
 }
 
 /// Removes an index folder, renaming it first: no incomplete index exists under its name.
-pub(super) fn remove(folder: &Path) -> io::Result<()> {
+pub(in crate::index::embedded) fn remove(folder: &Path) -> io::Result<()> {
     let (state, name) = Folder::parent_of(folder)?;
     remove_in(&state, name)
 }
@@ -110,10 +116,11 @@ fn version_and_languages(name: &str) -> Option<&str> {
     matches!(kind, "index" | "turns").then_some(rest)
 }
 
-/// Reads `index-v<number>-<languages>` or `turns-v…`, with `.old-<number>` after it or not.
+/// Reads `index-v<number>-<languages>` or `turns-v…`, with `.old-<number>` or `.new-<number>` after it or not.
 fn read_name(name: &str) -> Option<Name> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let (name, aside) = match name.split_once(".old-") {
+    let temporary = name.split_once(".old-").or_else(|| name.split_once(NEW));
+    let (name, process) = match temporary {
         Some((name, process)) => (name, Some(process)),
         None => (name, None),
     };
@@ -122,11 +129,11 @@ fn read_name(name: &str) -> Option<Name> {
     if !is_number(version) || !languages.bytes().all(is_language) {
         return None;
     }
-    match aside {
+    match process {
         None => Some(Name::Index {
             version: version.parse().ok()?,
         }),
-        Some(process) => is_number(process).then_some(Name::SetAside),
+        Some(process) => is_number(process).then_some(Name::Temporary),
     }
 }
 
@@ -170,7 +177,8 @@ mod tests {
         assert_eq!(read_name("index-v1-english"), index(1));
         assert_eq!(read_name("index-v12-english-german"), index(12));
         assert_eq!(read_name("index-v1-"), index(1));
-        assert_eq!(read_name("index-v1-english.old-77"), Some(Name::SetAside));
+        assert_eq!(read_name("index-v1-english.old-77"), Some(Name::Temporary));
+        assert_eq!(read_name("index-v1-english.new-77"), Some(Name::Temporary));
         for name in [
             "index",
             "index-v1",

@@ -1,5 +1,7 @@
 //! Responses: JSON, and errors with a code, a message and the request's id.
 
+pub mod sequence;
+
 use std::sync::Arc;
 use std::time::Duration;
 

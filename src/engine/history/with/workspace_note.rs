@@ -1,0 +1,65 @@
+//! Record of the state in common with a workspace, beside the index of this store.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::error::EngineError;
+use crate::engine::history::History;
+use crate::engine::history::with::record::PendingText;
+use crate::files::FilesError;
+
+/// State in common with a workspace, as it is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::engine) struct Note {
+    pub version: u32,
+    /// Identity of the workspace.
+    pub workspace: String,
+    /// Number of its last change, as of the listing.
+    pub number: u64,
+    /// Texts in common, by path.
+    pub base: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<PendingText>,
+}
+
+/// Version of the record.
+pub(in crate::engine) const VERSION: u32 = 1;
+
+/// Returns the path of the record about a workspace, which may have several addresses.
+fn note_path(history: &History, workspace: &str) -> PathBuf {
+    let name = format!(
+        "workspace-{:032x}.json",
+        crate::files::digest(workspace.as_bytes())
+    );
+    history.live.state().join(name)
+}
+
+/// Returns the record; an empty one if there is none, or one that was torn or is of a later version.
+pub(in crate::engine) fn read_note(history: &History, workspace: &str) -> Note {
+    let bytes = crate::files::read_derived(&note_path(history, workspace)).unwrap_or_default();
+    let note: Option<Note> = serde_json::from_slice(&bytes).ok();
+    note.filter(|note| note.version == VERSION)
+        .unwrap_or_default()
+}
+
+/// Writes the record, unless it is the written one.
+pub(in crate::engine) fn write_note(history: &History, note: &Note) -> Result<(), EngineError> {
+    if read_note(history, &note.workspace) == *note {
+        return Ok(());
+    }
+    let path = note_path(history, &note.workspace);
+    let text = serde_json::to_vec(note).expect("texts and numbers are JSON");
+    let written = crate::files::create_private_folder(history.live.state())
+        .and_then(|()| crate::files::write_synced(&path, &text));
+    written.map_err(|source| {
+        let action = "write";
+        FilesError::Io {
+            action,
+            path,
+            source,
+        }
+        .into()
+    })
+}
