@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Times of three servers on a primary with a standby, with many workspaces, beside those of a server on a folder.
+
+    tests/team/with_postgres.sh python3 benches/team_load.py --memdir PROGRAM [--workspaces 100] [--memories 10000]
+        [--large 100000] [--calls 2000] [--clients 8 64] [--vectors]
+
+PROGRAM is a release build with the feature `team`. The workspaces hold the same made up memories, copied by SQL; the
+large one holds texts of its own. Prints p50 and p99 of the tools `think`, `recall` of one memory and `remember` by MCP
+for each number of clients and each call at a workspace drawn at random, with replicas for reads: as a load balancer
+sends them, to the server that the workspace prefers (`Memdir-Server`), and with each client at one of the three servers,
+so that every server works for every workspace; the same for one workspace alone, and for a folder with as many
+memories; the writes a second in all and on one workspace; the bytes of the database a memory; and the resident memory of the servers. All of
+it runs on one machine, these clients included, so with 64 of them the figures are those of a busy machine. With
+`--vectors` each memory and each question has a vector, made up by `made_up_vectors.py`. Needs `psql`.
+"""
+
+import argparse
+import glob
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+from team import Server, measured, sql, text, tools
+
+SERVERS = 3
+TABLES = {"memory": "place, name, bytes, hash, seq, modified, changed",
+          "change": "seq, op, place, name, hash, token, at", "journal": "number, line"}
+
+
+def resident(server):
+    with open(f"/proc/{server.process.pid}/status") as status:
+        return next(int(line.split()[1]) // 1024 for line in status if line.startswith("VmRSS"))
+
+
+def preference(server, place):
+    """The number of the server that the workspace at `place` prefers."""
+    client = server.client()
+    client.connection.request("GET", f"{place}/api/v1/search?q=harbour", headers={
+        "Authorization": f"Bearer {server.token}"})
+    answer = client.connection.getresponse()
+    answer.read()
+    return int(answer.headers["Memdir-Server"].removeprefix("server-"))
+
+
+def await_vectors(database, folder):
+    """Waits until no server makes or fetches a vector: neither the table nor a folder of theirs grows within 10 s."""
+    state, since = None, time.monotonic()
+    while time.monotonic() - since < 10:
+        files = [file for places in ("cache-*", "*/.memdir")
+                 for file in glob.glob(f"{folder}/{places}/**/*.vec", recursive=True, include_hidden=True)]
+        now = sql(database, "SELECT count(bytes) FROM vector"), sorted(files)
+        if now != state:
+            state, since = now, time.monotonic()
+        time.sleep(1)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--memdir", required=True)
+    parser.add_argument("--workspaces", type=int, default=100)
+    parser.add_argument("--memories", type=int, default=10_000)
+    parser.add_argument("--large", type=int, default=100_000)
+    parser.add_argument("--calls", type=int, default=2_000)
+    parser.add_argument("--clients", type=int, nargs="+", default=[8, 64])
+    parser.add_argument("--vectors", action="store_true")
+    given = parser.parse_args()
+    admin, standby = os.environ["MEMDIR_TEST_POSTGRES"], os.environ["MEMDIR_TEST_POSTGRES_STANDBY"]
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        home = os.path.join(folder, "home")
+        os.makedirs(home)
+        environment = {"HOME": home, "PATH": os.environ["PATH"], "MEMDIR_DATABASE": admin, "MEMDIR_GIT": "off"}
+        host = None
+        if given.vectors:
+            host = subprocess.Popen([sys.executable, os.path.join(os.path.dirname(__file__), "made_up_vectors.py")],
+                                    stdout=subprocess.PIPE, text=True)
+            os.makedirs(f"{home}/.config/memdir")
+            with open(f"{home}/.config/memdir/config.toml", "w") as settings:
+                settings.write(f'[embedding]\nprovider = "openai"\nendpoint = "{host.stdout.readline().strip()}"\n'
+                               'model = "made-up"\ndimensions = 384\n')
+        else:
+            environment["MEMDIR_EMBEDDING"] = "off"
+        run = lambda *words: subprocess.run([given.memdir, *words], env=environment, check=True,
+                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+
+        def fill(name, count, seed):
+            """Makes a folder and a workspace of `count` memories; returns the folder and ids."""
+            dice, store = random.Random(seed), os.path.join(folder, name)
+            source = os.path.join(folder, f"{name}.jsonl")
+            with open(source, "w") as lines:
+                for number in range(count):
+                    line = {"id": f"{seed}-{number}", "timestamp": f"2025-0{1 + number % 9}-{1 + number % 28:02}T08:00:00Z",
+                            "user": "mira", "agent": "bench", "text": text(dice)}
+                    lines.write(json.dumps(line) + "\n")
+            run("init", store)
+            run("--store", store, "import", "--from", "jsonl", source)
+            run("team", "create", name)
+            begun = time.perf_counter()
+            run("team", "import", name, store)
+            print(f"{name}: {count} memories copied in {time.perf_counter() - begun:.0f} s", flush=True)
+            listed = json.loads(run("--store", store, "list", "--json", "--limit", "2000"))["memories"]
+            return store, [one["id"] for one in listed]
+
+        run("team", "migrate")
+        store, ids = fill("bench-0", given.memories, 1)
+        before = int(sql(admin, "SELECT pg_database_size(current_database())"))
+        begun = time.perf_counter()
+        for number in range(1, given.workspaces):
+            name = f"bench-{number}"
+            run("team", "create", name)
+            for table, columns in TABLES.items():
+                keep = " ON CONFLICT DO NOTHING" if table == "journal" else ""
+                sql(admin, f"INSERT INTO {table} (workspace, {columns}) SELECT '{name}', {columns} FROM {table} "
+                           f"WHERE workspace = 'bench-0'{keep}")
+            sql(admin, f"UPDATE workspace SET (head, memories, bytes) = (SELECT head, memories, bytes FROM workspace "
+                       f"WHERE name = 'bench-0') WHERE name = '{name}'")
+            sql(admin, f"UPDATE journal_head SET head = (SELECT head FROM journal_head WHERE workspace = 'bench-0') "
+                       f"WHERE workspace = '{name}'")
+        sql(admin, "ANALYZE")
+        print(f"{given.workspaces - 1} workspaces copied in {time.perf_counter() - begun:.0f} s", flush=True)
+        if given.workspaces > 1:
+            grown = int(sql(admin, "SELECT pg_database_size(current_database())")) - before
+            print(f"{grown / ((given.workspaces - 1) * given.memories):.0f} bytes of the database a memory")
+        large, large_ids = fill("large", given.large, 2)
+
+        listen = ["serve", "--listen", "127.0.0.1:0", "--reads-per-second", "0", "--writes-per-second", "0"]
+        on_rows = []
+        for number in range(SERVERS):
+            cache = os.path.join(folder, f"cache-{number}")
+            options = ["--database", "--replica", standby, "--cache", cache, "--advertise", f"server-{number}"]
+            on_rows.append(Server(given.memdir, [*listen, *options], environment, "", f"{cache}/tokens"))
+        on_folder = {name: Server(given.memdir, ["--store", path, *listen], environment, "", f"{path}/.memdir/tokens")
+                     for name, path in (("bench-0", store), ("large", large))}
+
+        many = [f"/w/bench-{number}" for number in range(given.workspaces)]
+        # The answers of cold servers are `team.py --cold`'s matter: every workspace is opened before.
+        begun = time.perf_counter()
+        for server in on_rows:
+            client = server.client()
+            for place in [*many[-60:], "/w/large"]:
+                client.ask("GET", "/search?q=harbour+gauge", prefix=place)
+        for server in on_folder.values():
+            server.client().ask("GET", "/search?q=harbour+gauge")
+        print(f"every server opened its workspaces in {time.perf_counter() - begun:.0f} s", flush=True)
+        if host:
+            await_vectors(admin, folder)
+            print(f"every text had its vector after {time.perf_counter() - begun:.0f} s", flush=True)
+        # A server keeps 64 open.
+        open_ones = many[-60:]
+        preferred = {place: on_rows[preference(on_rows[0], place)] for place in [*open_ones, "/w/large"]}
+        scenes = []
+        for shown, folder_of, places, of_ids in ((given.memories, "bench-0", open_ones, ids),
+                                                 (given.large, "large", ["/w/large"], large_ids)):
+            scenes.append((f"folder of {shown}", [on_folder[folder_of]], [""], of_ids, None))
+            for some in (places[-1:], places)[:len(places)]:
+                what = f"one workspace of {shown}" if len(some) == 1 else f"{len(some)} workspaces of {shown}"
+                scenes.append((what, on_rows, some, of_ids, preferred))
+                scenes.append((f"{what}, any server", on_rows, some, of_ids, None))
+        for kind in ("think", "recall", "remember"):
+            for clients in given.clients:
+                for shown, servers, places, of_ids, route in scenes:
+                    make = tools(of_ids, places)[kind]
+                    measured(servers, clients, max(1, given.calls // 10 // clients), make, route)
+                    middle, slow, rate = measured(servers, clients, given.calls // clients, make, route)
+                    print(f"{kind:9}{clients:3} clients  {shown:40} p50 {middle:8.2f} ms  p99 {slow:8.2f} ms  "
+                          f"{rate:6.0f} a second", flush=True)
+        for server in on_rows:
+            print(f"resident memory of a server with {len(open_ones) + 1} workspaces: {resident(server)} MB")
+        for server in [*on_rows, *on_folder.values()]:
+            server.end()
+        if host:
+            host.kill()
+
+
+main()
