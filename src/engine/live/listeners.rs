@@ -18,6 +18,11 @@ impl Listeners {
         locked(&self.0)
     }
 
+    /// Returns whether anybody listens.
+    pub(in crate::engine) fn has_any(&self) -> bool {
+        !self.known().listeners.is_empty()
+    }
+
     /// Sets the state for listeners that registered before anything was read.
     pub(in crate::engine) fn know(&self, read: &Arc<dyn Snapshot>) {
         let mut known = self.known();

@@ -42,6 +42,11 @@ const QUIET: Duration = Duration::from_millis(300);
 /// Maximum time until changes are committed although more come.
 const MAX_WAITING: Duration = Duration::from_secs(1);
 
+/// The same two times of a store that is no directory, whose index no other process reads: searches find what is not in it
+/// yet, and each commit costs as much as many writes. Whoever listens to changes is told as soon as of a directory.
+const QUIET_ALONE: Duration = Duration::from_secs(2);
+const MAX_WAITING_ALONE: Duration = Duration::from_secs(10);
+
 /// Maximum pause before a failed commit of the index is tried again: a full disk needs few attempts,
 /// but the index catches up soon once there is room again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
@@ -295,7 +300,13 @@ impl Loop {
             let pause = QUIET * 2_u32.saturating_pow(self.failures);
             return Some(first + pause.min(LONGEST_PAUSE));
         }
-        Some((last + QUIET).min(first + MAX_WAITING))
+        let live = &self.engine.live;
+        let waits = live.directory().is_none() && !live.listeners.has_any();
+        let (quiet, max_waiting) = match waits {
+            true => (QUIET_ALONE, MAX_WAITING_ALONE),
+            false => (QUIET, MAX_WAITING),
+        };
+        Some((last + quiet).min(first + max_waiting))
     }
 
     fn next_wake(&self) -> Option<Instant> {
