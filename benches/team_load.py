@@ -117,8 +117,8 @@ def main():
                            f"WHERE workspace = 'bench-0'{keep}")
             sql(admin, f"UPDATE workspace SET (head, memories, bytes) = (SELECT head, memories, bytes FROM workspace "
                        f"WHERE name = 'bench-0') WHERE name = '{name}'")
-            sql(admin, f"UPDATE journal_head SET head = (SELECT head FROM journal_head WHERE workspace = 'bench-0') "
-                       f"WHERE workspace = '{name}'")
+            sql(admin, f"INSERT INTO journal_head (workspace, head) SELECT '{name}', head FROM journal_head "
+                       "WHERE workspace = 'bench-0' ON CONFLICT (workspace) DO UPDATE SET head = excluded.head")
         sql(admin, "ANALYZE")
         print(f"{given.workspaces - 1} workspaces copied in {time.perf_counter() - begun:.0f} s", flush=True)
         if given.workspaces > 1:

@@ -90,9 +90,6 @@ fn reads_say_how_old_they_are_and_writes_are_refused_until_the_database_is_back(
     let other = server(&test.address(), &[]);
     remember(&other, "The zebra.");
     let number = remember(&other, "The okapi.");
-    // A text of just now is not kept.
-    let older = "UPDATE memory SET changed = changed - 10000000000";
-    query(&test.address(), older);
     let cable = Cable::lay(&test.address());
     let served = server(&cable.address(&test), &[]);
     let path = "/api/v1/search?q=zebra";
@@ -100,17 +97,6 @@ fn reads_say_how_old_they_are_and_writes_are_refused_until_the_database_is_back(
     let fresh = ask(&served, "GET", path, &[], &Value::Null);
     assert_eq!(fresh.header("memdir-stale-seconds"), None, "{fresh:?}");
     cable.pull();
-    // Until the server has indexed what it found, it needs more than it keeps, and says so.
-    loop {
-        let stale = ask(&served, "GET", path, &[], &Value::Null);
-        if stale.status == 200 {
-            break;
-        }
-        assert_eq!(stale.status, 503, "{stale:?}");
-        cable.put_in();
-        while ask(&served, "GET", path, &[], &Value::Null).status != 200 {}
-        cable.pull();
-    }
     let header = format!("Memdir-Sequence: {number}");
     for headers in [&[][..], &[header.as_str()][..]] {
         let stale = ask(&served, "GET", path, headers, &Value::Null);
@@ -130,12 +116,7 @@ fn reads_say_how_old_they_are_and_writes_are_refused_until_the_database_is_back(
     );
     assert_eq!(served.ask("GET", "/healthz", &[], b"").status, 200);
     let told = call(&served, "think", json!({"query": "zebra"}), json!({}));
-    // It needs more than a search, and what it needs is either kept or named as missing, never left out.
-    let is_refused = told["result"]["isError"] == true;
-    assert!(
-        is_refused || told.to_string().contains("The zebra."),
-        "{told}"
-    );
+    assert!(told.to_string().contains("The zebra."), "{told}");
     assert!(
         told["result"]["_meta"]["memdir/stale-seconds"].is_u64(),
         "{told}"

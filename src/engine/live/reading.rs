@@ -48,7 +48,7 @@ pub(in crate::engine) fn read_all(
     known: &KnownVersions<'_>,
 ) -> Result<Vec<Read>, FilesError> {
     let reader = live.store.reader(Place::Files);
-    let now = now_nanos(live);
+    let now = before_reading(live);
     if let Some(read) = reader.read_many(names, MAX_INDEXED_BYTES as u64) {
         let read: Vec<_> = names.iter().zip(read).collect();
         let taken = read.into_par_iter();
@@ -82,7 +82,7 @@ pub(in crate::engine) fn scan(live: &LiveStore, listing: &Listing) -> Arc<dyn Sn
     let entries = listing.entries.iter();
     let files = entries.map(|entry| (entry.name.clone(), entry.stamp));
     let reader = live.store.reader(Place::Files);
-    let now = now_nanos(live);
+    let now = before_reading(live);
     let documents = move |names: &[&str]| -> Vec<Option<Document>> {
         let document = |name: &str, version| {
             let read = taken_in(name, version, now, &|_| None);
@@ -110,6 +110,15 @@ pub(in crate::engine) fn scan(live: &LiveStore, listing: &Listing) -> Arc<dyn Sn
 /// Returns the present time in nanoseconds since 1970.
 pub(in crate::engine) fn now_nanos(live: &LiveStore) -> i64 {
     live.clock.now().timestamp_nanos_opt().unwrap_or(i64::MAX)
+}
+
+/// Returns the time before files are read, for which [`is_racy`] asks. Where each change has a number, stamps hold it, and no
+/// file is in doubt: the time is the latest one.
+pub(in crate::engine) fn before_reading(live: &LiveStore) -> i64 {
+    match live.store.sequence() {
+        Some(_) => i64::MAX,
+        None => now_nanos(live),
+    }
 }
 
 impl Read {

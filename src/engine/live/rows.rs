@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::engine::error::EngineError;
 use crate::engine::live::read_cache::Shared;
-use crate::engine::live::reading::now_nanos;
+use crate::engine::live::reading::before_reading;
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::{current_snapshot, usage};
 use crate::engine::texts::{parse, stem_of};
@@ -76,7 +76,7 @@ pub(in crate::engine) fn listed(filter: Filter) -> Filter {
 /// Reads the memory in the file `name` as [`read_memories`] does; `None` if it is gone.
 pub(in crate::engine) fn read_memory(live: &LiveStore, name: &str) -> Option<Memory> {
     let reader = live.store.reader(Place::Files);
-    let version = version_of(live, reader.as_ref(), name, now_nanos(live))?;
+    let version = version_of(live, reader.as_ref(), name, before_reading(live))?;
     Some(version.1.into_memory())
 }
 
@@ -90,7 +90,7 @@ pub(in crate::engine) fn memory_of(reader: &dyn Reader, name: &str) -> Option<Me
 /// server, what it has read before and is unchanged is not read again.
 pub(in crate::engine) fn read_memories(live: &LiveStore, names: &[String]) -> Vec<Shared> {
     let reader = live.store.reader(Place::Files).held();
-    let now = now_nanos(live);
+    let now = before_reading(live);
     let all: Vec<&str> = names.iter().map(String::as_str).collect();
     read_ahead(live, reader.as_ref(), &all);
     names
@@ -113,8 +113,7 @@ pub(in crate::engine) fn read_ahead(live: &LiveStore, reader: &dyn Reader, names
     let unknown: Vec<&str> = unknown
         .filter(|name| cache.get(reader, name).is_none())
         .collect();
-    // Whatever changes one later, its stamp shows: it holds the number of the change.
-    let now = i64::MAX;
+    let now = before_reading(live);
     let read = reader.read_many(&unknown, MAX_INDEXED_BYTES as u64);
     for version in read.into_iter().flatten().flatten() {
         let memory = Shared::from(parse(&version.entry, &version.bytes));

@@ -107,7 +107,7 @@ fn best_turns(
     };
     let live = &engine.live;
     let reader = live.store.reader(Place::Files).held();
-    let now = reading::now_nanos(live);
+    let now = reading::before_reading(live);
     let talk = |name: &str| rows::version_of(live, reader.as_ref(), name, now);
     let texts = |name: &str| talk(name).map(|(_, memory)| memory.into_memory());
     let read: RefCell<HashMap<String, Vec<Memory>>> = RefCell::default();
@@ -180,7 +180,7 @@ fn talk_of(turn: &IndexHit) -> Option<&str> {
 fn hit_of(engine: &Engine, turn: IndexHit) -> Option<Hit> {
     let (talk, number) = parse_row(&turn.name)?;
     let reader = engine.live.store.reader(Place::Files).held();
-    let now = reading::now_nanos(&engine.live);
+    let now = reading::before_reading(&engine.live);
     let (hash, memory) = rows::version_of(&engine.live, reader.as_ref(), talk, now)?;
     let format = memory.source.as_deref().and_then(|name| name.parse().ok());
     let lines = turns(&memory.content, format).get(number)?.lines.clone();

@@ -299,7 +299,7 @@ fn search_in(
         people: found.people,
     };
     let (mut stale, mut changed) = (Vec::new(), Vec::new());
-    let before = reading::now_nanos(&engine.live);
+    let before = reading::before_reading(&engine.live);
     let names: Vec<&str> = found.hits.iter().map(|hit| hit.name.as_str()).collect();
     ahead(&names);
     for (place, hit) in found.hits.into_iter().enumerate() {
