@@ -207,7 +207,9 @@ impl Storage for Rows {
         let sql = "SELECT EXISTS (SELECT FROM memory WHERE workspace = $1 AND place = 'files' \
              AND name > $2 AND name < $3)";
         let asked = self.known.ask();
-        let Ok(rows) = self.look(sql, below(folder)) else {
+        let (values, wanted) = (self.values(below(folder)), self.known.wanted());
+        // There may be some: whoever then needs a text of them learns that the database is away.
+        let Ok((rows, _)) = self.database.read(&self.workspace, sql, values, wanted) else {
             return true;
         };
         let is_there = rows[0].get(0);
