@@ -33,6 +33,9 @@ def main():
 
     class Answers(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        # An answer is one packet, and does not wait for the acknowledgement of its head.
+        wbufsize = -1
+        disable_nagle_algorithm = True
 
         def do_POST(self):
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -45,6 +48,7 @@ def main():
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
+            self.wfile.flush()
 
         def log_message(self, *_):
             pass

@@ -269,6 +269,25 @@ pub struct EndedCall {
     pub age: Option<Duration>,
     /// Whether the storage was away when the call needed it, so that its answer is none.
     pub is_incomplete: bool,
+    /// Whether the call changed a file, or may have.
+    pub may_have_written: bool,
+}
+
+impl EndedCall {
+    /// Returns the message for a call that lacks what the storage did not give.
+    pub fn lack(&self, writes: bool) -> &'static str {
+        match (self.may_have_written, writes) {
+            (true, _) => {
+                "the database went away: read whether it was written, before you write it again"
+            }
+            (false, true) => {
+                "the database cannot be reached, and nothing was written: try again later"
+            }
+            (false, false) => {
+                "the database cannot be reached, and what the answer needs was not read before: try again later"
+            }
+        }
+    }
 }
 
 /// Error of the beginning of a call.
@@ -280,18 +299,6 @@ pub enum SequenceError {
     /// The call read and wrote no file.
     #[error("the database cannot be reached, and nothing was {}: try again later", if *.writes { "written" } else { "read" })]
     Away { writes: bool },
-}
-
-impl SequenceError {
-    /// Returns the message for a call that lacks what the storage did not give.
-    pub fn lack(writes: bool) -> &'static str {
-        match writes {
-            true => "the database went away: read whether it was written, and try again later",
-            false => {
-                "the database cannot be reached, and what the answer needs was not read before: try again later"
-            }
-        }
-    }
 }
 
 /// Read access to memories. Names come from its own listings or from a parsed stem.

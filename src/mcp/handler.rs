@@ -170,7 +170,7 @@ impl Handler {
         match done.await {
             Ok((answer, ended)) if ended.is_incomplete => {
                 drop(answer);
-                Err(ErrorData::internal_error(SequenceError::lack(false), None))
+                Err(ErrorData::internal_error(ended.lack(false), None))
             }
             Ok((answer, ended)) => Ok((answer?, ended)),
             Err(error) if error.is_of_request() => {
@@ -274,7 +274,7 @@ impl ServerHandler for Handler {
         let done = self.on_a_thread(context, (tool.name, !reads), run, CallOutcome::of_reply);
         let (reply, ended) = match done.await {
             Ok((reply, ended)) => match ended.is_incomplete && (reply.is_error || reads) {
-                true => (Reply::text(SequenceError::lack(!reads)).failed(), ended),
+                true => (Reply::text(ended.lack(!reads)).failed(), ended),
                 false => (reply, ended),
             },
             Err(error) if error.is_of_request() => {

@@ -1,5 +1,5 @@
-//! Account of the calls of clients: how new the answer must be, whether it is as of an earlier time, and whether
-//! something is missing.
+//! Account of the calls of clients: how new the answer must be, whether it is as of an earlier time, whether something is
+//! missing, and whether something may have been written.
 //!
 //! A call runs on one thread, which asks the database. Questions on threads of `rayon`, which read texts for a call,
 //! are counted for all calls that run then.
@@ -17,8 +17,20 @@ struct Call {
     is_as_known: bool,
     /// Whether something else could not be read or written, as its server is away.
     lacks_something: bool,
+    /// Whether a file was changed, or may have been.
+    may_have_written: bool,
     /// Value of [`ELSEWHERE`] when the call began.
     elsewhere: u64,
+}
+
+/// Properties of the answer of a call.
+pub(super) struct Ended {
+    /// Whether it is answered from what was known.
+    pub is_as_known: bool,
+    /// Whether it lacks something.
+    pub lacks_something: bool,
+    /// Whether a file was changed, or may have been.
+    pub may_have_written: bool,
 }
 
 thread_local! {
@@ -26,6 +38,7 @@ thread_local! {
         as_of: None,
         is_as_known: false,
         lacks_something: false,
+        may_have_written: false,
         elsewhere: 0,
     }) };
 }
@@ -76,9 +89,21 @@ pub(super) fn answer_as_known() {
     });
 }
 
-/// Returns whether the call on this thread is answered from what was known, and whether it lacks something.
-pub(super) fn end() -> (bool, bool) {
+/// Notes that a file was changed, or that nobody knows whether it was.
+pub(super) fn note_written() {
+    CALL.set(Call {
+        may_have_written: true,
+        ..CALL.get()
+    });
+}
+
+/// Ends the call on this thread.
+pub(super) fn end() -> Ended {
     let call = CALL.take();
     let elsewhere = ELSEWHERE.load(Ordering::Relaxed) != call.elsewhere;
-    (call.is_as_known, call.lacks_something || elsewhere)
+    Ended {
+        is_as_known: call.is_as_known,
+        lacks_something: call.lacks_something || elsewhere,
+        may_have_written: call.may_have_written,
+    }
 }

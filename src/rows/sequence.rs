@@ -54,7 +54,11 @@ impl Sequence for Rows {
     }
 
     fn end(&self, begun: BegunCall) -> EndedCall {
-        let (is_as_known, lacks_something) = calls::end();
+        let calls::Ended {
+            is_as_known,
+            lacks_something,
+            may_have_written,
+        } = calls::end();
         let told = self.known.head().unwrap_or(0).unsigned_abs();
         let number = match is_as_known {
             _ if begun.writes => self.known.floor().unsigned_abs(),
@@ -65,6 +69,7 @@ impl Sequence for Rows {
             number: (number > 0).then_some(number),
             age: is_as_known.then(|| self.known.age()),
             is_incomplete: lacks_something || (is_as_known && told < begun.least),
+            may_have_written,
         }
     }
 

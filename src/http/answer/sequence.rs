@@ -45,10 +45,18 @@ pub fn judged<T>(
     writes: bool,
 ) -> Result<T, RequestError> {
     // What was written is acknowledged, whatever could not be read after it.
-    match ended.is_incomplete && !(writes && answer.is_ok()) {
-        true => Err(unavailable(SequenceError::lack(writes))),
-        false => answer,
+    if !ended.is_incomplete || (writes && answer.is_ok()) {
+        return answer;
     }
+    let message = ended.lack(writes);
+    Err(match ended.may_have_written {
+        // Clients repeat what is unavailable unasked, and it would be there twice.
+        true => RequestError {
+            message: message.to_owned(),
+            ..RequestError::internal()
+        },
+        false => unavailable(message),
+    })
 }
 
 /// Adds what an answer holds to its headers.
@@ -61,5 +69,27 @@ pub fn tell(response: &mut Response, ended: &EndedCall) {
         if let Some(number) = number {
             headers.insert(name, HeaderValue::from(number));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_written_is_not_to_be_sent_again_unasked() {
+        let failed = || Err::<(), _>(RequestError::internal());
+        let mut ended = EndedCall {
+            is_incomplete: true,
+            ..EndedCall::default()
+        };
+        let refused = judged(failed(), &ended, true).unwrap_err();
+        assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(refused.message.contains("nothing was written"));
+        ended.may_have_written = true;
+        let unknown = judged(failed(), &ended, true).unwrap_err();
+        assert_eq!(unknown.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(unknown.retry_after.is_none() && unknown.message.contains("read whether"));
+        assert_eq!(judged(Ok(()), &ended, true), Ok(()));
     }
 }

@@ -15,6 +15,7 @@ use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::access::audit::{self, Actor, NewLine};
+use super::calls;
 use super::database::{Database, Value, begin, discard};
 use super::error::RowsError;
 use super::known::Known;
@@ -67,20 +68,28 @@ pub(super) fn write(
                 work: Work::Edits(&edits),
                 undoes: None,
             };
-            outcomes.extend(attempt.commit(&database).await?.outcomes);
+            match attempt.commit(&database).await {
+                Ok(written) => outcomes.extend(written.outcomes),
+                Err(error) if outcomes.contains(&Outcome::Done) => {
+                    return Err(RowsError::UnknownOutcome(Box::new(error)));
+                }
+                Err(error) => return Err(error),
+            }
         }
         Ok(outcomes)
     });
     noted(outcomes)
 }
 
-/// Notes for the audit of the present call that it has changed something.
+/// Notes for the present call, and its audit, that it has changed something; for the call also that nobody knows.
 fn noted(outcomes: Result<Vec<Outcome>, RowsError>) -> Result<Vec<Outcome>, RowsError> {
-    if outcomes
-        .as_ref()
-        .is_ok_and(|outcomes| outcomes.contains(&Outcome::Done))
-    {
-        audit::note_written();
+    match &outcomes {
+        Ok(outcomes) if outcomes.contains(&Outcome::Done) => {
+            audit::note_written();
+            calls::note_written();
+        }
+        Err(RowsError::UnknownOutcome(_)) => calls::note_written(),
+        _ => {}
     }
     outcomes
 }
@@ -131,9 +140,9 @@ pub(super) fn undo(
             undoes: Some(undone),
         };
         attempt.commit(&database).await
-    })?;
-    let number = written.number;
-    noted(Ok(written.outcomes))?;
+    });
+    let number = written.as_ref().map_or(None, |written| written.number);
+    noted(written.map(|written| written.outcomes))?;
     Ok(number)
 }
 
