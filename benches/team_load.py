@@ -9,7 +9,7 @@ large one holds texts of its own. Prints p50 and p99 of the tools `think`, `reca
 for each number of clients and each call at a workspace drawn at random, with replicas for reads: as a load balancer
 sends them, to the server that the workspace prefers (`Memdir-Server`), and with each client at one of the three servers,
 so that every server works for every workspace; the same for one workspace alone, and for a folder with as many
-memories; the writes a second in all and on one workspace; the bytes of the database a memory; and the resident memory of the servers. All of
+memories; the writes a second in all and on one workspace; the first answer of a server with an empty cache; the bytes of the database a memory; and the resident memory of the servers. All of
 it runs on one machine, these clients included, so with 64 of them the figures are those of a busy machine. With
 `--vectors` each memory and each question has a vector, made up by `made_up_vectors.py`. Needs `psql`.
 """
@@ -44,6 +44,11 @@ def preference(server, place):
     answer = client.connection.getresponse()
     answer.read()
     return int(answer.headers["Memdir-Server"].removeprefix("server-"))
+
+
+def await_row(database, question):
+    while not sql(database, question):
+        time.sleep(1)
 
 
 def await_vectors(database, folder):
@@ -150,6 +155,15 @@ def main():
             print(f"every text had its vector after {time.perf_counter() - begun:.0f} s", flush=True)
         # A server keeps 64 open.
         open_ones = many[-60:]
+        for name in (open_ones[-1].removeprefix("/w/"), "large"):
+            await_row(admin, f"SELECT number FROM index_copy WHERE workspace = '{name}' AND number > 0")
+            cache = os.path.join(folder, f"cold-{name}")
+            server = Server(given.memdir, [*listen, "--database", "--cache", cache], environment, f"/w/{name}",
+                            f"{cache}/tokens")
+            begun = time.perf_counter()
+            server.client().ask("GET", "/search?q=lantern+ribbon")
+            print(f"first answer of {name} with an empty cache: {time.perf_counter() - begun:.2f} s", flush=True)
+            server.end()
         preferred = {place: on_rows[preference(on_rows[0], place)] for place in [*open_ones, "/w/large"]}
         scenes = []
         for shown, folder_of, places, of_ids in ((given.memories, "bench-0", open_ones, ids),

@@ -342,3 +342,29 @@ fn a_text_that_is_not_kept_is_not_brought_back() {
     ops::purge(&engine, other.as_str()).unwrap();
     refused(&forgotten, "had a text that is not kept");
 }
+
+#[test]
+fn a_text_that_no_database_holds_is_the_name_of_nothing() {
+    on_both(|api| {
+        let id = api.make("The zebra.");
+        let asked = [
+            ("GET", format!("/memories/{id}%00"), Value::Null),
+            ("GET", format!("/memories/{id}%00/history"), Value::Null),
+            (
+                "POST",
+                format!("/memories/{id}%00/restore"),
+                json!({"revision": "1"}),
+            ),
+            (
+                "POST",
+                format!("/memories/{id}/restore"),
+                json!({"revision": "1\u{0}"}),
+            ),
+            ("POST", "/undo".to_owned(), json!({"change": "1\u{0}"})),
+        ];
+        for (method, path, body) in asked {
+            let (status, value) = api.ask(method, &path, &body);
+            assert!((400..500).contains(&status), "{path}: {status} {value}");
+        }
+    });
+}
