@@ -278,6 +278,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
         "rows/writing",
         &[
             "access",
+            "calls",
             "database",
             "error",
             "known",
