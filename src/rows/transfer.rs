@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::error::RowsError;
 use super::storage::{SETTINGS, added_files};
-use super::workspace::{BESIDE, Rows, note_lack, path_of, place_name, row_of};
+use super::workspace::{BESIDE, Rows, draw, note_lack, path_of, place_name, row_of};
 use super::writing;
 use super::writing::{NewMemory, Origin, Outcome, PastStep, Text};
 use crate::files::{
@@ -281,7 +281,7 @@ fn steps(
     };
     for change in earlier {
         let origin = Arc::new(Origin {
-            token: writing::draw()?,
+            token: draw()?,
             at: change.at,
             author: change.author,
             tool: change.tool,

@@ -20,6 +20,14 @@ pub struct Rows {
     pub(super) database: Database,
     pub(super) workspace: Arc<str>,
     pub(super) known: Arc<Known>,
+    /// Number of what this process claims in tables of work that servers divide among them.
+    pub(super) claim: i64,
+}
+
+/// Returns a random number for a transaction or a claim.
+pub(super) fn draw() -> Result<i64, RowsError> {
+    let number = getrandom::u64().map_err(|error| RowsError::NotStarted(error.into()))?;
+    Ok((number >> 1) as i64)
 }
 
 /// Returns the name of a place in the tables.
@@ -65,6 +73,7 @@ impl Rows {
             database: database.clone(),
             workspace: Arc::from(name),
             known: Arc::default(),
+            claim: draw()?,
         };
         rows.head().map(|_| rows.clone())
     }

@@ -189,6 +189,26 @@ fn many_changes_are_a_reason_for_another_copy_that_shares_pieces() {
 }
 
 #[test]
+fn what_a_server_began_to_publish_and_could_not_end_it_begins_anew() {
+    let Some(published) = Published::new(|_| ()) else {
+        return;
+    };
+    let mut session = Session::new(&published.test.address());
+    // Whatever ends a claim fails, also the attempt to give it up.
+    let refuse = "CREATE SEQUENCE refused; CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql \
+         SECURITY DEFINER AS $$ BEGIN PERFORM nextval('refused'); RAISE 'refused'; END $$; \
+         CREATE TRIGGER refuse BEFORE UPDATE ON index_copy FOR EACH ROW WHEN (new.claim IS NULL) \
+         EXECUTE FUNCTION refuse()";
+    session.execute(refuse).unwrap();
+    fill(&published.rows, MANY..MANY + 600);
+    session.until("SELECT FROM refused WHERE last_value >= 2");
+    session
+        .execute("DROP TRIGGER refuse ON index_copy")
+        .unwrap();
+    session.until(&format!("{COPY} AND number >= {}", MANY + 500));
+}
+
+#[test]
 fn a_damaged_copy_is_not_used() {
     let Some(published) = Published::new(|_| ()) else {
         return;

@@ -32,7 +32,8 @@ const FILES: &str = "SELECT number, files, pieces FROM index_copy \
 const PIECES: &str =
     "SELECT hash, bytes FROM index_piece WHERE workspace = $1 AND name = $2 AND hash = ANY($3)";
 
-/// Begins to publish, unless another server began less than 15 minutes ago.
+/// Begins to publish, unless another server began less than 15 minutes ago. What this one began, and could not end since
+/// the database did not answer, it begins anew.
 const CLAIM: &str = "INSERT INTO index_copy AS c (workspace, name, claim, claimed) VALUES ($1, $2, $3, now()) \
      ON CONFLICT (workspace, name) DO UPDATE SET claim = $3, claimed = now() \
      WHERE c.claim IS NULL OR c.claim = $3 OR c.claimed < now() - interval '15 minutes' RETURNING claim";
@@ -123,8 +124,7 @@ impl IndexCopies for Rows {
     }
 
     fn publish(&self, name: &str, number: u64, files: &[(String, File)]) -> io::Result<bool> {
-        let random = getrandom::u64().map_err(io::Error::other)?;
-        let claim = (random >> 1) as i64;
+        let claim = self.claim;
         let values = [Value::from(name), Value::Number(claim)];
         if ask(self, CLAIM, values)?.is_empty() {
             return Ok(false);

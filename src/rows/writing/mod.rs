@@ -20,6 +20,7 @@ use super::database::{Database, Value, begin, discard};
 use super::error::RowsError;
 use super::known::Known;
 use super::notices::CHANNEL;
+use super::workspace::draw;
 pub(super) use columns::hash_in;
 use columns::{Columns, EarlierTexts, Held};
 pub(super) use edit::{Edit, Expected, NewMemory, Origin, Outcome, PastStep, Text};
@@ -167,12 +168,6 @@ pub(super) fn add_new(
         Ok(attempt.commit(&database).await?.outcomes)
     });
     noted(outcomes)
-}
-
-/// Returns a random number for a transaction.
-pub(super) fn draw() -> Result<i64, RowsError> {
-    let number = getrandom::u64().map_err(|error| RowsError::NotStarted(error.into()))?;
-    Ok((number >> 1) as i64)
 }
 
 /// Splits `edits` into runs in which each file occurs once.
