@@ -9,9 +9,10 @@ large one holds texts of its own. Prints p50 and p99 of the tools `think`, `reca
 for each number of clients and each call at a workspace drawn at random, with replicas for reads: as a load balancer
 sends them, to the server that the workspace prefers (`Memdir-Server`), and with each client at one of the three servers,
 so that every server works for every workspace; the same for one workspace alone, and for a folder with as many
-memories; the writes a second in all and on one workspace; the first answer of a server with an empty cache; the bytes of the database a memory; and the resident memory of the servers. All of
-it runs on one machine, these clients included, so with 64 of them the figures are those of a busy machine. With
-`--vectors` each memory and each question has a vector, made up by `made_up_vectors.py`. Needs `psql`.
+memories; the writes a second in all and on one workspace; the first answer of a server with an empty cache; the bytes
+of the database a memory; and the resident memory of the servers. All of it runs on one machine, these clients included,
+so with 64 of them the figures are those of a busy machine. With `--vectors` each memory and each question has a vector,
+made up by `made_up_vectors.py`. Needs `psql`.
 """
 
 import argparse
@@ -141,7 +142,7 @@ def main():
                      for name, path in (("bench-0", store), ("large", large))}
 
         many = [f"/w/bench-{number}" for number in range(given.workspaces)]
-        # The answers of cold servers are `team.py --cold`'s matter: every workspace is opened before.
+        # What the scenes ask is open before.
         begun = time.perf_counter()
         for server in on_rows:
             client = server.client()
