@@ -60,8 +60,9 @@ class Client:
         self.connection.request(method, (prefix or self.server.prefix) + "/api/v1" + path, body, headers)
         answer = self.connection.getresponse()
         said = answer.read()
-        if b'"code":"LATE"' in said:
-            # It goes on to open the workspace.
+        if answer.status == 503:
+            # It goes on to open the workspace, or to make its index.
+            time.sleep(int(answer.headers["Retry-After"] or 0))
             return self.ask(method, path, body, prefix)
         if answer.status >= 300:
             sys.exit(f"{method} {path}: {answer.status} {said[:300]}")

@@ -173,7 +173,7 @@ impl Endpoint {
     }
 }
 
-/// Error of a request: one of five codes, and a message for the caller.
+/// Error of a request: a code, and a message for the caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refusal {
     /// Code of the error.
@@ -191,6 +191,8 @@ impl Refusal {
     pub const CONFLICT: &'static str = "CONFLICT";
     /// Code for a write that exceeds a quota of the store.
     pub const OVER_QUOTA: &'static str = "OVER_QUOTA";
+    /// Code for what cannot be answered yet, and soon can.
+    pub const UNAVAILABLE: &'static str = "UNAVAILABLE";
     /// Code for an error of the store.
     pub const DATABASE_ERROR: &'static str = "DATABASE_ERROR";
 
@@ -244,6 +246,12 @@ fn of_engine(error: &EngineError) -> (&'static str, String) {
                 format!("somebody else changed `{id}` in the same moment; both texts are kept");
             (Refusal::CONFLICT, message)
         }
+        other if other.taken_name().is_some() => {
+            let name = other.taken_name().unwrap_or_default();
+            let message = format!("there is another file called {name} where it would go");
+            (Refusal::CONFLICT, message)
+        }
+        other if other.awaits_index() => (Refusal::UNAVAILABLE, full(other)),
         EngineError::Past(past) => (of_past(past), past.to_string()),
         other if over_quota(other).is_some() => {
             (Refusal::OVER_QUOTA, over_quota(other).unwrap_or_default())

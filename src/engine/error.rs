@@ -91,6 +91,20 @@ fn list<T: ToString>(all: &[T]) -> String {
 const MAX_LISTED: usize = 20;
 
 impl EngineError {
+    /// Whether a search has no index yet, which is being made.
+    pub fn awaits_index(&self) -> bool {
+        use IndexError::{Building, Superseded};
+        matches!(self, EngineError::Index(Building { .. } | Superseded))
+    }
+
+    /// Returns the name of the file that lay where another one was to go.
+    pub fn taken_name(&self) -> Option<&str> {
+        match self {
+            EngineError::Files(FilesError::Taken { path }) => path.file_name()?.to_str(),
+            _ => None,
+        }
+    }
+
     /// Returns advice for the user, as a sentence.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -133,6 +147,9 @@ impl EngineError {
             EngineError::Embed(_) => {
                 Some("Words are searched all the same. `memdir model status` says which model is used.".into())
             }
+            error if error.awaits_index() => Some(
+                "Ask again in a minute. A memory whose id is known can be read at once.".into(),
+            ),
             EngineError::Index(_) => Some("`memdir reindex --full` makes the index anew.".into()),
             _ => None,
         }

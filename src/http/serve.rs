@@ -20,7 +20,7 @@ use tokio::sync::{Semaphore, watch};
 use super::admission::{AdmissionControl, CALL_TIMEOUT, recorded};
 use super::answer::{OUTGOING, RequestError, sequence};
 use super::client::Client;
-use super::concurrency::{ConcurrencyLimits, THREADS};
+use super::concurrency::{ConcurrencyLimits, RETRY_AFTER, THREADS};
 use super::connection::{ConnectionSlots, Phase, ServerState};
 use super::events::Events;
 use super::listen::{Address, TlsError};
@@ -468,21 +468,26 @@ async fn call(
         };
         let answer = reply
             .map(|reply| (endpoint.status(&reply), reply.text.into_bytes()))
-            .map_err(|error| RequestError::from(Refusal::of(&error)));
+            .map_err(|error| sequence::of_call(Refusal::of(&error).into(), writes));
         (sequence::judged(answer, &ended, writes), ended, turn)
     };
     let done = tokio::time::timeout(CALL_TIMEOUT, tokio::task::spawn_blocking(run)).await;
     let late = |_| {
         let status = StatusCode::SERVICE_UNAVAILABLE;
         let message = "not done in time: it goes on, ask for its outcome later";
-        RequestError::new(status, "LATE", message)
+        let late = RequestError {
+            retry_after: Some(RETRY_AFTER),
+            ..RequestError::new(status, "LATE", message)
+        };
+        sequence::of_call(late, endpoint.writes)
     };
     // The panic hook has written what happened to the log.
     let (answer, ended, _turn) = done.map_err(late)?.map_err(|_| RequestError::internal())?;
     let mut response = match answer {
         Ok((status, body)) => {
             let status = StatusCode::from_u16(status).map_err(|_| RequestError::internal())?;
-            answer::json_of(status, body, &site.outgoing).await?
+            let response = answer::json_of(status, body, &site.outgoing).await;
+            response.map_err(|error| sequence::of_call(error, endpoint.writes))?
         }
         Err(error) => error.into_response(),
     };

@@ -46,6 +46,12 @@ pub enum IndexError {
         action: &'static str,
         reason: String,
     },
+    /// The index is being made, and was not ready in time; without it the search would take longer still.
+    #[error("the index is being made, {done} of {total} memories are in it")]
+    Building { done: usize, total: usize },
+    /// The index was made while a search without one waited for it: a new view has it.
+    #[error("the index was made meanwhile")]
+    Superseded,
 }
 
 /// Version of an indexed file.

@@ -455,7 +455,9 @@ fn answer_by_scan(live: &LiveStore, freshness: &mut Freshness, listing: &Listing
     if freshness.behind == 0 {
         tracing::info!("{waiting} files are searched one by one until they are indexed");
     }
-    freshness.scan(reading::scan(live, listing), listing, waiting);
+    let is_awaited = live.has_background() && !freshness.avoids_index();
+    let scan = reading::scan(live, listing, is_awaited);
+    freshness.scan(scan, listing, waiting);
     freshness.distrust_young_folders(reading::now_nanos(live));
     live.wake();
 }

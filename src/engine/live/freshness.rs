@@ -12,12 +12,13 @@
 //! is gone.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::engine::locked::locked;
 use crate::engine::texts::{RACY_NANOS, age, is_half_written};
 use crate::files::{Entry, Listing, Place, Storage};
-use crate::index::{Document, Indexed, Overlay, Snapshot};
+use crate::index::{Document, IndexError, Indexed, Overlay, Snapshot};
 
 /// Known state of the store in this process.
 #[derive(Default)]
@@ -108,6 +109,73 @@ const AVOID_INDEX: Duration = Duration::from_secs(5);
 
 /// Coarsest resolution of folder times in nanoseconds: a tick of 100 Hz, doubled.
 pub(in crate::engine) const YOUNG_FOLDER_NANOS: i64 = 20_000_000;
+
+/// The index that the background makes, for searches that wait for it.
+#[derive(Default)]
+pub(in crate::engine) struct AwaitedIndex {
+    state: Mutex<AwaitedState>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct AwaitedState {
+    /// Numbers of files that are indexed, and of all, while the index is being made or about to be.
+    progress: Option<(usize, usize)>,
+    /// Number of times an index was made.
+    made: u64,
+    /// Number of searches that wait.
+    waiting: usize,
+}
+
+/// Maximum number of searches that wait for an index; further ones fail at once. A server answers other calls by the
+/// same threads, also of other stores.
+const MAX_WAITING: usize = 16;
+
+impl AwaitedIndex {
+    /// Records that the background is about to index `total` files. Returns the number of indexes that were made
+    /// before.
+    pub(in crate::engine) fn announce(&self, total: usize) -> u64 {
+        let mut state = locked(&self.state);
+        state.progress.get_or_insert((0, total));
+        state.made
+    }
+
+    /// Records that `done` of `total` files are indexed.
+    pub(in crate::engine) fn note(&self, done: usize, total: usize) {
+        locked(&self.state).progress = Some((done, total));
+    }
+
+    /// Records that the attempt has ended, and whether it made an index.
+    pub(in crate::engine) fn end(&self, is_made: bool) {
+        let mut state = locked(&self.state);
+        state.progress = None;
+        state.made += u64::from(is_made);
+        drop(state);
+        self.ended.notify_all();
+    }
+
+    /// Waits at most `patience` until the attempt has ended. `Ok` if it made no index, so that the files are to be
+    /// searched without one.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexError::Superseded`] if more than `made` indexes were made, [`IndexError::Building`] if it goes on.
+    pub(in crate::engine) fn wait(&self, made: u64, patience: Duration) -> Result<(), IndexError> {
+        let mut state = locked(&self.state);
+        if state.waiting < MAX_WAITING {
+            state.waiting += 1;
+            let goes_on = |state: &mut AwaitedState| state.progress.is_some() && state.made == made;
+            let waited = self.ended.wait_timeout_while(state, patience, goes_on);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
+        }
+        match state.progress {
+            _ if state.made > made => Err(IndexError::Superseded),
+            Some((done, total)) => Err(IndexError::Building { done, total }),
+            None => Ok(()),
+        }
+    }
+}
 
 impl Sweep {
     /// Whether another sweep is due without a watch.
@@ -484,5 +552,62 @@ impl Freshness {
         if self.overlay.files.remove(name).is_some() {
             self.current = None;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn outcome(waited: Result<(), IndexError>) -> String {
+        waited.map_or_else(|error| error.to_string(), |()| "searched".to_owned())
+    }
+
+    #[test]
+    fn a_search_waits_for_the_index_that_is_being_made() {
+        let index = Arc::new(AwaitedIndex::default());
+        let made = index.announce(50_000);
+        let waits = {
+            let index = Arc::clone(&index);
+            std::thread::spawn(move || outcome(index.wait(made, LONG)))
+        };
+        while locked(&index.state).waiting == 0 {
+            std::thread::yield_now();
+        }
+        index.note(1_024, 50_000);
+        index.end(true);
+        assert_eq!(waits.join().unwrap(), "the index was made meanwhile");
+        // A view that was made before has the same to say, later ones wait for nothing.
+        assert_eq!(
+            outcome(index.wait(made, LONG)),
+            "the index was made meanwhile"
+        );
+        assert_eq!(outcome(index.wait(made + 1, LONG)), "searched");
+    }
+
+    #[test]
+    fn a_search_that_waited_long_enough_says_how_far_the_index_is() {
+        let index = AwaitedIndex::default();
+        let made = index.announce(50_000);
+        index.note(1_024, 50_000);
+        assert_eq!(
+            index.announce(50_001),
+            made,
+            "it goes on with what is being done"
+        );
+        let said = "the index is being made, 1024 of 50000 memories are in it";
+        assert_eq!(outcome(index.wait(made, Duration::ZERO)), said);
+        locked(&index.state).waiting = MAX_WAITING;
+        assert_eq!(outcome(index.wait(made, LONG)), said, "too many wait");
+    }
+
+    #[test]
+    fn files_are_searched_where_the_attempt_to_index_them_failed() {
+        let index = AwaitedIndex::default();
+        let made = index.announce(50_000);
+        index.end(false);
+        assert_eq!(outcome(index.wait(made, LONG)), "searched");
     }
 }

@@ -113,6 +113,8 @@ fn reopen_index(live: &LiveStore, error: &IndexError) {
 /// for a while if it cannot be read or replaced now. A full disk is no reason.
 fn is_mended(live: &LiveStore, error: &IndexError) -> bool {
     let is_damaged = match error {
+        IndexError::Superseded => return true,
+        IndexError::Building { .. } => return false,
         IndexError::Unusable { .. } => true,
         // The writer checks existing files first.
         IndexError::Failed {

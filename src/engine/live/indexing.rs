@@ -93,7 +93,8 @@ pub(in crate::engine) fn catch_up(live: &LiveStore) -> Result<bool, EngineError>
         if is_newest && !changes.is_empty() {
             let (removed, unread) = changes.into_names();
             let known = committed.as_ref();
-            index_now(live, &lock, known, (&removed, unread), &mut |_| {})?;
+            let note = |progress: Progress| live.awaited_index.note(progress.done, progress.total);
+            index_now(live, &lock, known, (&removed, unread), &mut { note })?;
         }
         drop(lock);
         // The new state is loaded before a query waits for it.

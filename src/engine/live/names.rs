@@ -351,8 +351,10 @@ fn read_unseen(live: &LiveStore, id: String) -> Result<(String, Version), Engine
 pub fn resolve(live: &LiveStore, id: &str) -> Result<(Stem, String), EngineError> {
     let matches = current_snapshot::with_snapshot(live, |snapshot| {
         let mut matches = Matches::new(id);
-        for name in matches.looked_up(snapshot) {
-            matches.take(&name);
+        match matches.looked_up(snapshot) {
+            Some(names) => names.iter().for_each(|name| matches.take(name)),
+            // Before files are read for former ids.
+            None => snapshot.files().for_each(|(name, _)| matches.take(name)),
         }
         if !matches.is_certain() {
             matches.take_former(&formerly_called(live, snapshot, id)?);
@@ -420,17 +422,17 @@ impl Matches {
     }
 
     /// Returns the names of all files that have the whole id as their name, in either spelling, possibly
-    /// with others; none if the snapshot cannot look them up.
-    fn looked_up(&self, snapshot: &dyn Snapshot) -> Vec<String> {
+    /// with others; `None` if the snapshot cannot look them up.
+    fn looked_up(&self, snapshot: &dyn Snapshot) -> Option<Vec<String>> {
         let last = |id: &str| id.rsplit('/').next().unwrap_or(id).to_owned();
         let (id, written) = (last(&self.id), last(&self.written));
-        let mut names = snapshot.maybe_called(&id).unwrap_or_default();
+        let mut names = snapshot.maybe_called(&id)?;
         if written != id {
-            names.extend(snapshot.maybe_called(&written).unwrap_or_default());
+            names.extend(snapshot.maybe_called(&written)?);
         }
         names.sort_unstable();
         names.dedup();
-        names
+        Some(names)
     }
 
     /// Whether a file matched by the whole id: then prefixes

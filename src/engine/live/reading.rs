@@ -10,6 +10,7 @@ use crate::model::{Problem, Timestamp, is_possible_time};
 use chrono::DateTime;
 use rayon::prelude::*;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Result of reading one name.
 pub(in crate::engine) enum Read {
@@ -77,8 +78,20 @@ pub(in crate::engine) fn documents(live: &LiveStore, names: &[&str]) -> Vec<Docu
     read.into_iter().filter_map(Read::into_document).collect()
 }
 
-/// Returns a view that searches the files themselves, if the index lacks too many of them.
-pub(in crate::engine) fn scan(live: &LiveStore, listing: &Listing) -> Arc<dyn Snapshot> {
+/// Maximum number of files that a search reads while the background indexes them: that is about as long as people
+/// wait, and searches that read more would keep the index from being made.
+const MAX_SCANNED: usize = 20_000;
+
+/// Maximum time for which a search waits for the index: less than a call of a client may take.
+const INDEX_PATIENCE: Duration = Duration::from_secs(25);
+
+/// Returns a view that searches the files themselves, if the index lacks too many of them. Its searches of many files
+/// wait for the index instead, if `is_awaited`.
+pub(in crate::engine) fn scan(
+    live: &LiveStore,
+    listing: &Listing,
+    is_awaited: bool,
+) -> Arc<dyn Snapshot> {
     let entries = listing.entries.iter();
     let files = entries.map(|entry| (entry.name.clone(), entry.stamp));
     let reader = live.store.reader(Place::Files);
@@ -104,7 +117,12 @@ pub(in crate::engine) fn scan(live: &LiveStore, listing: &Listing) -> Arc<dyn Sn
     };
     let scan =
         Scan::new(files.collect(), Box::new(documents), &live.languages).with_people(&live.people);
-    Arc::new(scan)
+    if !is_awaited || listing.entries.len() <= MAX_SCANNED {
+        return Arc::new(scan);
+    }
+    let awaited = Arc::clone(&live.awaited_index);
+    let made = awaited.announce(listing.entries.len());
+    Arc::new(scan.calling(Box::new(move || awaited.wait(made, INDEX_PATIENCE))))
 }
 
 /// Returns the present time in nanoseconds since 1970.

@@ -12,7 +12,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::clock::Clock;
 use crate::engine::call_scope;
 use crate::engine::error::EngineError;
-use crate::engine::live::freshness::Freshness;
+use crate::engine::live::freshness::{AwaitedIndex, Freshness};
 use crate::engine::live::listeners::Listeners;
 use crate::engine::live::pending::Pending;
 use crate::engine::live::read_cache::{ReadCache, SharedTitles};
@@ -67,6 +67,8 @@ pub struct LiveStore {
     /// Whether the index is this process's own, in memory.
     indexes_alone: bool,
     freshness: Mutex<Freshness>,
+    /// The index that the background makes, while searches wait for it.
+    pub(in crate::engine) awaited_index: Arc<AwaitedIndex>,
     /// Last view, for callers that do not need the newest.
     latest: Mutex<Latest>,
     /// State of the watch.
@@ -241,6 +243,7 @@ impl LiveStore {
             read_only: options.read_only || !is_writable,
             indexes_alone,
             freshness: Mutex::new(Freshness::default()),
+            awaited_index: Arc::default(),
             latest: Mutex::default(),
             watching: Mutex::default(),
             own_changes: Mutex::default(),

@@ -334,6 +334,7 @@ impl Loop {
         match self.try_to_bring_up_to_date() {
             Ok(()) => self.failures = 0,
             Err(error) => {
+                self.engine.live.awaited_index.end(false);
                 if self.failures == 0 {
                     tracing::warn!("cannot bring the index up to date: {error}");
                 }
@@ -359,10 +360,13 @@ impl Loop {
             current_snapshot::check_watch(&self.engine.live)?;
         }
         current_snapshot::snapshot(&self.engine.live)?;
-        if self.lead.is_some() || !leader::is_led(&self.engine.live) {
-            if indexing::catch_up(&self.engine.live)? {
-                current_snapshot::snapshot(&self.engine.live)?;
-            }
+        let indexes = self.lead.is_some() || !leader::is_led(&self.engine.live);
+        let has_caught_up = indexes && indexing::catch_up(&self.engine.live)?;
+        self.engine.live.awaited_index.end(has_caught_up);
+        if has_caught_up {
+            current_snapshot::snapshot(&self.engine.live)?;
+        }
+        if indexes {
             indexing::settle(&self.engine.live, true)?;
             // A view of the old state keeps deleted files open.
             let current = current_snapshot::snapshot(&self.engine.live)?;

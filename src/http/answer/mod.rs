@@ -100,9 +100,14 @@ impl From<Refusal> for RequestError {
             Refusal::CONFLICT => StatusCode::CONFLICT,
             Refusal::OVER_QUOTA => StatusCode::FORBIDDEN,
             Refusal::VALIDATION_FAILED => StatusCode::BAD_REQUEST,
+            Refusal::UNAVAILABLE => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        RequestError::new(status, refusal.code, refusal.message)
+        let is_unavailable = status == StatusCode::SERVICE_UNAVAILABLE;
+        RequestError {
+            retry_after: is_unavailable.then_some(RETRY_AFTER),
+            ..RequestError::new(status, refusal.code, refusal.message)
+        }
     }
 }
 

@@ -48,15 +48,20 @@ pub fn judged<T>(
     if !ended.is_incomplete || (writes && answer.is_ok()) {
         return answer;
     }
-    let message = ended.lack(writes);
-    Err(match ended.may_have_written {
-        // Clients repeat what is unavailable unasked, and it would be there twice.
+    let missing = unavailable(ended.lack(writes));
+    Err(of_call(missing, ended.may_have_written))
+}
+
+/// Returns `error` as that of a call that may have written something: clients repeat what is unavailable unasked, and
+/// it would be there twice.
+pub fn of_call(error: RequestError, may_have_written: bool) -> RequestError {
+    match may_have_written && error.status == StatusCode::SERVICE_UNAVAILABLE {
         true => RequestError {
-            message: message.to_owned(),
+            message: error.message,
             ..RequestError::internal()
         },
-        false => unavailable(message),
-    })
+        false => error,
+    }
 }
 
 /// Adds what an answer holds to its headers.

@@ -29,6 +29,9 @@ use crate::words::{Analyzer, Language};
 /// Reads files, from any thread, in the same order; `None` for one that is gone or no memory.
 pub type ReadDocuments = dyn Fn(&[&str]) -> Vec<Option<Document>> + Send + Sync;
 
+/// Called before a search reads all files; an error ends the search.
+pub type BeforeReading = dyn Fn() -> Result<(), IndexError> + Send + Sync;
+
 /// Number of files that are read together: a distant storage is asked once for them, and all of them are in memory.
 const CHUNK: usize = 128;
 
@@ -41,6 +44,7 @@ pub struct Scan {
     /// Names and stamps of the files, in the order of the names.
     files: Vec<(String, Stamp)>,
     read: Box<ReadDocuments>,
+    before: Box<BeforeReading>,
     languages: Vec<Language>,
     people: OtherNames,
     /// Number of files of each handle, counted at the first use.
@@ -80,6 +84,7 @@ impl Scan {
         Scan {
             files,
             read,
+            before: Box::new(|| Ok(())),
             languages: languages.to_vec(),
             people: OtherNames::default(),
             handles: OnceLock::new(),
@@ -90,6 +95,11 @@ impl Scan {
     pub fn with_people(self, people: &OtherNames) -> Scan {
         let people = people.clone();
         Scan { people, ..self }
+    }
+
+    /// Returns the view whose searches call `before` first.
+    pub fn calling(self, before: Box<BeforeReading>) -> Scan {
+        Scan { before, ..self }
     }
 
     /// Reads all files and collects the results of `look`, in the order of the names.
@@ -197,7 +207,8 @@ impl Scan {
     }
 
     /// Returns the values of the facts called `key`, each with its file and once a file.
-    fn facts_called(&self, key: &str) -> Vec<(String, u32)> {
+    fn facts_called(&self, key: &str) -> Result<Vec<(String, u32)>, IndexError> {
+        (self.before)()?;
         let prefix = format!("{key}\0");
         let looked = self.each_file(
             || (),
@@ -212,7 +223,7 @@ impl Scan {
                 Some(values.into_iter().map(move |value| (value, file)))
             },
         );
-        looked.into_iter().flatten().collect()
+        Ok(looked.into_iter().flatten().collect())
     }
 
     fn name(&self, file: u32) -> &str {
@@ -299,6 +310,7 @@ impl Snapshot for Scan {
         models: SearchModels<'_>,
         _: &Texts<'_>,
     ) -> Result<SearchResults<IndexHit>, IndexError> {
+        (self.before)()?;
         let conditions = Conditions::of(&query.filter, moment);
         let (mut rows, unranked, people) = match &query.kind {
             QueryKind::Everything => (self.counted(&conditions, None), 0, Vec::new()),
@@ -345,6 +357,7 @@ impl Snapshot for Scan {
         moment: AsOf<'_>,
         _: &Texts<'_>,
     ) -> Result<Vec<String>, IndexError> {
+        (self.before)()?;
         let rows = self.counted(&Conditions::of(filter, moment), None);
         let passing: HashSet<&str> = rows.iter().map(|row| self.name(row.file)).collect();
         names.retain(|name| passing.contains(name.as_str()));
@@ -429,7 +442,7 @@ impl Snapshot for Scan {
 
     fn facet(&self, key: &str) -> Result<Vec<(String, usize)>, IndexError> {
         let mut counts: HashMap<String, usize> = HashMap::new();
-        for (value, _) in self.facts_called(key) {
+        for (value, _) in self.facts_called(key)? {
             *counts.entry(value).or_default() += 1;
         }
         let mut values: Vec<_> = counts.into_iter().collect();
@@ -438,6 +451,7 @@ impl Snapshot for Scan {
     }
 
     fn completions(&self, beginning: &str, limit: usize) -> Result<Vec<String>, IndexError> {
+        (self.before)()?;
         let terms_of = |analyzer: &mut Analyzer, _: u32, document: Document| {
             let mut terms = HashSet::new();
             look(analyzer, &document.memory, |_, term| {
@@ -459,13 +473,14 @@ impl Snapshot for Scan {
     }
 
     fn holders(&self, key: &str) -> Result<Vec<(String, String)>, IndexError> {
-        let holders = self.facts_called(key).into_iter();
+        let holders = self.facts_called(key)?.into_iter();
         Ok(holders
             .map(|(value, file)| (value, self.name(file).to_owned()))
             .collect())
     }
 
     fn with_problems(&self) -> Result<Vec<String>, IndexError> {
+        (self.before)()?;
         let files = self.each_file(
             || (),
             |(), file, document| (!document.memory.problems.is_empty()).then_some(file),
