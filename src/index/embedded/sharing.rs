@@ -12,8 +12,11 @@ use super::snapshot::EmbeddedSnapshot;
 use crate::index::IndexError;
 use crate::ranking::{RowSet, Weights, bm25, idf};
 
-/// Maximum number of postings that are read; those of the rarest word are always read whole.
+/// Maximum number of postings that are read, beside those of the rarest word.
 const READ: usize = 3_000;
+/// Maximum number of memories that hold the rarest word: a word of more tells nothing, and reading it takes longer than
+/// all the rest of a write.
+const MOST: usize = 20_000;
 /// Number of best candidates that are looked up in the postings of common words.
 const LOOKED_FOR: usize = 256;
 
@@ -40,6 +43,9 @@ pub(super) fn rows(
 ) -> Result<Vec<(u32, f32)>, IndexError> {
     let mut words = distinct(snapshot, words)?;
     words.sort_by_key(|word| word.count);
+    if words.first().is_none_or(|rarest| rarest.count > MOST) {
+        return Ok(Vec::new());
+    }
     let mut left = READ;
     let mut found = Vec::new();
     let mut common = Vec::new();
