@@ -61,6 +61,9 @@ pub trait CallRecord: Send {
 /// Length of a memory's id: `20260114_091500_1f3a9c02`.
 const ID: usize = 24;
 
+/// Maximum length of an id or a file's name, in bytes.
+const MAX_ID: usize = 255;
+
 /// Ids that were found, each once.
 #[derive(Default)]
 struct Ids {
@@ -69,18 +72,23 @@ struct Ids {
 }
 
 impl Ids {
+    /// Adds `id`, if it could be one of a memory or the name of a file: an audit keeps no other texts.
     fn add(&mut self, id: &str) {
+        if id.len() > MAX_ID || id.chars().any(char::is_control) {
+            return;
+        }
         if self.known.insert(id.to_owned()) {
             self.all.push(id.to_owned());
         }
     }
 
-    /// Adds the ids in the member `name` of an object: texts that are called so, and texts that are whole ids.
+    /// Adds the ids in the member `name` of an object: texts that are called so, and texts that are whole ids. Metadata
+    /// may call anything an id.
     fn of_value(&mut self, name: &str, value: &Value) {
         match value {
             Value::String(text) if name == "id" || is_id(text.as_bytes()) => self.add(text),
             Value::Array(values) => values.iter().for_each(|value| self.of_value(name, value)),
-            Value::Object(members) => {
+            Value::Object(members) if name != "metadata" => {
                 let members = members.iter();
                 members.for_each(|(name, value)| self.of_value(name, value));
             }
@@ -138,6 +146,10 @@ mod tests {
             ["1f3a9c02", "1f3a9c03", "20260114_091500_1f3a9c04"]
         );
         assert!(found.is_done);
+        let odd = json!({"metadata": {"id": "a secret"}, "hits": [{"id": "a\u{0}b"}, {"id": "a\nb"},
+            {"id": "x".repeat(256)}, {"id": "notes/A plan.md"}]});
+        let found = CallOutcome::of_reply(&Reply::json(odd));
+        assert_eq!(found.ids, ["notes/A plan.md"]);
         let text = Reply::text("stored 20260114_091500_1f3a9c04").failed();
         let found = CallOutcome::of_reply(&text);
         assert_eq!((found.is_done, found.ids.len()), (false, 1));

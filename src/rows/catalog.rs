@@ -2,7 +2,7 @@
 
 use tokio_postgres::types::{ToSql, Type};
 
-use super::database::{Database, begin_for_all, discard};
+use super::database::{Database, begin_for_all, check_name, discard};
 use super::error::RowsError;
 use super::schema;
 
@@ -15,21 +15,6 @@ pub struct Workspace {
     pub memories: i64,
     /// Number of its last change.
     pub head: i64,
-}
-
-/// Returns whether `name` may name a workspace.
-pub fn is_workspace_name(name: &str) -> bool {
-    check_name(name).is_ok()
-}
-
-/// Checks the name of a workspace. Valid names need no quotes in statements.
-pub(super) fn check_name(name: &str) -> Result<(), RowsError> {
-    let is_valid = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let fits = (1..=63).contains(&name.len()) && name.bytes().all(is_valid);
-    match fits && !name.starts_with('-') {
-        true => Ok(()),
-        false => Err(RowsError::WorkspaceName(name.to_owned())),
-    }
 }
 
 impl Database {
@@ -57,7 +42,7 @@ impl Database {
         check_name(name)?;
         // Its row first: that waits for writes.
         let statements = vec![
-            "DELETE FROM workspace WHERE name = $1 RETURNING name",
+            "DELETE FROM workspace WHERE name = $1 RETURNING pg_notify('memdir', name)",
             "DELETE FROM memory WHERE workspace = $1",
             "DELETE FROM version WHERE workspace = $1",
             "DELETE FROM change WHERE workspace = $1",
@@ -136,32 +121,5 @@ impl Database {
             };
             Ok(rows.iter().map(workspace).collect())
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_workspaces_are_small_letters_digits_and_hyphens() {
-        for name in ["a", "atlas", "7-b", "a-", &"x".repeat(63)] {
-            assert!(check_name(name).is_ok(), "{name}");
-        }
-        for name in [
-            "",
-            "-a",
-            "A",
-            "a b",
-            "a'b",
-            "a_b",
-            "é",
-            "a\0",
-            "a/b",
-            "..",
-            &"x".repeat(64),
-        ] {
-            assert!(check_name(name).is_err(), "{name}");
-        }
     }
 }

@@ -19,7 +19,7 @@ use super::error::RowsError;
 use super::notices::{Notices, Signal};
 use super::schema;
 use super::server::{Question, Server};
-pub(super) use super::server::{Value, discard};
+pub(super) use super::server::{Value, answered, discard};
 
 /// Threads that speak to the database; they wait most of the time.
 const THREADS: usize = 2;
@@ -331,7 +331,22 @@ pub(super) enum Origin {
     Earlier,
 }
 
-/// Returns the statements that begin a transaction which sees only `workspace`, a valid name.
+/// Returns whether `name` may name a workspace.
+pub fn is_workspace_name(name: &str) -> bool {
+    check_name(name).is_ok()
+}
+
+/// Checks the name of a workspace. Valid names need no quotes in statements.
+pub(super) fn check_name(name: &str) -> Result<(), RowsError> {
+    let is_valid = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let fits = (1..=63).contains(&name.len()) && name.bytes().all(is_valid);
+    match fits && !name.starts_with('-') {
+        true => Ok(()),
+        false => Err(RowsError::WorkspaceName(name.to_owned())),
+    }
+}
+
+/// Returns the statements that begin a transaction which sees only `workspace`.
 pub(super) fn begin(workspace: &str) -> String {
     format!("BEGIN; {LIMITS}; {DURABLE}; {}", within(workspace))
 }
@@ -341,8 +356,13 @@ fn begin_to_read(workspace: &str) -> String {
     format!("BEGIN READ ONLY; {LIMITS}; {}", within(workspace))
 }
 
-/// Returns the statements that have a transaction see only `workspace`.
+/// Returns the statements that have a transaction see only `workspace`; nothing, if that is no name of one. A valid name
+/// holds nothing that would end the quotes.
 fn within(workspace: &str) -> String {
+    let workspace = match is_workspace_name(workspace) {
+        true => workspace,
+        false => "",
+    };
     format!("SET LOCAL memdir.workspace = '{workspace}'; SET LOCAL ROLE memdir_server")
 }
 
@@ -354,6 +374,35 @@ pub(super) fn begin_for_all() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_workspaces_are_small_letters_digits_and_hyphens() {
+        for name in ["a", "atlas", "7-b", "a-", &"x".repeat(63)] {
+            assert!(check_name(name).is_ok(), "{name}");
+        }
+        for name in [
+            "",
+            "-a",
+            "A",
+            "a b",
+            "a'b",
+            "a_b",
+            "é",
+            "a\0",
+            "a/b",
+            "..",
+            &"x".repeat(64),
+        ] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_no_workspace_is_no_part_of_a_statement() {
+        assert!(begin("atlas").contains("SET LOCAL memdir.workspace = 'atlas'; SET LOCAL ROLE"));
+        let begun = begin("x'; TRUNCATE memory; --");
+        assert!(begun.ends_with("SET LOCAL memdir.workspace = ''; SET LOCAL ROLE memdir_server"));
+    }
 
     #[test]
     fn an_error_shows_no_password() {

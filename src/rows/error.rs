@@ -2,10 +2,15 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tokio_postgres::error::SqlState;
 
 use crate::files::FilesError;
+
+/// Maximum time until the database has answered: more than its statements may take. A commit has no limit of its own, and
+/// waits for a standby without end.
+pub(super) const ANSWER: Duration = Duration::from_secs(35);
 
 /// Error of an operation on the database.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +21,8 @@ pub enum RowsError {
     Unreachable(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the server of the database is away")]
     Away(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("the database has not answered for {} s", ANSWER.as_secs())]
+    Silent,
     #[error("the database refused a statement")]
     Failed(#[source] tokio_postgres::Error),
     #[error("the database cannot be reached over TLS")]
@@ -94,9 +101,31 @@ impl RowsError {
         matches!(self, RowsError::Away(_))
     }
 
+    /// Returns whether the database gave no answer to a question, be it for want of a connection or of time.
+    pub(super) fn is_lack(&self) -> bool {
+        matches!(
+            self,
+            RowsError::Unreachable(_)
+                | RowsError::Away(_)
+                | RowsError::Silent
+                | RowsError::Failed(_)
+        )
+    }
+
+    /// Returns whether the database refused a statement for its values, as it always will.
+    pub(super) fn is_of_values(&self) -> bool {
+        let RowsError::Failed(error) = self else {
+            return false;
+        };
+        let class = error.code().map(|code| &code.code()[..2]);
+        matches!(class, Some("22" | "23"))
+    }
+
     fn kind(&self) -> io::ErrorKind {
-        // What is there no more, such as a database that was dropped, is not away.
-        if self.is_away() {
+        if matches!(
+            self,
+            RowsError::Away(_) | RowsError::Unreachable(_) | RowsError::Silent
+        ) {
             return io::ErrorKind::NotConnected;
         }
         let code = match self {
@@ -138,7 +167,11 @@ pub(super) fn is_disconnection(error: &tokio_postgres::Error) -> bool {
     match error.code() {
         None => true,
         Some(code) => {
-            *code == SqlState::ADMIN_SHUTDOWN
+            // A pooler tells the end of its connection to the server as one of these.
+            let is_of_connections = code.code().starts_with("08");
+            is_of_connections
+                || *code == SqlState::IDLE_SESSION_TIMEOUT
+                || *code == SqlState::ADMIN_SHUTDOWN
                 || *code == SqlState::CRASH_SHUTDOWN
                 || *code == SqlState::CANNOT_CONNECT_NOW
         }

@@ -31,9 +31,9 @@ mod transfer;
 mod workspace;
 mod writing;
 
-pub use catalog::{Workspace, is_workspace_name};
+pub use catalog::Workspace;
 pub use check::{Checked, check};
-pub use database::Database;
+pub use database::{Database, is_workspace_name};
 pub use error::RowsError;
 pub use journal::journal;
 pub use presence::Presence;

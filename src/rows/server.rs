@@ -3,15 +3,17 @@
 //! Promises: after a failed connection every further question fails at once, until an attempt in the background
 //! succeeds. So no request waits for a server that is known to be away.
 
+use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Config, Row};
 
 use super::encryption::{Address, Encryption};
-use super::error::{RowsError, is_disconnection};
+use super::error::{ANSWER, RowsError, is_disconnection};
 
 /// Pauses before another attempt to connect to a server that is away: the first one, and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
@@ -128,7 +130,7 @@ impl Server {
     }
 
     /// Returns the rows that `sql` finds in a transaction that `begin` begins. Asks once more, on a new connection, if
-    /// the first was broken.
+    /// the first was broken, or if the transaction was undone since it and another one waited for each other.
     pub(super) async fn ask(
         self: &Arc<Server>,
         begin: &str,
@@ -140,24 +142,30 @@ impl Server {
             let connection = self.connection().await?;
             let values: Vec<_> = values.iter().map(Value::typed).collect();
             // Sent together: one way to the database and back.
-            let (begun, rows, ended) = tokio::join!(
-                biased;
-                connection.batch_execute(begin),
-                connection.query_typed(sql, &values),
-                connection.batch_execute("COMMIT"),
-            );
-            match begun.and(rows).and_then(|rows| ended.map(|()| rows)) {
+            let rows = answered(async {
+                let (begun, rows, ended) = tokio::join!(
+                    biased;
+                    connection.batch_execute(begin),
+                    connection.query_typed(sql, &values),
+                    connection.batch_execute("COMMIT"),
+                );
+                let rows = begun.and(rows).and_then(|rows| ended.map(|()| rows));
+                Ok(rows?)
+            });
+            let error = match rows.await {
                 Ok(rows) => return Ok(rows),
-                Err(error) => {
-                    discard(connection);
-                    match is_disconnection(&error) {
-                        true if is_first => self.forget_idle(),
-                        true => return Err(self.begin_outage(error)),
-                        false => return Err(error.into()),
-                    }
-                    is_first = false;
-                }
+                Err(error) => error,
+            };
+            discard(connection);
+            match error {
+                RowsError::Failed(error) if is_disconnection(&error) => match is_first {
+                    true => self.forget_idle(),
+                    false => return Err(self.begin_outage(error)),
+                },
+                RowsError::Failed(error) if is_first && is_deadlock(&error) => {}
+                error => return Err(error),
             }
+            is_first = false;
         }
     }
 
@@ -171,27 +179,31 @@ impl Server {
         let workspace: [(&(dyn ToSql + Sync), Type); 1] = [(&question.workspace, Type::TEXT)];
         let values: Vec<_> = question.values.iter().map(Value::typed).collect();
         // The number is read before, so that the rows are as of it or later.
-        let (begun, head, rows, ended) = tokio::join!(
-            biased;
-            connection.batch_execute(question.begin),
-            connection.query_typed("SELECT head FROM workspace WHERE name = $1", &workspace),
-            connection.query_typed(question.sql, &values),
-            connection.batch_execute("COMMIT"),
-        );
-        let head = begun.and(head);
-        match head.and_then(|head| rows.and_then(|rows| ended.map(|()| (head, rows)))) {
+        let found = answered(async {
+            let (begun, head, rows, ended) = tokio::join!(
+                biased;
+                connection.batch_execute(question.begin),
+                connection.query_typed("SELECT head FROM workspace WHERE name = $1", &workspace),
+                connection.query_typed(question.sql, &values),
+                connection.batch_execute("COMMIT"),
+            );
+            let head = begun.and(head)?;
+            let rows = rows.and_then(|rows| ended.map(|()| rows))?;
+            Ok((head, rows))
+        });
+        match found.await {
             Ok((head, rows)) => {
                 let head = head.first().map(|row| row.get::<_, i64>(0));
                 Ok(head.is_some_and(|head| head >= least).then_some(rows))
             }
             Err(error) => {
                 discard(connection);
-                match is_disconnection(&error) {
-                    true => {
+                match error {
+                    RowsError::Failed(error) if is_disconnection(&error) => {
                         self.forget_idle();
                         Err(self.begin_outage(error))
                     }
-                    false => Err(error.into()),
+                    error => Err(error),
                 }
             }
         }
@@ -255,6 +267,18 @@ impl From<&str> for Value {
     fn from(text: &str) -> Value {
         Value::Text(text.to_owned())
     }
+}
+
+/// Returns the answer of the database, waiting at most [`ANSWER`]. The connection is to be discarded after an error.
+pub(super) async fn answered<T>(
+    answer: impl Future<Output = Result<T, RowsError>>,
+) -> Result<T, RowsError> {
+    let answer = tokio::time::timeout(ANSWER, answer).await;
+    answer.unwrap_or(Err(RowsError::Silent))
+}
+
+fn is_deadlock(error: &tokio_postgres::Error) -> bool {
+    error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED)
 }
 
 /// Closes a connection whose transaction is in an unknown state.

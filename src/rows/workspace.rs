@@ -5,8 +5,7 @@ use std::sync::Arc;
 use tokio_postgres::Row;
 
 use super::calls;
-use super::catalog::check_name;
-use super::database::{Database, Origin, Value};
+use super::database::{Database, Origin, Value, check_name};
 use super::error::RowsError;
 use super::known::Known;
 use crate::files::Place;
@@ -116,7 +115,7 @@ impl Rows {
     ) -> Result<Vec<Row>, RowsError> {
         let values = self.values(values);
         let answered = self.database.read_primary(&self.workspace, sql, values);
-        note_lack(answered)
+        answered.inspect_err(note_unread)
     }
 
     /// Asks a replica that has every change that is known here, or the primary; while it is away, a replica that has
@@ -133,7 +132,7 @@ impl Rows {
         }
         let (values, wanted) = (self.values(values), self.known.wanted());
         let answered = self.database.read(&self.workspace, sql, values, wanted);
-        let (rows, origin) = note_lack(answered)?;
+        let (rows, origin) = answered.inspect_err(note_unread)?;
         if origin == Origin::Earlier {
             calls::note_as_known();
         }
@@ -148,7 +147,14 @@ impl Rows {
     }
 }
 
-/// Notes that a call did not get what it asked for, as the database is away.
+/// Notes that a call did not get what it asked for, for whatever reason of the database.
+fn note_unread(error: &RowsError) {
+    if error.is_lack() {
+        calls::note_lack();
+    }
+}
+
+/// Notes that a call could not write, as the database is away.
 pub(super) fn note_lack<T>(answered: Result<T, RowsError>) -> Result<T, RowsError> {
     answered.inspect_err(|error| {
         if error.is_away() {

@@ -10,16 +10,16 @@ use crate::postgres::{Session, TestDatabase, query};
 use crate::serving::{json_of, server, token};
 use crate::support::memdir_server::Server;
 use crate::support::program::Home;
+use crate::support::until;
 
 /// The lines of the audit, once there are so many.
 pub fn lines(rows: &Rows, count: usize) -> Vec<AuditLine> {
-    loop {
-        let lines = access::audit(rows, 0, 0, 1000).unwrap();
-        if lines.len() >= count {
-            return lines;
-        }
-        std::thread::yield_now();
-    }
+    let mut lines = Vec::new();
+    until(&format!("there are {count} lines"), || {
+        lines = access::audit(rows, 0, 0, 1000).unwrap();
+        lines.len() >= count
+    });
+    lines
 }
 
 fn audit(server: &Server, query: &str, secret: &str) -> (u16, Value) {
@@ -89,6 +89,83 @@ fn each_call_has_a_line_by_its_token_whatever_its_arguments_say() {
         .unwrap();
     assert_eq!(of_read.count, 1);
     assert!(id.ends_with(&of_read.memories[0]), "{of_read:?}");
+}
+
+#[test]
+fn an_address_of_no_workspace_is_no_part_of_a_statement() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let rows = test.workspace("atlas");
+    let server = server(&test, &[]);
+    let operator = token(&server);
+    assert_eq!(write(&server, "atlas", &operator).status, 201);
+    for name in ["x';TRUNCATE\"memory\";COMMIT;--", "it's", "nowhere"] {
+        for part in ["tokens", "groups", "audit", "memories", "topics"] {
+            let answered = server.get(&format!("/w/{name}/api/v1/{part}"), &operator);
+            assert_eq!(answered.status, 404, "{name} {part}: {answered:?}");
+        }
+    }
+    // Lines that are written after those.
+    assert_eq!(read(&server, "atlas", &operator), 200);
+    lines(&rows, 2);
+    let count = |sql: &str| query(&test.address(), sql)[0].get::<_, i64>(0);
+    assert_eq!(count("SELECT count(*) FROM memory"), 1);
+    let foreign = "SELECT count(*) FROM audit WHERE workspace <> 'atlas'";
+    assert_eq!(count(foreign), 0);
+}
+
+#[test]
+fn no_id_in_a_reply_keeps_lines_from_being_written() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let rows = test.workspace("atlas");
+    let server = server(&test, &[]);
+    let reader = make(&test, "atlas", "reader", Role::Reader);
+    for id in ["a\0b", "a\nb"] {
+        tool(
+            &server,
+            "atlas",
+            &reader,
+            "recall",
+            json!({"memory_ids": [id]}),
+        );
+    }
+    assert_eq!(read(&server, "atlas", &reader), 200);
+    let all = lines(&rows, 3);
+    assert!(all.iter().all(|line| line.memories.is_empty()), "{all:?}");
+    // Values that the database refuses whatever is done cost their own lines, and no others.
+    let log = AuditLog::new(&test.open());
+    let actor = |identity: &str| Actor {
+        identity: identity.to_owned(),
+        action: "think".to_owned(),
+        request: "1".to_owned(),
+    };
+    test.workspace("beta");
+    log.run(&"beta".into(), actor("a\0b"), &mut || (true, Vec::new()));
+    log.run(&rows.name().into(), actor("anna"), &mut || {
+        (true, Vec::new())
+    });
+    log.flush().unwrap();
+    assert_eq!(lines(&rows, 4)[3].identity.as_deref(), Some("anna"));
+}
+
+#[test]
+fn a_call_that_ends_before_it_is_run_has_a_line() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let rows = test.workspace("atlas");
+    let server = server(&test, &[]);
+    let writer = make(&test, "atlas", "writer", Role::Writer);
+    let headers = [
+        &format!("Authorization: Bearer {writer}"),
+        "Content-Type: application/json",
+    ];
+    let answered = server.ask("POST", "/w/atlas/api/v1/memories", &headers, b"{");
+    assert_eq!(answered.status, 400, "{answered:?}");
+    assert_eq!(lines(&rows, 1)[0].outcome, "failed");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `memdir serve --database`: the workspaces of a team over HTTP.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -294,13 +295,16 @@ impl Workspaces for TeamWorkspaces {
         }
     }
 
-    fn recorder(&self, name: &str, identity: &str, request: &str) -> Arc<dyn Recorder> {
-        Arc::new(AuditRecorder {
+    fn recorder(&self, name: &str, identity: &str, request: &str) -> Option<Arc<dyn Recorder>> {
+        if !rows::is_workspace_name(name) {
+            return None;
+        }
+        Some(Arc::new(AuditRecorder {
             audit: self.audit.clone(),
             workspace: Arc::from(name),
             identity: identity.to_owned(),
             request: request.to_owned(),
-        })
+        }))
     }
 }
 
@@ -313,8 +317,12 @@ struct AuditRecorder {
     request: String,
 }
 
-/// Records one call.
-struct AuditRecord(AuditRecorder, Actor);
+/// Records one call. One that ended before it was run is kept as failed.
+struct AuditRecord {
+    of: AuditRecorder,
+    actor: Actor,
+    is_kept: Cell<bool>,
+}
 
 impl Recorder for AuditRecorder {
     fn record(&self, action: &str) -> Box<dyn CallRecord> {
@@ -323,13 +331,18 @@ impl Recorder for AuditRecorder {
             action: action.to_owned(),
             request: self.request.clone(),
         };
-        Box::new(AuditRecord(self.clone(), actor))
+        Box::new(AuditRecord {
+            of: self.clone(),
+            actor,
+            is_kept: Cell::new(false),
+        })
     }
 }
 
 impl CallRecord for AuditRecord {
     fn run(&self, call: &mut dyn FnMut() -> CallOutcome) {
-        let AuditRecord(of, actor) = self;
+        let AuditRecord { of, actor, is_kept } = self;
+        is_kept.set(true);
         of.audit.run(&of.workspace, actor.clone(), &mut || {
             let outcome = call();
             (outcome.is_done, outcome.ids)
@@ -337,8 +350,17 @@ impl CallRecord for AuditRecord {
     }
 
     fn refuse(&self) {
-        let AuditRecord(of, actor) = self;
+        let AuditRecord { of, actor, is_kept } = self;
+        is_kept.set(true);
         of.audit.refuse(&of.workspace, actor.clone());
+    }
+}
+
+impl Drop for AuditRecord {
+    fn drop(&mut self) {
+        if !self.is_kept.get() {
+            self.run(&mut || CallOutcome::of(false, ""));
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use ::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 use axum::body::Body;
 use axum::response::{Html, IntoResponse, Response};
 
-use super::{Hosted, Visitor, base_of};
+use super::{Hosted, Visitor, base_of, no_workspace};
 use crate::dialect::CallOutcome;
 use crate::http::answer::RequestError;
 use crate::http::client::Client;
@@ -29,7 +29,7 @@ const ASSETS: &str = "/assets/";
 
 /// A request to the page of a workspace.
 struct Asked<'a> {
-    hosted: &'a Hosted,
+    hosted: &'a Arc<Hosted>,
     /// Name of the workspace, be there one or not.
     name: &'a str,
     /// Path of the page.
@@ -112,6 +112,7 @@ impl Asked<'_> {
         request.extensions_mut().insert(session);
         let workspaces = &self.hosted.workspaces;
         let recorder = workspaces.recorder(self.name, &visitor.identity, &self.id);
+        let recorder = recorder.ok_or_else(no_workspace)?;
         self.hosted
             .pass_on(
                 (self.name, within),
@@ -233,10 +234,10 @@ impl Asked<'_> {
     /// Keeps in the audit that a visitor did something.
     fn record(&self, action: &str, visitor: &Visitor) {
         let workspaces = &self.hosted.workspaces;
-        let recorder = workspaces.recorder(self.name, &visitor.identity, &self.id);
-        recorder
-            .record(action)
-            .run(&mut || CallOutcome::of(true, ""));
+        if let Some(recorder) = workspaces.recorder(self.name, &visitor.identity, &self.id) {
+            let record = recorder.record(action);
+            record.run(&mut || CallOutcome::of(true, ""));
+        }
     }
 }
 

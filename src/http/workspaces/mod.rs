@@ -45,6 +45,12 @@ const MAX_OPEN: usize = 64;
 /// Maximum number of tokens that are looked for at once: guesses must not take the connections of the others.
 const MAX_LOOKUPS: usize = 4;
 
+/// Maximum number of workspaces that are opened at once: other calls need the threads, too.
+const MAX_OPENINGS: usize = 8;
+
+/// Number of parts of a signed token, which dots separate (RFC 7519).
+const SIGNED_PARTS: usize = 3;
+
 /// Address of the tokens of a workspace, below that of the workspace.
 const TOKENS: &str = "tokens";
 
@@ -122,8 +128,9 @@ pub trait Workspaces: Send + Sync {
     /// Has no workspace prefer this server any more, which is about to end.
     fn leave(&self);
 
-    /// Returns what records the calls of the request with the id `request`, by the holder `identity` of a token.
-    fn recorder(&self, name: &str, identity: &str, request: &str) -> Arc<dyn Recorder>;
+    /// Returns what records the calls of the request with the id `request`, by the holder `identity` of a token; `None`
+    /// if `name` can name no workspace.
+    fn recorder(&self, name: &str, identity: &str, request: &str) -> Option<Arc<dyn Recorder>>;
 }
 
 /// Holder of a token that opens one workspace.
@@ -158,6 +165,9 @@ pub(super) struct Hosted {
     /// Number of requests, as the time of the last use of a workspace.
     requests: AtomicU64,
     lookups: Semaphore,
+    /// The same of signed tokens, which may wait for their issuer.
+    verifications: Semaphore,
+    openings: Semaphore,
     /// Sessions of browsers, of all workspaces.
     sessions: Sessions,
 }
@@ -253,6 +263,8 @@ impl Hosted {
             opening: Arc::default(),
             requests: AtomicU64::new(0),
             lookups: Semaphore::new(MAX_LOOKUPS),
+            verifications: Semaphore::new(MAX_LOOKUPS),
+            openings: Semaphore::new(MAX_OPENINGS),
             sessions: Sessions::of_workspaces(),
         }
     }
@@ -281,22 +293,38 @@ impl Hosted {
     }
 
     /// Returns the open workspace `name`.
-    async fn workspace(&self, name: &str) -> Result<Arc<Slot>, RequestError> {
+    async fn workspace(self: &Arc<Hosted>, name: &str) -> Result<Arc<Slot>, RequestError> {
         let slot = Arc::clone(self.slots().entry(name.to_owned()).or_default());
         let now = self.requests.fetch_add(1, Ordering::Relaxed);
         slot.used.store(now, Ordering::Relaxed);
+        if slot.open.get().is_none() {
+            let (hosted, opened, name) = (Arc::clone(self), Arc::clone(&slot), name.to_owned());
+            // On a task of its own: a client that goes away must not throw away what was opened for it.
+            let opening = tokio::spawn(async move { hosted.open_slot(&opened, &name).await });
+            opening.await.map_err(|_| RequestError::internal())??;
+        }
+        self.close_unused();
+        Ok(slot)
+    }
+
+    async fn open_slot(&self, slot: &Arc<Slot>, name: &str) -> Result<(), RequestError> {
         let opened = slot
             .open
             .get_or_try_init(|| self.open(name))
             .await
             .map(drop);
-        if let Err(error) = opened {
-            // Requests that wait for it make a slot anew.
-            self.slots().remove(name);
-            return Err(error);
+        let mut slots = self.slots();
+        let is_known = slots
+            .get(name)
+            .is_some_and(|known| Arc::ptr_eq(known, slot));
+        if opened.is_err() && is_known {
+            slots.remove(name);
+        } else if opened.is_ok() && !slots.contains_key(name) {
+            // Another attempt failed before this one succeeded.
+            slots.insert(name.to_owned(), Arc::clone(slot));
         }
-        self.close_unused();
-        Ok(slot)
+        drop(slots);
+        opened
     }
 
     /// Returns who sends a request to the workspace `name`, `None` where its address names none: a `client` by a token
@@ -347,8 +375,11 @@ impl Hosted {
     }
 
     async fn look_up(&self, name: &str, secret: &str) -> Result<Option<Holder>, RequestError> {
-        let _permit = self
-            .lookups
+        let lookups = match secret.split('.').count() {
+            SIGNED_PARTS => &self.verifications,
+            _ => &self.lookups,
+        };
+        let _permit = lookups
             .acquire()
             .await
             .map_err(|_| RequestError::internal())?;
@@ -408,6 +439,8 @@ impl Hosted {
         let (workspaces, name) = (Arc::clone(&self.workspaces), name.to_owned());
         // It goes on where nobody waits for it any more.
         let opening = Opening::begin(&self.opening);
+        let permit = self.openings.acquire().await;
+        let _permit = permit.map_err(|_| RequestError::internal())?;
         let opened = tokio::task::spawn_blocking(move || {
             let _opening = opening;
             workspaces.open(&name)
@@ -431,7 +464,7 @@ impl Hosted {
     /// Has the workspace `name` answer a request of `client` at the address `within` it, whose calls `recorder` keeps under
     /// the id of the request.
     async fn pass_on(
-        &self,
+        self: &Arc<Hosted>,
         (name, within): (&str, Uri),
         client: Client,
         (recorder, id): (Arc<dyn Recorder>, &str),

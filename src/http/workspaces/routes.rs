@@ -9,7 +9,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use super::{Hosted, Listed, PREFIX, Visitor, base_of, browsers, protected_resource};
+use super::{Hosted, Listed, PREFIX, Visitor, base_of, browsers, no_workspace, protected_resource};
 use crate::dialect::{CallOutcome, Refusal};
 use crate::http::answer::{RequestError, small};
 use crate::http::openapi::BASE;
@@ -130,7 +130,10 @@ async fn answer_visitor(
         None => rest.path() != "/metrics" || visitor.is_operator,
     };
     let id = guard::request_id(request.headers());
-    let recorder = hosted.workspaces.recorder(&name, &visitor.identity, &id);
+    let workspaces = &hosted.workspaces;
+    let Some(recorder) = workspaces.recorder(&name, &visitor.identity, &id) else {
+        return no_workspace().into_response();
+    };
     if !is_permitted {
         recorder.record(own.unwrap_or("metrics")).refuse();
         let message = "this token does not open this address: ask the owner of the workspace";

@@ -4,7 +4,7 @@
 //! written within two seconds, in the background, and at the end of the program; numbers of lines have no gaps and are
 //! in the order of the commits. The identity is that of the token, whatever the arguments of a call say. Lines of reads
 //! are lost if the program is killed before they are written, or if the database is away for so long that
-//! [`MAX_WAITING`] lines wait.
+//! [`MAX_WAITING`] lines wait; they are there twice if the connection broke while they were committed.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -12,8 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::tokens::administer;
-use crate::rows::catalog::check_name;
-use crate::rows::database::{Database, Value, begin};
+use crate::rows::database::{Database, Value, begin, check_name};
 use crate::rows::error::RowsError;
 use crate::rows::workspace::Rows;
 
@@ -32,9 +31,9 @@ const MAX_IDS: usize = 32;
 /// Time between two removals of expired lines of a workspace by one server.
 const EXPIRE: Duration = Duration::from_secs(3600);
 
-/// Adds lines with the next numbers.
+/// Adds lines with the next numbers; none if the workspace is gone.
 pub(in crate::rows) const ADD: &str = "WITH drawn AS (\
-         INSERT INTO audit_head AS h (workspace, head) VALUES ($1, $2) \
+         INSERT INTO audit_head AS h (workspace, head) SELECT name, $2 FROM workspace WHERE name = $1 \
          ON CONFLICT (workspace) DO UPDATE SET head = h.head + $2 RETURNING head) \
      INSERT INTO audit (workspace, number, at, identity, action, request, outcome, memories, count, \
          first_change, last_change) \
@@ -89,11 +88,32 @@ pub(in crate::rows) struct NewLine {
     at: Instant,
     actor: Option<Actor>,
     outcome: &'static str,
+    /// The first ids.
     ids: Vec<String>,
+    /// Number of all ids.
+    count: usize,
     changes: (i64, i64),
 }
 
 impl NewLine {
+    fn new(
+        actor: Option<Actor>,
+        outcome: &'static str,
+        mut ids: Vec<String>,
+        changes: (i64, i64),
+    ) -> NewLine {
+        let count = ids.len();
+        ids.truncate(MAX_IDS);
+        NewLine {
+            at: Instant::now(),
+            actor,
+            outcome,
+            ids,
+            count,
+            changes,
+        }
+    }
+
     /// Returns the line of a transaction that makes the changes from the first number to the last one.
     pub(in crate::rows) fn of_change(
         actor: Option<Actor>,
@@ -101,16 +121,8 @@ impl NewLine {
         changes: (i64, i64),
     ) -> NewLine {
         let mut known = HashSet::new();
-        NewLine {
-            at: Instant::now(),
-            actor,
-            outcome: "done",
-            ids: ids
-                .into_iter()
-                .filter(|id| known.insert(id.clone()))
-                .collect(),
-            changes,
-        }
+        let ids = ids.into_iter().filter(|id| known.insert(id.clone()));
+        NewLine::new(actor, "done", ids.collect(), changes)
     }
 }
 
@@ -130,8 +142,8 @@ pub(in crate::rows) fn values(workspace: &str, lines: &[NewLine]) -> Vec<Value> 
         texts(&|line| of_actor(line, |actor| &actor.action, "program")),
         texts(&|line| of_actor(line, |actor| &actor.request, "")),
         texts(&|line| line.outcome.to_owned()),
-        texts(&|line| line.ids[..line.ids.len().min(MAX_IDS)].join("\n")),
-        numbers(&|line| line.ids.len() as i64),
+        texts(&|line| line.ids.join("\n")),
+        numbers(&|line| line.count as i64),
         numbers(&|line| line.changes.0),
         numbers(&|line| line.changes.1),
     ]
@@ -209,13 +221,7 @@ impl AuditLog {
     }
 
     fn add(&self, workspace: &Arc<str>, actor: Actor, outcome: &'static str, ids: Vec<String>) {
-        let line = NewLine {
-            at: Instant::now(),
-            actor: Some(actor),
-            outcome,
-            ids,
-            changes: (0, 0),
-        };
+        let line = NewLine::new(Some(actor), outcome, ids, (0, 0));
         let mut waiting = self.lock();
         if waiting.lines.len() >= MAX_WAITING {
             tracing::error!(
@@ -266,19 +272,27 @@ impl AuditLog {
             of.entry(workspace).or_default().push(line);
         }
         let mut failed = Ok(());
+        let workspaces: Vec<Arc<str>> = of.keys().cloned().collect();
         for (workspace, lines) in of {
-            if failed.is_ok() {
-                let values = values(&workspace, &lines);
-                failed = self.execute(&workspace, ADD, &values).await;
-            }
-            if failed.is_err() {
-                let lines = lines.into_iter().map(|line| (Arc::clone(&workspace), line));
-                self.lock().lines.extend(lines);
+            let values = values(&workspace, &lines);
+            let Err(error) = self.execute(&workspace, ADD, &values).await else {
+                continue;
+            };
+            if error.is_of_values() {
+                let count = lines.len();
+                tracing::error!("{count} lines of the audit of {workspace} are lost: {error}");
                 continue;
             }
-            if self.is_to_expire(&workspace) {
-                let values = [Value::from(&*workspace)];
-                self.execute(&workspace, REMOVE_EXPIRED, &values).await?;
+            let lines = lines.into_iter().map(|line| (Arc::clone(&workspace), line));
+            self.lock().lines.extend(lines);
+            failed = Err(error);
+        }
+        for workspace in workspaces.iter().filter(|_| failed.is_ok()) {
+            if self.is_to_expire(workspace) {
+                let values = [Value::from(&**workspace)];
+                if let Err(error) = self.execute(workspace, REMOVE_EXPIRED, &values).await {
+                    tracing::warn!("old lines of the audit of {workspace} stay: {error}");
+                }
             }
         }
         failed

@@ -16,8 +16,7 @@ use crate::files::{FilesError, FormerNames, Place, Replaced, Storage, WritableSt
 use crate::format;
 use crate::journal::LineStore;
 use crate::model::Stem;
-use crate::rows::catalog::check_name;
-use crate::rows::database::{Database, Value};
+use crate::rows::database::{Database, Value, check_name};
 use crate::rows::error::RowsError;
 use crate::rows::workspace::{BESIDE, Rows, place_in};
 

@@ -4,8 +4,7 @@
 //! token, which others verify.
 
 use super::tokens::{LOCK, NOTIFY, Role, administer, notice, role_in};
-use crate::rows::catalog::check_name;
-use crate::rows::database::{Database, Value};
+use crate::rows::database::{Database, Value, check_name};
 use crate::rows::error::RowsError;
 
 /// Maximum number of characters of a group's name.

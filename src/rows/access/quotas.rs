@@ -5,8 +5,7 @@
 //! limit within seconds.
 
 use super::tokens::administer;
-use crate::rows::catalog::check_name;
-use crate::rows::database::{Database, Value};
+use crate::rows::database::{Database, Value, check_name};
 use crate::rows::error::RowsError;
 
 /// Limit of a workspace.

@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::Row;
 
-use crate::rows::catalog::check_name;
-use crate::rows::database::{Database, Value, begin, begin_for_all, discard};
+use crate::rows::database::{Database, Value, answered, begin, begin_for_all, check_name, discard};
 use crate::rows::error::RowsError;
 use crate::rows::notices::{CHANNEL, Signal};
 use crate::rows::schema;
@@ -322,7 +321,7 @@ pub(super) fn administer(
             connection.batch_execute("COMMIT").await?;
             Ok(found)
         };
-        let done = work.await;
+        let done = answered(work).await;
         if done.is_err() {
             discard(connection);
         }
