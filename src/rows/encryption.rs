@@ -5,6 +5,7 @@
 
 use std::future::Future;
 use std::io;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -56,7 +57,10 @@ impl Address {
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err(bad());
         }
-        let usual = match config.get_hosts().iter().all(is_local) {
+        // Where an address stands beside a host, the connection goes to the address.
+        let are_local = config.get_hostaddrs().iter().all(IpAddr::is_loopback)
+            && config.get_hosts().iter().all(is_local);
+        let usual = match are_local {
             true => SslMode::Disable,
             false => SslMode::Require,
         };
@@ -77,7 +81,7 @@ impl Address {
 fn is_local(host: &Host) -> bool {
     match host {
         Host::Tcp(name) => {
-            let address = name.parse::<std::net::IpAddr>();
+            let address = name.parse::<IpAddr>();
             name == "localhost" || address.is_ok_and(|address| address.is_loopback())
         }
         #[cfg(unix)]
@@ -193,6 +197,16 @@ mod tests {
         for here in ["localhost", "127.0.0.1", "[::1]", "%2Frun%2Fpostgresql"] {
             let address = format!("postgres://me@{here}/x");
             assert_eq!(mode(&address), SslMode::Disable, "{address}");
+        }
+        // A missing file of certificates shows that TLS is set up.
+        for there in [
+            "postgres:///x?hostaddr=192.0.2.5",
+            "postgres://localhost/x?hostaddr=192.0.2.5",
+            "postgres://db.example/x",
+        ] {
+            let sign = if there.contains('?') { '&' } else { '?' };
+            let error = Address::parse(&format!("{there}{sign}sslrootcert=%2Fno%2Fsuch.pem"));
+            assert!(matches!(error.err(), Some(RowsError::Trust(_))), "{there}");
         }
         let there = "postgres://me@db.example/x?sslmode=disable&application_name=y";
         assert_eq!(mode(there), SslMode::Disable);

@@ -119,8 +119,11 @@ impl ChangeFeed for Feed {
             }
         };
         let head: i64 = rows[0].get(0);
-        self.known.advance_journal(rows[0].get(3));
         let since = told.replace(head);
+        if since.is_some_and(|since| head < since) {
+            self.known.begin_anew();
+        }
+        self.known.advance_journal(rows[0].get(3));
         let changes: Vec<(&str, &str)> = rows
             .iter()
             .filter_map(|row| Some((row.get::<_, Option<&str>>(1)?, row.get(2))))

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use tokio_postgres::types::{ToSql, Type};
 
-use super::database::{Value, begin, discard};
+use super::database::{Value, answered, begin, discard};
 use super::error::RowsError;
 use super::workspace::Rows;
 use crate::journal::{Journal, LineJournal, LineStore, NumberedLine};
 
-/// Draws the next numbers of lines, in the order of the commits.
-const DRAW: &str = "INSERT INTO journal_head AS h (workspace, head) VALUES ($1, $2) \
+/// Draws the next numbers of lines, in the order of the commits; none if the workspace is gone.
+const DRAW: &str = "INSERT INTO journal_head AS h (workspace, head) \
+     SELECT name, $2 FROM workspace WHERE name = $1 \
      ON CONFLICT (workspace) DO UPDATE SET head = h.head + $2 RETURNING head";
 
 /// Adds lines with their numbers.
@@ -40,10 +41,14 @@ fn put_lines(rows: &Rows, numbers: &[u64], lines: &[String]) -> Result<bool, Row
             let (begun, head) = tokio::join!(
                 biased;
                 connection.batch_execute(&begin),
-                connection.query_typed_one(DRAW, &draw),
+                connection.query_typed(DRAW, &draw),
             );
             begun?;
-            let head: i64 = head?.get(0);
+            let head = head?;
+            let head = head.first().map(|row| row.get::<_, i64>(0));
+            let Some(head) = head else {
+                return Err(RowsError::NoWorkspace(name.to_owned()));
+            };
             if !removed.is_empty() {
                 let values: [(&(dyn ToSql + Sync), Type); 2] =
                     [(&name, Type::TEXT), (&removed, Type::INT8_ARRAY)];
@@ -70,7 +75,7 @@ fn put_lines(rows: &Rows, numbers: &[u64], lines: &[String]) -> Result<bool, Row
             known.advance_journal(head);
             Ok(true)
         };
-        let done = work.await;
+        let done = answered(work).await;
         if done.is_err() {
             discard(connection);
         }

@@ -126,6 +126,14 @@ impl Known {
         }
     }
 
+    /// Forgets everything, since the numbers begin anew: the workspace was dropped and made again, or the database lost
+    /// changes.
+    pub(super) fn begin_anew(&self) {
+        let mut facts = self.lock();
+        (facts.head, facts.floor, facts.journal_head) = (0, 0, 0);
+        facts.forget();
+    }
+
     /// Forgets everything, since the feed does not tell any more.
     pub(super) fn lose(&self) {
         let mut facts = self.lock();

@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::mpsc::unbounded_channel;
+use tokio::time::Instant;
 use tokio_postgres::{AsyncMessage, Config};
 
 use super::encryption::Encryption;
@@ -157,11 +158,15 @@ impl Notices {
         client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
         self.lock().is_listening = true;
         self.give(None);
+        let mut next = Instant::now() + WITHOUT;
         loop {
-            match tokio::time::timeout(WITHOUT, notices.recv()).await {
+            match tokio::time::timeout_at(next, notices.recv()).await {
                 Ok(Some(workspace)) => self.give(Some(&workspace)),
                 Ok(None) => break,
-                Err(_) => self.give(None),
+                Err(_) => {
+                    self.give(None);
+                    next = Instant::now() + WITHOUT;
+                }
             }
         }
         reading.abort();

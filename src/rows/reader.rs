@@ -105,13 +105,14 @@ impl Reader for RowReader {
         let rows = match self.rows.look(VERSIONS, values) {
             Ok(rows) => rows,
             Err(error) => {
-                let error = error.into_io();
                 let text = super::error::told(&error);
+                // Whatever the reason, nothing is known of the files: none of them is unreadable.
+                let kind = std::io::ErrorKind::NotConnected;
                 let failed = |name: &&str| {
                     Err(FilesError::Io {
                         action: "read",
                         path: path(name).into(),
-                        source: std::io::Error::new(error.kind(), text.clone()),
+                        source: std::io::Error::new(kind, text.clone()),
                     })
                 };
                 return Some(names.iter().map(failed).collect());

@@ -24,7 +24,7 @@ use crate::model::Stamp;
 pub(super) const SETTINGS: &str = "memdir.toml";
 
 /// Erases the former texts of memories for which a condition holds. Copies of indexes may hold words of deleted texts, and
-/// so may files of indexes until they are written anew. A vector does not say of which texts it is.
+/// so may files of indexes until servers, which are told, write them anew. A vector does not say of which texts it is.
 macro_rules! erase {
     ($condition:literal) => {
         concat!(
@@ -32,7 +32,7 @@ macro_rules! erase {
             $condition,
             "), copies AS (DELETE FROM index_copy WHERE workspace = $1), \
              vectors AS (DELETE FROM vector WHERE workspace = $1) \
-             UPDATE workspace SET erased = head WHERE name = $1"
+             UPDATE workspace SET erased = head WHERE name = $1 RETURNING pg_notify('memdir', name)"
         )
     };
 }

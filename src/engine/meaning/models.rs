@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,8 @@ pub struct Meaning {
     pub(in crate::engine::meaning) models: Option<Opened>,
     /// Vectors that servers share.
     pub(in crate::engine::meaning) shared: Option<Arc<dyn SharedVectors>>,
+    /// Time when unused ones were removed from them.
+    pub(in crate::engine::meaning) shared_tidied: Mutex<Option<Instant>>,
     pub(in crate::engine::meaning) questions: Questions,
     /// Whether a warning about the model was logged.
     pub(in crate::engine::meaning) warned_of_model: AtomicBool,
@@ -47,6 +49,7 @@ impl Meaning {
             live,
             models: models.map(Opened::new),
             shared,
+            shared_tidied: Mutex::default(),
             questions: Questions::new(),
             warned_of_model: AtomicBool::new(false),
             wake_embedding: OnceLock::new(),

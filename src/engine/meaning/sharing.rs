@@ -5,12 +5,17 @@
 //! when a claim ends.
 
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 use crate::embed::Embedder;
 use crate::engine::error::EngineError;
+use crate::engine::locked::locked;
 use crate::engine::meaning::models::Meaning;
 use crate::index::Unembedded;
 use crate::vectors::{VectorEntry, VectorKey};
+
+/// Time between two removals of shared vectors that no memory needs.
+const TIDY_AGAIN: Duration = Duration::from_secs(24 * 3600);
 
 /// Passages without a vector, divided between servers.
 pub(in crate::engine::meaning) struct Division {
@@ -91,12 +96,20 @@ pub(in crate::engine::meaning) fn keep(meaning: &Meaning, model: &str, vectors: 
     }
 }
 
+/// Returns whether it is time to look for shared vectors that no memory needs: a server that fetches what it needs has none
+/// of them by itself.
+pub(in crate::engine::meaning) fn is_tidy_due(meaning: &Meaning) -> bool {
+    let tidied = *locked(&meaning.shared_tidied);
+    meaning.shared.is_some() && tidied.is_none_or(|at| at.elapsed() >= TIDY_AGAIN)
+}
+
 /// Removes shared vectors that are not `wanted` any more.
 pub(in crate::engine::meaning) fn tidy(
     meaning: &Meaning,
     model: &str,
     wanted: &HashSet<VectorKey>,
 ) {
+    *locked(&meaning.shared_tidied) = Some(Instant::now());
     if let Some(shared) = &meaning.shared
         && let Err(error) = shared.tidy(model, wanted)
     {

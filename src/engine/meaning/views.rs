@@ -71,7 +71,7 @@ impl Views {
 }
 
 /// Removes unused vectors, if they are many, and those of other models once
-/// the configured one has made all of its own.
+/// the configured one has made all of its own; of those that servers share, once a day.
 pub(in crate::engine::meaning) fn tidy_vectors(meaning: &Meaning) -> Result<(), EngineError> {
     let Some(embedder) = models::embedder(meaning) else {
         return Ok(());
@@ -85,7 +85,10 @@ pub(in crate::engine::meaning) fn tidy_vectors(meaning: &Meaning) -> Result<(), 
         .iter()
         .all(|name| name == embedder.id());
     let is_waste = coverage.kept > 2 * coverage.wanted;
-    if coverage.complete < coverage.memories || is_alone && !is_waste {
+    if coverage.complete < coverage.memories {
+        return Ok(());
+    }
+    if is_alone && !is_waste && !sharing::is_tidy_due(meaning) {
         return Ok(());
     }
     let Some(wanted) = views.vector_keys()? else {

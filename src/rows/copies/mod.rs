@@ -34,7 +34,8 @@ const PIECES: &str =
 
 /// Begins to publish, unless another server began less than 15 minutes ago. What this one began, and could not end since
 /// the database did not answer, it begins anew.
-const CLAIM: &str = "INSERT INTO index_copy AS c (workspace, name, claim, claimed) VALUES ($1, $2, $3, now()) \
+const CLAIM: &str = "INSERT INTO index_copy AS c (workspace, name, claim, claimed) \
+     SELECT w.name, $2, $3, now() FROM workspace w WHERE w.name = $1 \
      ON CONFLICT (workspace, name) DO UPDATE SET claim = $3, claimed = now() \
      WHERE c.claim IS NULL OR c.claim = $3 OR c.claimed < now() - interval '15 minutes' RETURNING claim";
 

@@ -20,7 +20,7 @@ const MADE: &str = "SELECT key, bytes FROM vector \
 /// Claims what nobody makes, or somebody began to make five minutes ago. In the order of the keys, so that two servers
 /// do not wait for each other.
 const CLAIM: &str = "INSERT INTO vector AS v (workspace, model, key) \
-     SELECT $1, $2, wanted FROM unnest($3) AS wanted ORDER BY wanted \
+     SELECT name, $2, wanted FROM workspace, unnest($3) AS wanted WHERE name = $1 ORDER BY wanted \
      ON CONFLICT (workspace, model, key) DO UPDATE SET claimed = now() \
      WHERE v.bytes IS NULL AND v.claimed < now() - interval '5 minutes' RETURNING key";
 
@@ -31,10 +31,10 @@ const KEEP: &str = "UPDATE vector v SET bytes = made.bytes FROM unnest($3, $4) A
 /// A damaged vector is claimed like a missing one.
 const DISCARD: &str = "DELETE FROM vector WHERE workspace = $1 AND model = $2 AND key = ANY($3)";
 
-const TIDY: &str = "DELETE FROM vector v WHERE workspace = $1 AND CASE model \
-     WHEN $2 THEN claimed < now() - interval '1 day' \
-         AND NOT EXISTS (SELECT FROM unnest($3) AS wanted WHERE wanted = v.key) \
-     ELSE claimed < now() - interval '30 days' END";
+const TIDY: &str = "WITH others AS (DELETE FROM vector WHERE workspace = $1 AND model <> $2 \
+     AND claimed < now() - interval '30 days') \
+     DELETE FROM vector v WHERE workspace = $1 AND model = $2 AND claimed < now() - interval '1 day' \
+     AND NOT EXISTS (SELECT FROM unnest($3) AS wanted WHERE wanted = v.key)";
 
 impl SharedVectors for Rows {
     fn fetch_or_claim(&self, model: &str, keys: &[VectorKey]) -> io::Result<SharedAnswer> {

@@ -16,8 +16,8 @@ use tokio_postgres::types::{ToSql, Type};
 
 use super::access::audit::{self, Actor, NewLine};
 use super::calls;
-use super::database::{Database, Value, begin, discard};
-use super::error::RowsError;
+use super::database::{Database, Value, answered, begin, discard};
+use super::error::{ANSWER, RowsError};
 use super::known::Known;
 use super::notices::CHANNEL;
 use super::workspace::draw;
@@ -235,7 +235,9 @@ impl Attempt<'_> {
         loop {
             tries += 1;
             let connection = database.connection().await?;
-            let failed = match self.once(&connection).await {
+            let once = tokio::time::timeout(ANSWER, self.once(&connection)).await;
+            // A commit may hang while a standby is awaited.
+            let failed = match once.unwrap_or(Err(Failed::InDoubt(RowsError::Silent))) {
                 Ok(written) => return Ok(written),
                 Err(Failed::Refused(error)) => return Err(error),
                 Err(failed) => failed,
@@ -586,15 +588,18 @@ impl Attempt<'_> {
         let token_values: [(&(dyn ToSql + Sync), Type); 2] =
             [(&self.workspace, Type::TEXT), (&self.token, Type::INT8)];
         let changes = "SELECT name, seq FROM change WHERE workspace = $1 AND token = $2";
-        let (begun, head, changes, ended) = tokio::join!(
-            biased;
-            connection.batch_execute(&begin),
-            connection.query_typed(head, &values),
-            connection.query_typed(changes, &token_values),
-            connection.batch_execute("ROLLBACK"),
-        );
-        let asked = begun.and(head).and_then(|head| Ok((head, changes?)));
-        match asked.and_then(|asked| ended.map(|()| asked)) {
+        let asked = answered(async {
+            let (begun, head, changes, ended) = tokio::join!(
+                biased;
+                connection.batch_execute(&begin),
+                connection.query_typed(head, &values),
+                connection.query_typed(changes, &token_values),
+                connection.batch_execute("ROLLBACK"),
+            );
+            let asked = begun.and(head).and_then(|head| Ok((head, changes?)));
+            Ok(asked.and_then(|asked| ended.map(|()| asked))?)
+        });
+        match asked.await {
             Ok((head, rows)) => {
                 if let Some(head) = head.first() {
                     self.known.raise(head.get(0));
@@ -604,7 +609,7 @@ impl Attempt<'_> {
             }
             Err(error) => {
                 discard(connection);
-                Err(error.into())
+                Err(error)
             }
         }
     }
