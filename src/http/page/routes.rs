@@ -12,7 +12,7 @@ use axum::routing::{get, post};
 use super::answers::{failed, refused, see};
 use super::{answers, guarding, upload};
 use crate::dialect::{CallOutcome, CallRecord, Refusal, ToolError};
-use crate::http::admission::{CALL_TIMEOUT, recorded, run_recorded};
+use crate::http::admission::{AdmissionError, CALL_TIMEOUT, recorded, run_recorded};
 use crate::http::answer::{RequestError, sequence};
 use crate::http::client::{Client, Peer};
 use crate::http::events::Events;
@@ -193,6 +193,19 @@ async fn act(State(site): Shared, doing: Doing, request: Request<Body>) -> Respo
     let call = PageCall {
         record: recorded(request.extensions(), &doing.name()),
         writes: true,
+    };
+    if !guest.client.may_write() {
+        // Before its body is read.
+        call.refuse();
+        return refused(&site.base, &AdmissionError::OnlyReads.into());
+    }
+    let length = request.headers().get(header::CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    let is_large = length.is_none_or(|length| length > reading::MOST_BYTES);
+    let large = Arc::clone(&site.large);
+    let large = is_large.then(|| large.try_acquire_owned()).transpose();
+    let Ok(_large) = large else {
+        return refused(&site.base, &RequestError::overload());
     };
     let body = match reading::read(request.into_body(), reading::MOST_BYTES * 8).await {
         Ok(body) => body,
