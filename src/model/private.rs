@@ -1,17 +1,20 @@
 //! Rules that keep memories on the user's machines.
 
-use super::{GLOBAL, Memory, Problem, normalized_namespace};
+use super::{Memory, Problem, Scope, normalized_namespace};
 
 /// Rules by which memories are private: they never leave for a team's server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PrivateRules(Vec<PrivateRule>);
+pub struct PrivateRules {
+    rules: Vec<PrivateRule>,
+    /// Texts that are no rules. Nobody knows what they are to keep, so every memory is private.
+    unknown: Vec<String>,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PrivateRule {
     /// A namespace with those below it, in small letters.
     Namespace(String),
-    /// A scope, by its word.
-    Scope(String),
+    Scope(Scope),
     /// A topic, in small letters.
     Topic(String),
 }
@@ -19,24 +22,43 @@ enum PrivateRule {
 impl PrivateRules {
     /// Reads rules, separated by commas: `scope:WORD`, `topic:NAME`, and `namespace:NAME` or a name alone.
     pub fn read(text: &str) -> PrivateRules {
+        let mut all = PrivateRules::default();
         let entries = text.split(',').map(str::trim);
-        let rules = entries.filter(|entry| !entry.is_empty()).map(|entry| {
+        for entry in entries.filter(|entry| !entry.is_empty()) {
             let (kind, name) = entry.split_once(':').unwrap_or(("namespace", entry));
-            match kind.trim() {
-                "scope" => PrivateRule::Scope(name.trim().to_lowercase()),
-                "topic" => PrivateRule::Topic(name.trim().to_lowercase()),
-                "namespace" => PrivateRule::Namespace(comparable(name)),
-                _ => PrivateRule::Namespace(comparable(entry)),
+            let rule = match kind.trim() {
+                "scope" => name.parse().ok().map(PrivateRule::Scope),
+                "topic" => Some(PrivateRule::Topic(name.trim().to_lowercase())),
+                "namespace" => Some(PrivateRule::Namespace(comparable(name))),
+                _ => None,
+            };
+            match rule {
+                Some(rule) => all.rules.push(rule),
+                None => all.unknown.push(entry.to_owned()),
             }
-        });
-        PrivateRules(rules.collect())
+        }
+        all
     }
 
-    /// Returns whether `memory` is private. `usual` is the namespace of memories that state none. Where there are
-    /// rules, a memory whose frontmatter cannot be read whole is private.
-    pub fn matches(&self, memory: &Memory, usual: Option<&str>) -> bool {
-        let namespace = memory.namespace.as_deref().or(usual).unwrap_or(GLOBAL);
-        let namespace = comparable(namespace);
+    /// Checks that all rules are known.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a sentence about one that is not.
+    pub fn check(&self) -> Result<(), String> {
+        let Some(unknown) = self.unknown.first() else {
+            return Ok(());
+        };
+        let scopes = Scope::WORDS.join(", scope:");
+        Err(format!(
+            "`{unknown}` is no rule of what is private: it is NAME, namespace:NAME, topic:NAME, scope:{scopes}"
+        ))
+    }
+
+    /// Returns whether `memory` is private. Where there are rules, a memory whose frontmatter cannot be read whole is;
+    /// where one of them is unknown, every memory is.
+    pub fn matches(&self, memory: &Memory) -> bool {
+        let namespace = comparable(memory.namespace_or_global());
         let is_unread = |problem: &Problem| {
             matches!(
                 problem,
@@ -54,10 +76,12 @@ impl PrivateRules {
                 let below = namespace.strip_prefix(name.as_str());
                 below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
             }
-            PrivateRule::Scope(word) => memory.scope_or_usual().as_str() == word,
+            PrivateRule::Scope(scope) => memory.scope_or_usual() == *scope,
             PrivateRule::Topic(name) => memory.topics.iter().any(|one| one.to_lowercase() == *name),
         };
-        !self.0.is_empty() && (memory.problems.iter().any(is_unread) || self.0.iter().any(matches))
+        let is_unread = || memory.problems.iter().any(is_unread);
+        !self.unknown.is_empty()
+            || !self.rules.is_empty() && (is_unread() || self.rules.iter().any(matches))
     }
 }
 

@@ -14,6 +14,7 @@ use crate::support::machines::{edit, text};
 use crate::support::memdir_server::Server;
 use crate::support::program::{Home, Ran, names, run};
 use crate::support::regular_files;
+use crate::support::until;
 
 /// A workspace, and folders that are joined to it.
 pub struct Team {
@@ -149,9 +150,21 @@ fn two_folders_have_the_same_through_one_workspace() {
     team.settle();
     assert!(team.homes[0].text_of("aaaaaaaa").contains("1\n"));
     assert_eq!(names(&team.homes[1].store().join("archive")).len(), 1);
+    // What an exchange replaced is in the history of the workspace; what it purged is not.
+    let former = |word: &str| {
+        let sql = format!("SELECT FROM version WHERE position('{word}'::bytea IN bytes) > 0");
+        crate::postgres::query(&team.test.address(), &sql).len()
+    };
+    assert!(former("ONE") > 0);
+    let file = team.homes[1].file_of(&stork);
+    let edited = fs::read_to_string(&file).unwrap();
+    fs::write(&file, edited.replace("a stork", "a stork in May")).unwrap();
+    team.settle();
+    assert_eq!(former("a stork"), 1);
     // Purged: gone everywhere.
     team.homes[1].run(&["purge", &stork, "--yes"]);
     team.settle();
+    assert_eq!(former("a stork"), 0);
     assert!(
         !team
             .workspace()
@@ -176,9 +189,9 @@ fn what_was_not_finished_is_finished_by_the_next_exchange() {
         .env("MEMDIR_TOKEN", token(&team.server))
         .spawn()
         .unwrap();
-    while team.workspace().is_empty() && child.try_wait().unwrap().is_none() {
-        std::thread::yield_now();
-    }
+    until("something was sent", || {
+        !team.workspace().is_empty() || child.try_wait().unwrap().is_some()
+    });
     let _ = child.kill();
     child.wait().unwrap();
     // The server is away; edits go on on both sides.
@@ -236,6 +249,26 @@ fn what_is_private_never_leaves() {
         "{planned}"
     );
     assert_eq!(planned.matches("goes").count(), 1, "{planned}");
+    // Memories without a namespace are global ones, wherever the program runs.
+    home.write(
+        "config/memdir/config.toml",
+        rules.replace("topic:health", "topic:health\", \"global"),
+    );
+    let planned = sync(home, &team.address(), &token(&team.server), &["--dry-run"]).done();
+    assert!(
+        planned.contains("private, and staying here: 4"),
+        "{planned}"
+    );
+    // Of a text that is no rule nobody knows what it was to keep.
+    home.write(
+        "config/memdir/config.toml",
+        "[team]\nprivate = [\"scope:usr\"]\n",
+    );
+    let ran = sync(home, &team.address(), &token(&team.server), &[]);
+    assert_ne!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("`scope:usr` is no rule"), "{ran:?}");
+    assert!(team.workspace().is_empty());
+    home.write("config/memdir/config.toml", rules);
     // The store's own settings loosen nothing.
     home.write("store/memdir.toml", "[team]\nprivate = []\n");
     let ran = sync(home, &team.address(), &token(&team.server), &[]);

@@ -279,6 +279,16 @@ fn a_purged_or_redacted_text_is_in_no_table() {
     assert_eq!(holding_word("ghp_"), 2);
     ops::purge(&engine, one.as_str()).unwrap();
     assert_eq!(holding_word("zebra"), 0);
+    // A purge that was interrupted is finished by its repetition.
+    query(
+        &test.address(),
+        &format!(
+            "INSERT INTO version (workspace, place, name, seq, bytes, hash, modified, until) \
+             VALUES ('atlas', 'files', '{one}.md', 1, 'zebra', 'x', 0, 0)"
+        ),
+    );
+    assert!(ops::purge(&engine, one.as_str()).is_err());
+    assert_eq!(holding_word("zebra"), 0);
     ops::redact_secrets(&engine, other.as_str()).unwrap();
     assert_eq!(holding_word("ghp_"), 0);
     assert_eq!(holding(&engine, "okapi").len(), 1);

@@ -91,6 +91,12 @@ fn settle_secrets(
         if bytes == seen.bytes {
             return Ok(Some(settled));
         }
+        // Before and after the change: where the call ends in between, its repetition finds nothing to do.
+        let erase_former = || match tool == "redact" {
+            true => engine.writer.erase_former(FormerNames::Name(&name)),
+            false => Ok(()),
+        };
+        erase_former()?;
         let replaced = match engine.writer.replace((place, &name), &seen, &bytes) {
             Err(FilesError::Missing { .. }) => return Ok(None), // Forgotten or restored meanwhile.
             other => other?,
@@ -98,9 +104,7 @@ fn settle_secrets(
         if replaced.is_written() {
             engine.writer.note_change(tool, &name);
         }
-        if tool == "redact" {
-            engine.writer.erase_former(FormerNames::Name(&name))?;
-        }
+        erase_former()?;
         match replaced {
             Replaced::Done => Ok(Some(settled)),
             Replaced::Stale => Ok(None),

@@ -78,7 +78,7 @@ impl Writer {
     }
 
     /// Replaces a text and keeps it aside for the history.
-    pub(in crate::engine::write) fn replace_and_keep(
+    pub(in crate::engine) fn replace_and_keep(
         &self,
         at: At<'_>,
         seen: &Version,

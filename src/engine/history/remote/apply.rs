@@ -16,6 +16,7 @@ use crate::engine::write::put;
 use crate::files::{FilesError, Place, Replaced, is_below_journals};
 use crate::format::{MergeSide, Merged, merge};
 use crate::git::{Id, Repository};
+use crate::secrets;
 use crate::trust::text_digest;
 
 /// Performs the steps. Returns the path of a file that differs from the planned one, if there is
@@ -114,7 +115,13 @@ pub(in crate::engine) fn apply_to(
             Err(FilesError::Taken { .. }) => Replaced::Stale,
             other => other.map(|()| Replaced::Done)?,
         },
-        (Some(at), Some(seen), Some(text)) => history.writer.replace(at, &seen, text)?,
+        (Some(at), Some(seen), Some(text)) => match history.live.store.change_log() {
+            // No commit holds the former text. One with a credential is not kept.
+            Some(_) if secrets::find(&String::from_utf8_lossy(&seen.bytes)).is_empty() => {
+                history.writer.replace_and_keep(at, &seen, text)?
+            }
+            _ => history.writer.replace(at, &seen, text)?,
+        },
         (Some(at), Some(seen), None) => history.writer.remove(at, &seen)?,
         (Some(_), None, None) => Replaced::Done,
         (None, seen, text) => history.writer.put_beside(path, seen.as_ref(), text)?,

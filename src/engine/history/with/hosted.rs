@@ -17,8 +17,11 @@ use crate::engine::history::with::exchange::{
 };
 use crate::engine::history::with::keep::archived;
 use crate::engine::history::with::side::unmerged;
-use crate::files::{ChangeLog, Entry, FilesError, Place, Reader, TOMBSTONES, tombstone_of};
+use crate::files::{
+    ChangeLog, Entry, FilesError, FormerNames, Place, Reader, TOMBSTONES, tombstone_of,
+};
 use crate::git::Id;
+use crate::model::Stem;
 
 /// Tool of such changes, in the journal.
 const TOOL: &str = "sync";
@@ -172,7 +175,9 @@ fn make(history: &History, change: &FileChange) -> Result<bool, EngineError> {
     let seen = store.version_at(&change.path)?;
     let text = change.text.as_ref().map(String::as_bytes);
     if seen.as_ref().map(|seen| seen.bytes.as_slice()) == text {
-        return Ok(true); // Made before, by a request whose answer was lost.
+        // Made before, by a request whose answer was lost.
+        erase_purged(history, change)?;
+        return Ok(true);
     }
     let found = seen.as_ref().map(|seen| written_hash(seen.hash));
     if found != change.before {
@@ -188,7 +193,31 @@ fn make(history: &History, change: &FileChange) -> Result<bool, EngineError> {
     if is_done && let Some((_, name)) = Place::of(&change.path) {
         history.writer.note_change(TOOL, name);
     }
+    if is_done {
+        erase_purged(history, change)?;
+    }
     Ok(is_done)
+}
+
+/// Erases the former texts of a memory that was purged by `change`, or before it.
+fn erase_purged(history: &History, change: &FileChange) -> Result<(), EngineError> {
+    let stem = Stem::from_file_name(stem_of_path(&change.path));
+    let place = Place::of(&change.path);
+    let former = match place {
+        _ if stem.is_canonical() => FormerNames::Stem(stem.as_str()),
+        Some((_, name)) => FormerNames::Name(name),
+        // Its file is removed by a change of its own.
+        None => return Ok(()),
+    };
+    let tombstone = tombstone_of(stem.as_str());
+    let is_purged = match place {
+        Some(_) => change.text.is_none() && history.live.store.version_at(&tombstone)?.is_some(),
+        None => true,
+    };
+    if is_purged {
+        history.writer.erase_former(former)?;
+    }
+    Ok(())
 }
 
 /// Whether the memory at `path` lies in the other folder, too, or is purged.

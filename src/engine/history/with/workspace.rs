@@ -93,6 +93,8 @@ pub fn exchange(
     with: &WithWorkspace<'_>,
 ) -> Result<WorkspaceReport, EngineError> {
     history.live.check_there()?;
+    let known = with.private.check();
+    known.map_err(|why| EngineError::Paused(format!("nothing was exchanged: {why}")))?;
     let state = workspace_state(with.client)?;
     let only_reads = !state.may_write && with.direction != Direction::Pull;
     if only_reads && with.direction == Direction::Push {
@@ -398,9 +400,8 @@ pub(in crate::engine) fn staying(
     path: &str,
     text: &[u8],
 ) -> Option<Staying> {
-    let usual = history.live.namespace();
     let memory = crate::format::parse(&stem_of(path), text, DateTime::UNIX_EPOCH);
-    if Place::of(path).is_some() && rules.matches(&memory, usual.as_deref()) {
+    if Place::of(path).is_some() && rules.matches(&memory) {
         return Some(Staying::Private);
     }
     let screens = history.writer.secrets != Policy::Off;
@@ -504,7 +505,8 @@ fn fetch(
         for (file, text) in asked.iter().zip(answer.texts) {
             let Some(text) = text else { continue };
             let hash = written_hash(crate::files::digest(text.as_bytes()));
-            if hash == file.hash && text.len() as u64 <= MAX_TEXT {
+            // More than it listed would not be counted, and a batch has a limit.
+            if hash == file.hash && text.len() as u64 == file.bytes && file.bytes <= MAX_TEXT {
                 texts.insert(file.path.clone(), text.into_bytes());
             }
         }

@@ -136,7 +136,17 @@ pub fn purge(engine: &Engine, id: &str) -> Result<Purged, EngineError> {
 /// As for [`purge`].
 pub fn purge_because(engine: &Engine, id: &str, why: Option<&str>) -> Result<Purged, EngineError> {
     engine.writer.check_writable()?;
-    let found = find_for_purging(engine, id)?;
+    let found = find_for_purging(engine, id);
+    if let Err(EngineError::NotFound(_)) = &found
+        && let Ok(stem) = resolve_purged(engine, id)
+        && stem.is_canonical()
+    {
+        // What an interrupted call has left.
+        engine
+            .writer
+            .erase_former(FormerNames::Stem(stem.as_str()))?;
+    }
+    let found = found?;
     let why = why.map(secrets::redact);
     let (mut purged, failed) = purge_all(engine, &[found], Reach::Everywhere, why.as_deref())?;
     match (purged.pop(), failed.into_iter().next()) {
