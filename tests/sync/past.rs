@@ -72,11 +72,12 @@ fn a_memory_is_followed_wherever_it_goes() {
     );
     fs::remove_file(home.files().join("sub").join(NAME)).unwrap();
     // It is found by what it was called, although it is nowhere any more.
-    for id in ["aaaaaaaa", "aaaa", "20260101_000000_aaaaaaaa", NAME] {
-        assert_eq!(
-            deeds(&home, &[id])[..4],
-            ["Delete", "Move", "Restore", "Forget"],
-            "{id}"
+    for id in ["aaaaaaaa", "aaaaaaa", "20260101_000000_aaaaaaaa", NAME] {
+        let deeds = deeds(&home, &[id]);
+        let newest = ["Delete", "Move", "Restore", "Forget"];
+        assert!(
+            deeds.starts_with(&newest.map(str::to_owned)),
+            "{id}: {deeds:?}"
         );
     }
     home.run(&["log", "bbbbbbbb"])

@@ -8,6 +8,7 @@ use crate::postgres::{Session, TestDatabase, query};
 use crate::serving::{json_of, server, token};
 use crate::support::memdir_server::{Answered, Server};
 use crate::support::program::Home;
+use crate::support::until;
 
 const DAY: std::time::Duration = std::time::Duration::from_secs(86_400);
 
@@ -155,9 +156,9 @@ fn a_revoked_token_opens_nothing_and_its_name_may_be_given_again() {
     assert!(matches!(taken, Some(RowsError::TokenExists(_))));
     assert_eq!(access::revoke(&database, "atlas", "anna").unwrap(), 1);
     // The server hears of it, or asks again within seconds.
-    while read(&server, "atlas", &first) != 401 {
-        std::thread::yield_now();
-    }
+    until("the token is revoked", || {
+        read(&server, "atlas", &first) == 401
+    });
     let gone = access::revoke(&database, "atlas", "anna").err();
     assert!(matches!(gone, Some(RowsError::NoToken(_))));
     let second = make(&test, "atlas", "anna", Role::Writer);

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 
 use crate::consistency::{ask, call, finds, remember, server};
 use crate::postgres::{TestDatabase, query};
+use crate::support::memdir_server::Answered;
+use crate::support::until;
 
 /// A cable to a server that can be pulled out and put in again.
 struct Cable {
@@ -98,6 +100,11 @@ fn reads_say_how_old_they_are_and_writes_are_refused_until_the_database_is_back(
     assert_eq!(fresh.header("memdir-stale-seconds"), None, "{fresh:?}");
     cable.pull();
     let header = format!("Memdir-Sequence: {number}");
+    // What was told up to 50 ms ago is new enough.
+    let is_old = |answered: &Answered| answered.header("memdir-stale-seconds").is_some();
+    until("answers say their age", || {
+        is_old(&ask(&served, "GET", path, &[], &Value::Null))
+    });
     for headers in [&[][..], &[header.as_str()][..]] {
         let stale = ask(&served, "GET", path, headers, &Value::Null);
         assert_eq!(stale.status, 200, "{stale:?}");
@@ -140,7 +147,9 @@ fn reads_say_how_old_they_are_and_writes_are_refused_until_the_database_is_back(
     // Written at another server meanwhile.
     remember(&other, "The quagga.");
     cable.put_in();
-    while ask(&served, "POST", "/api/v1/memories", &[], &body).status != 201 {}
+    until("a memory is written", || {
+        ask(&served, "POST", "/api/v1/memories", &[], &body).status == 201
+    });
     for word in ["zebra", "okapi", "quagga", "tapir"] {
         assert!(finds(&served, word, &[]), "{word}");
     }
@@ -180,7 +189,9 @@ fn a_token_that_the_database_had_is_as_it_was_while_it_is_away() {
     cable.put_in();
     access::revoke(&test.open(), "atlas", "known").unwrap();
     // Once it is asked again, the database says that it is none.
-    while is_reader(&known).unwrap_or(true) {}
+    until("the token is revoked", || {
+        !is_reader(&known).unwrap_or(true)
+    });
     assert!(is_reader(&unknown).unwrap());
     cable.pull();
     assert!(is_reader(&known).is_err());

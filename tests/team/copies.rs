@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use memdir::clock::SystemClock;
 use memdir::engine::{Backend, Background, Engine, Options, Query, live, ops};
@@ -15,6 +14,7 @@ use memdir::model::{Filter, NewMemory};
 use memdir::rows::Rows;
 
 use crate::postgres::{Session, TestDatabase, backend, query};
+use crate::support::until;
 use crate::support::{keywords, new_memory};
 
 /// Number of memories of which an index is published.
@@ -261,11 +261,9 @@ fn no_copy_holds_the_words_of_what_was_purged() {
     assert_eq!(read_by(&third), 0);
     assert!(!completes(&third));
     assert_eq!(answers(&third), answers(&published.server));
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while completes(&published.server) || completes(&second) {
-        assert!(Instant::now() < deadline, "a server still has the word");
-        std::thread::yield_now();
-    }
+    until("no server has the word", || {
+        !completes(&published.server) && !completes(&second)
+    });
     drop(background);
 }
 

@@ -10,6 +10,7 @@ use crate::consistency::{bearer, remember};
 use crate::postgres::{Session, TestDatabase};
 use crate::support::TestStore;
 use crate::support::memdir_server::{Answered, Server, answer, request};
+use crate::support::until;
 
 /// Requests of each client after the server says that it ends.
 const MORE: usize = 20;
@@ -117,9 +118,9 @@ fn a_server_that_is_asked_to_end_says_so_and_answers_new_connections_meanwhile()
                 }
             });
         }
-        while begun.load(Ordering::SeqCst) < MORE {
-            std::thread::yield_now();
-        }
+        until("the requests have begun", || {
+            begun.load(Ordering::SeqCst) >= MORE
+        });
         assert_eq!(ready(&server).status, 200);
         server.signal("TERM");
         let mut said = ready(&server);
@@ -160,7 +161,9 @@ fn a_request_that_was_sent_before_the_server_closes_is_answered_whole() {
     ];
     let figures = asking(&server, "GET", "/metrics", &[], &Value::Null);
     let both = "memdir_calls_running{lane=\"writes\"} 2";
-    while !server.raw(&figures).text().contains(both) {}
+    until("both are counted", || {
+        server.raw(&figures).text().contains(both)
+    });
     let search = searching(&server);
     for stream in &mut idle {
         stream.write_all(&search).unwrap();

@@ -3,7 +3,6 @@
 
 use std::process::Stdio;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use memdir::engine::{Background, Engine, ops};
 use memdir::files::{Place, Storage, WritableStorage};
@@ -19,6 +18,7 @@ use crate::postgres::{Session, TestDatabase, query};
 use crate::serving::server;
 use crate::support::new_memory;
 use crate::support::program::Home;
+use crate::support::until;
 
 /// The person, as the audit names them.
 const ANNA: &str = "annaquist";
@@ -155,11 +155,7 @@ fn a_person_is_in_no_table_and_no_index_afterwards() {
     make(&shared.test, "atlas", ANNA, Role::Writer);
     let other_token = make(&shared.test, "atlas", "bert", Role::Writer);
     let background = Background::start(&shared.engine).unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !completes(&shared.engine) {
-        assert!(Instant::now() < deadline, "the words are not indexed");
-        std::thread::yield_now();
-    }
+    until("the words are indexed", || completes(&shared.engine));
     let of_bert = format!("name IN ('{kept}.md', '{others}.md')");
     let before = files(&shared.test, &of_bert);
     assert_eq!(before.len(), 2);
@@ -213,11 +209,7 @@ fn a_person_is_in_no_table_and_no_index_afterwards() {
     assert_eq!(files(&shared.test, "place <> 'beside'").len(), 2);
     let (code, found, _) = team(&shared.home, &shared.test, &["check", "atlas"]);
     assert_eq!((code, found.as_str()), (0, ""));
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while completes(&shared.engine) {
-        assert!(Instant::now() < deadline, "the index still has the words");
-        std::thread::yield_now();
-    }
+    until("the index has no such words", || !completes(&shared.engine));
     drop(background);
     // One pseudonym, and a line of the erasure that names nobody.
     let names = "SELECT DISTINCT identity FROM audit WHERE identity LIKE 'erased:%'";

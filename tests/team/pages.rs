@@ -10,6 +10,7 @@ use crate::audit::lines;
 use crate::postgres::{Session, TestDatabase};
 use crate::serving::{json_of, server, token};
 use crate::support::memdir_server::{Answered, Server, request};
+use crate::support::until;
 
 const FORM: &str = "Content-Type: application/x-www-form-urlencoded";
 
@@ -213,9 +214,9 @@ fn a_session_ends_with_its_token_with_its_role_and_when_one_leaves() {
     assert!(ended.header("set-cookie").unwrap().ends_with("Max-Age=0"));
     assert_eq!(log_in(&server, "atlas", &anna.1).status, 401);
     Session::new(&test.address()).query("UPDATE token SET role = 'reader' WHERE name = 'bert'");
-    while view(&server, &bert.0, "").status != 401 {
-        std::thread::yield_now();
-    }
+    until("the session has ended", || {
+        view(&server, &bert.0, "").status == 401
+    });
     let shown = view(&server, &cookie(&server, "atlas", &bert.1), "");
     assert!(shown.text().contains("read-only"), "{shown:?}");
     // Of another one's session nothing has changed, until he leaves.

@@ -10,6 +10,7 @@ use memdir::rows::{Database, Rows};
 use tokio_postgres::{NoTls, Row};
 
 use crate::support;
+use crate::support::until;
 
 /// A database for one test.
 pub struct TestDatabase {
@@ -78,13 +79,12 @@ impl Session {
 
     /// Asks until `sql` returns a row: for what another session is about to do.
     pub fn until(&mut self, sql: &str) -> Vec<Row> {
-        loop {
-            let rows = self.query(sql);
-            if !rows.is_empty() {
-                return rows;
-            }
-            std::thread::yield_now();
-        }
+        let mut rows = Vec::new();
+        until(sql, || {
+            rows = self.query(sql);
+            !rows.is_empty()
+        });
+        rows
     }
 }
 

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
+use memdir::files::{Place, WritableStorage};
 use serde_json::{Value, json};
 
 use crate::postgres::{Session, TestDatabase};
 use crate::support::TestStore;
 use crate::support::memdir_server::{Answered, Server, answer, request};
+use crate::support::until;
 
 /// Starts a server of the workspaces in the database.
 pub fn server(test: &TestDatabase, arguments: &[&str]) -> Server {
@@ -284,11 +286,27 @@ fn a_server_is_not_ready_while_it_opens_a_workspace() {
     let asked = request("GET", path, &server.address, &[&bearer], b"");
     let mut stream = server.connect();
     stream.write_all(&asked).unwrap();
-    while ready().0 == 200 {}
+    until("a workspace is being opened", || ready().0 != 200);
     assert_eq!(ready(), (503, json!(["1 workspaces are being opened"])));
     lock.execute("COMMIT").unwrap();
     assert_eq!(answer(&mut stream).status, 200);
-    while ready().0 != 200 {}
+    until("the workspace is open", || ready().0 == 200);
+}
+
+#[test]
+fn a_memory_whose_name_is_taken_in_the_archive_stays() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let rows = test.workspace("atlas");
+    for place in [Place::Files, Place::Archive] {
+        rows.add(place, "plan.md", b"The zebra of atlas.").unwrap();
+    }
+    let server = server(&test, &[]);
+    let path = "/w/atlas/api/v1/memories/plan";
+    let refused = server.json("DELETE", path, &token(&server), &Value::Null);
+    assert_eq!(refused.status, 409, "{refused:?}");
+    assert_eq!(found(&server, "atlas", "zebra"), ["zebra of atlas"]);
 }
 
 #[test]
