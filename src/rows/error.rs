@@ -96,6 +96,11 @@ impl RowsError {
         }
     }
 
+    /// Returns whether the connection is gone, or the database silent.
+    pub(super) fn is_unanswered(&self) -> bool {
+        self.is_disconnected() || matches!(self, RowsError::Silent)
+    }
+
     /// Returns whether the server is away, so that nobody knows whether something changed.
     pub(super) fn is_away(&self) -> bool {
         matches!(self, RowsError::Away(_))

@@ -102,6 +102,8 @@ impl ChangeFeed for Feed {
         let rows = match self.database.read(&self.workspace, CHANGES, values, wanted) {
             Ok((rows, origin)) if !rows.is_empty() => {
                 match origin {
+                    // Of a replica that is behind, a lower number says nothing.
+                    Origin::Newest if *told > Some(rows[0].get(0)) => self.known.begin_anew(),
                     Origin::Newest => self.known.confirm(moment),
                     Origin::Earlier => self.note_as_known(),
                 }
@@ -120,9 +122,6 @@ impl ChangeFeed for Feed {
         };
         let head: i64 = rows[0].get(0);
         let since = told.replace(head);
-        if since.is_some_and(|since| head < since) {
-            self.known.begin_anew();
-        }
         self.known.advance_journal(rows[0].get(3));
         let changes: Vec<(&str, &str)> = rows
             .iter()

@@ -273,7 +273,8 @@ impl AuditLog {
         }
         let mut failed = Ok(());
         let workspaces: Vec<Arc<str>> = of.keys().cloned().collect();
-        for (workspace, lines) in of {
+        let mut of = of.into_iter();
+        while let Some((workspace, lines)) = of.next() {
             let values = values(&workspace, &lines);
             let Err(error) = self.execute(&workspace, ADD, &values).await else {
                 continue;
@@ -283,8 +284,15 @@ impl AuditLog {
                 tracing::error!("{count} lines of the audit of {workspace} are lost: {error}");
                 continue;
             }
-            let lines = lines.into_iter().map(|line| (Arc::clone(&workspace), line));
-            self.lock().lines.extend(lines);
+            let mut left = vec![(workspace, lines)];
+            if error.is_unanswered() {
+                // The others would wait as long in vain.
+                left.extend(of.by_ref());
+            }
+            for (workspace, lines) in left {
+                let lines = lines.into_iter().map(|line| (Arc::clone(&workspace), line));
+                self.lock().lines.extend(lines);
+            }
             failed = Err(error);
         }
         for workspace in workspaces.iter().filter(|_| failed.is_ok()) {

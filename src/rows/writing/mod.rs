@@ -72,7 +72,7 @@ pub(super) fn write(
             match attempt.commit(&database).await {
                 Ok(written) => outcomes.extend(written.outcomes),
                 // Of a part it is known that it was written.
-                Err(error) if error.is_disconnected() && outcomes.contains(&Outcome::Done) => {
+                Err(error) if error.is_unanswered() && outcomes.contains(&Outcome::Done) => {
                     return Err(RowsError::UnknownOutcome(Box::new(error)));
                 }
                 Err(error) => return Err(error),
