@@ -49,8 +49,8 @@ pub use reading::revisions::{
 pub use reading::trees::{Trees, trees};
 pub use reading::words::{MarkedLine, mark_words};
 pub use repository::locks::{ClearedLocks, clear_locks};
-
 pub use repository::opening::{Obstacle, Owner, Repository};
+pub use repository::packs::remove_unfinished_packs;
 pub use repository::path_change::PathChange;
 pub use repository::paths::{PathRejection, STORE_PARTS, path_rejection};
 pub use repository::processes::is_git_committing;

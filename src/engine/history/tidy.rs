@@ -41,5 +41,7 @@ fn tidy(history: &History, patience: u32) -> Result<(), EngineError> {
     };
     git::pack_loose_objects(&repository, patience)?;
     git::join_packs(&repository)?;
+    // Another process may be fetching.
+    git::remove_unfinished_packs(&repository, false);
     Ok(())
 }

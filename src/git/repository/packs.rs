@@ -2,9 +2,11 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use git2::{Odb, Oid, PackBuilder};
 
+use crate::git::repository::processes;
 use crate::git::{GitError, Id, Repository, To};
 
 /// A pack that has an index.
@@ -138,9 +140,79 @@ pub(in crate::git) fn packs(repository: &Repository) -> Vec<Pack> {
     packs
 }
 
+/// Beginnings of the names of unfinished packs, indexes and lock files: libgit2's, git's.
+const UNFINISHED: [&str; 4] = ["pack_git2_", "tmp_pack_", "tmp_idx_", "tmp_rev_"];
+/// Age from which an unfinished pack counts as abandoned, whoever makes it: an exchange takes an hour at
+/// most.
+const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Removes the packs that killed processes did not finish, and their lock files; never those that a
+/// process has open. `is_alone` means that no other process of this program writes packs: libgit2's are
+/// then removed at once, others after a day.
+pub fn remove_unfinished_packs(repository: &Repository, is_alone: bool) {
+    let files = std::fs::read_dir(pack_folder(repository));
+    for file in files.into_iter().flatten().flatten() {
+        let name = file.file_name();
+        let name = name.to_string_lossy();
+        if !UNFINISHED.iter().any(|begin| name.starts_with(begin)) {
+            continue;
+        }
+        let age = || file.metadata().ok()?.modified().ok()?.elapsed().ok();
+        let is_abandoned = (is_alone && name.starts_with(UNFINISHED[0]))
+            || age().is_some_and(|age| age > ABANDONED_AFTER);
+        if is_abandoned && !processes::is_open_somewhere(&file.path()) {
+            let _ = remove_read_only(&file.path()); // Tried again later.
+        }
+    }
+}
+
 /// Returns whether the object can be read and has its id as hash.
 pub(in crate::git) fn is_sound(odb: &Odb<'_>, id: Oid) -> bool {
     odb.read(id).is_ok_and(|object| {
         Oid::hash_object(object.kind(), object.data()).is_ok_and(|hash| hash == id)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{File, FileTimes};
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn unfinished_packs_are_removed_when_nobody_can_finish_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = Repository::create(folder.path(), "main").unwrap();
+        let packs = pack_folder(&repository);
+        let make = |name: &str| File::create(packs.join(name)).unwrap();
+        let old = FileTimes::new().set_modified(SystemTime::now() - 2 * ABANDONED_AFTER);
+        for name in ["tmp_pack_Xq3", "pack_git2_0aidx.lock", "pack-1.pack"] {
+            make(name).set_times(old).unwrap();
+        }
+        for name in ["tmp_idx_new", "pack_git2_1b", "pack_git2_1bidx.lock"] {
+            drop(make(name));
+        }
+        let open = make("pack_git2_2c");
+        let left = || {
+            let names = std::fs::read_dir(&packs).unwrap();
+            let mut names: Vec<String> = names
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            names
+        };
+        remove_unfinished_packs(&repository, false);
+        let new = ["pack_git2_1b", "pack_git2_1bidx.lock", "pack_git2_2c"];
+        assert_eq!(left()[..1], ["pack-1.pack"]);
+        assert_eq!(left()[1..4], new);
+        assert_eq!(left()[4..], ["tmp_idx_new"]);
+        remove_unfinished_packs(&repository, true);
+        let is_known = cfg!(target_os = "linux");
+        let kept = ["pack-1.pack", "pack_git2_2c", "tmp_idx_new"];
+        assert!(!is_known || left() == kept, "{:?}", left());
+        drop(open);
+        remove_unfinished_packs(&repository, true);
+        assert_eq!(left(), ["pack-1.pack", "tmp_idx_new"]);
+    }
 }

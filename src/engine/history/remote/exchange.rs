@@ -85,7 +85,8 @@ pub fn exchange(
     exchanged
 }
 
-/// Removes the locks of an exchange that was killed; false while another process is at work.
+/// Removes the locks and unfinished packs of an exchange that was killed; false while another process is
+/// at work.
 fn clear_left_locks(history: &History) -> Result<bool, EngineError> {
     let Some(_lock) = git_work::try_lock_repository(history)? else {
         return Ok(false);
@@ -95,6 +96,8 @@ fn clear_left_locks(history: &History) -> Result<bool, EngineError> {
     };
     git::finish_branch_move(&repository)?;
     let taken = git::clear_locks(&repository, &repository.branch(), true);
+    // The caller has the lock of exchanges, and this function that of commits and packing.
+    git::remove_unfinished_packs(&repository, true);
     Ok(taken.in_use.is_empty())
 }
 
