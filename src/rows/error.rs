@@ -96,6 +96,14 @@ impl RowsError {
         }
     }
 
+    /// Returns whether the database undid the transaction for the sake of another one, so that a repetition may succeed.
+    pub(super) fn is_deadlock(&self) -> bool {
+        let RowsError::Failed(error) = self else {
+            return false;
+        };
+        error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED)
+    }
+
     /// Returns whether the connection is gone, or the database silent.
     pub(super) fn is_unanswered(&self) -> bool {
         self.is_disconnected() || matches!(self, RowsError::Silent)

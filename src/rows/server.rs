@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod};
-use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Config, Row};
 
@@ -162,7 +161,7 @@ impl Server {
                     true => self.forget_idle(),
                     false => return Err(self.begin_outage(error)),
                 },
-                RowsError::Failed(error) if is_first && is_deadlock(&error) => {}
+                error if is_first && error.is_deadlock() => {}
                 error => return Err(error),
             }
             is_first = false;
@@ -275,10 +274,6 @@ pub(super) async fn answered<T>(
 ) -> Result<T, RowsError> {
     let answer = tokio::time::timeout(ANSWER, answer).await;
     answer.unwrap_or(Err(RowsError::Silent))
-}
-
-fn is_deadlock(error: &tokio_postgres::Error) -> bool {
-    error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED)
 }
 
 /// Closes a connection whose transaction is in an unknown state.

@@ -13,6 +13,14 @@ fn numbers(test: &TestDatabase) -> Vec<i64> {
     rows.iter().map(|row| row.get(0)).collect()
 }
 
+/// Returns the statement that lists who waits for a lock.
+fn waiting_in(test: &TestDatabase) -> String {
+    format!(
+        "SELECT pid FROM pg_stat_activity WHERE datname = '{}' AND wait_event_type = 'Lock'",
+        test.name
+    )
+}
+
 /// Writes, replaces and moves a memory over a cable that is cut at `at`, each time anew.
 fn over_a_cut_cable(at: CutAt) {
     let Some(test) = TestDatabase::new() else {
@@ -66,17 +74,41 @@ fn a_connection_that_is_killed_while_it_waits_for_the_workspace_loses_no_write()
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| rows.add(Place::Files, ONE, b"one"));
         let mut killer = Session::new(&test.address());
-        let waiting = format!(
-            "SELECT pid FROM pg_stat_activity WHERE datname = '{}' AND wait_event_type = 'Lock'",
-            test.name
-        );
-        let pid: i32 = killer.until(&waiting)[0].get(0);
+        let pid: i32 = killer.until(&waiting_in(&test))[0].get(0);
         killer.query(&format!("SELECT pg_terminate_backend({pid}, 5000)"));
         holder.execute("ROLLBACK").unwrap();
         writer.join().unwrap().unwrap();
     });
     assert_eq!(numbers(&test), [1]);
     assert_eq!(rows.list(Place::Files).unwrap().entries.len(), 1);
+}
+
+#[test]
+fn a_write_that_the_database_chooses_to_end_a_deadlock_is_made_again() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let rows = test.workspace("atlas");
+    rows.add(Place::Files, ONE, b"one").unwrap();
+    let seen = rows.reader(Place::Files).read(ONE, u64::MAX).unwrap();
+    let mut holder = Session::new(&test.address());
+    holder
+        .execute("BEGIN; UPDATE memory SET place = place")
+        .unwrap();
+    std::thread::scope(|scope| {
+        let writer =
+            scope.spawn(|| rows.replace_and_keep(Place::Files, ONE, &seen, b"changed text"));
+        let mut looker = Session::new(&test.address());
+        looker.until(&waiting_in(&test));
+        // The one that waits longest looks for deadlocks first, and is ended: the writer.
+        holder.execute("UPDATE workspace SET head = head").unwrap();
+        holder.execute("COMMIT").unwrap();
+        assert_eq!(writer.join().unwrap().unwrap(), Replaced::Done);
+    });
+    let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
+    let mut looker = Session::new(&test.address());
+    looker.until(&format!("{deadlocks} AND deadlocks = 1"));
+    assert_eq!(numbers(&test), [1, 2]);
 }
 
 #[test]

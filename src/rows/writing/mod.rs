@@ -25,7 +25,7 @@ pub(super) use columns::hash_in;
 use columns::{Columns, EarlierTexts, Held};
 pub(super) use edit::{Edit, Expected, NewMemory, Origin, Outcome, PastStep, Text};
 
-/// Maximum number of attempts of one transaction whose connection breaks.
+/// Maximum number of attempts of one transaction whose connection breaks, or which a deadlock ends.
 const MAX_TRIES: usize = 3;
 
 /// Attempts to find out whether a transaction was committed, with growing pauses: six seconds in all.
@@ -194,7 +194,7 @@ enum Work<'a> {
     New(&'a [NewMemory]),
 }
 
-/// A transaction that is tried again while its connection breaks.
+/// A transaction that is tried again while its connection breaks, or a deadlock ends it.
 struct Attempt<'a> {
     workspace: &'a str,
     /// Takes in the numbers of changes, so that what is read next holds them.
@@ -255,7 +255,7 @@ impl Attempt<'_> {
                     Err(_) => return Err(RowsError::UnknownOutcome(Box::new(error))),
                 },
             };
-            if tries >= MAX_TRIES || !error.is_disconnected() {
+            if tries >= MAX_TRIES || !(error.is_disconnected() || error.is_deadlock()) {
                 return Err(error);
             }
         }
