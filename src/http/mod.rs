@@ -37,4 +37,4 @@ pub use names::is_loopback;
 pub use openapi::document;
 pub use rate::Rate;
 pub use serve::{HttpError, NOTE, Serving, Settings, lock_of, noted, serve, serve_workspaces};
-pub use workspaces::{Holder, ProtectedResource, Workspace, Workspaces};
+pub use workspaces::{Holder, ProtectedResource, Workspace, Workspaces, is_signed};

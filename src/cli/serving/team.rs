@@ -17,7 +17,7 @@ use crate::cli::wiring::database;
 use crate::cli::wiring::issuer::{self, TrustedIssuer};
 use crate::dialect::{CallOutcome, CallRecord, Dialect, Preferences, Recorder};
 use crate::engine::{Background, EngineError, Options};
-use crate::http::{Holder, ProtectedResource, Serving, Settings, Workspace, Workspaces};
+use crate::http::{Holder, ProtectedResource, Serving, Settings, Workspace, Workspaces, is_signed};
 use crate::mcp::{Served, Session};
 use crate::model::is_possible_time;
 use crate::rows;
@@ -229,7 +229,7 @@ impl Workspaces for TeamWorkspaces {
     }
 
     fn holder(&self, name: &str, secret: &str) -> Result<Option<Holder>, String> {
-        let access = match self.issuer.as_ref().filter(|_| is_of_issuer(secret)) {
+        let access = match self.issuer.as_ref().filter(|_| is_signed(secret)) {
             Some(trusted) => {
                 let audiences = trusted.audiences(name);
                 let identity = trusted.issuer.identity(secret, &audiences);
@@ -362,11 +362,6 @@ impl Drop for AuditRecord {
             self.run(&mut || CallOutcome::of(false, ""));
         }
     }
-}
-
-/// Returns whether a secret has the form of an issuer's token, which no secret of a workspace has.
-fn is_of_issuer(secret: &str) -> bool {
-    secret.split('.').count() == 3
 }
 
 fn holder(access: Access) -> Holder {

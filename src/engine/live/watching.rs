@@ -19,7 +19,7 @@ pub fn follow_events(live: &LiveStore) {
     live.start_watching();
 }
 
-/// Checks that the index holds every change that was made before the call.
+/// Checks that every change that was made before the call is known.
 ///
 /// # Errors
 ///
@@ -30,9 +30,13 @@ pub fn check_caught_up(live: &LiveStore) -> Result<(), String> {
     looked.map_err(|error| error.to_string())?;
     match ended.age.is_some() || ended.is_incomplete {
         true => Err("its changes cannot be asked for".to_owned()),
-        false if live.freshness().is_behind() => Err("its memories are not indexed yet".to_owned()),
         false => Ok(()),
     }
+}
+
+/// Returns whether the index holds the memories that are known, so that searches do not read them all.
+pub fn is_indexed(live: &LiveStore) -> bool {
+    !live.freshness().is_behind()
 }
 
 impl LiveStore {

@@ -14,8 +14,9 @@ pub(super) mod routes;
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use ::http::{HeaderValue, Request, StatusCode, Uri};
 use axum::Router;
@@ -48,8 +49,9 @@ const MAX_LOOKUPS: usize = 4;
 /// Maximum number of workspaces that are opened at once: other calls need the threads, too.
 const MAX_OPENINGS: usize = 8;
 
-/// Number of parts of a signed token, which dots separate (RFC 7519).
-const SIGNED_PARTS: usize = 3;
+/// Time in which a workspace that is being opened or indexed keeps requests from this server. One that takes longer
+/// would send the requests to all others away, to servers that must open those first.
+const OPENING_COUNTS: Duration = Duration::from_secs(10);
 
 /// Address of the tokens of a workspace, below that of the workspace.
 const TOKENS: &str = "tokens";
@@ -160,8 +162,6 @@ pub(super) struct Hosted {
     /// Makes the routes of one store.
     routes: fn(&Arc<Site>) -> Router,
     slots: Mutex<HashMap<String, Arc<Slot>>>,
-    /// Number of workspaces that are being opened.
-    opening: Arc<AtomicUsize>,
     /// Number of requests, as the time of the last use of a workspace.
     requests: AtomicU64,
     lookups: Semaphore,
@@ -219,10 +219,21 @@ struct Visitor {
 }
 
 /// A workspace that is open, or about to be.
-#[derive(Default)]
 struct Slot {
     open: OnceCell<Open>,
+    /// Time of the request for which it is opened.
+    since: Instant,
     used: AtomicU64,
+}
+
+impl Slot {
+    fn new() -> Arc<Slot> {
+        Arc::new(Slot {
+            open: OnceCell::new(),
+            since: Instant::now(),
+            used: AtomicU64::new(0),
+        })
+    }
 }
 
 struct Open {
@@ -230,22 +241,6 @@ struct Open {
     router: Router,
     /// Dropped after the others.
     _kept: Box<dyn Any + Send + Sync>,
-}
-
-/// Counts a workspace as one that is being opened, until it is dropped.
-struct Opening(Arc<AtomicUsize>);
-
-impl Opening {
-    fn begin(count: &Arc<AtomicUsize>) -> Opening {
-        count.fetch_add(1, Ordering::SeqCst);
-        Opening(Arc::clone(count))
-    }
-}
-
-impl Drop for Opening {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
 }
 
 impl Hosted {
@@ -260,7 +255,6 @@ impl Hosted {
             workspaces,
             routes,
             slots: Mutex::default(),
-            opening: Arc::default(),
             requests: AtomicU64::new(0),
             lookups: Semaphore::new(MAX_LOOKUPS),
             verifications: Semaphore::new(MAX_LOOKUPS),
@@ -294,7 +288,11 @@ impl Hosted {
 
     /// Returns the open workspace `name`.
     async fn workspace(self: &Arc<Hosted>, name: &str) -> Result<Arc<Slot>, RequestError> {
-        let slot = Arc::clone(self.slots().entry(name.to_owned()).or_default());
+        let slot = Arc::clone(
+            self.slots()
+                .entry(name.to_owned())
+                .or_insert_with(Slot::new),
+        );
         let now = self.requests.fetch_add(1, Ordering::Relaxed);
         slot.used.store(now, Ordering::Relaxed);
         if slot.open.get().is_none() {
@@ -375,9 +373,9 @@ impl Hosted {
     }
 
     async fn look_up(&self, name: &str, secret: &str) -> Result<Option<Holder>, RequestError> {
-        let lookups = match secret.split('.').count() {
-            SIGNED_PARTS => &self.verifications,
-            _ => &self.lookups,
+        let lookups = match is_signed(secret) {
+            true => &self.verifications,
+            false => &self.lookups,
         };
         let _permit = lookups
             .acquire()
@@ -437,15 +435,9 @@ impl Hosted {
     async fn open(&self, name: &str) -> Result<Open, RequestError> {
         let base = base_of(name);
         let (workspaces, name) = (Arc::clone(&self.workspaces), name.to_owned());
-        // It goes on where nobody waits for it any more.
-        let opening = Opening::begin(&self.opening);
         let permit = self.openings.acquire().await;
         let _permit = permit.map_err(|_| RequestError::internal())?;
-        let opened = tokio::task::spawn_blocking(move || {
-            let _opening = opening;
-            workspaces.open(&name)
-        });
-        let opened = opened.await;
+        let opened = tokio::task::spawn_blocking(move || workspaces.open(&name)).await;
         let opened = opened.map_err(|_| RequestError::internal())?;
         let opened = opened.map_err(|why| {
             tracing::error!("a workspace cannot be opened: {why}");
@@ -491,18 +483,25 @@ impl Hosted {
         if let Err(why) = self.workspaces.check() {
             return vec![why];
         }
-        let opening = self.opening.load(Ordering::SeqCst);
+        let slots: Vec<_> = self.slots().values().cloned().collect();
+        let is_new = |slot: &Slot| slot.since.elapsed() < OPENING_COUNTS;
+        let opening = slots
+            .iter()
+            .filter(|slot| slot.open.get().is_none() && is_new(slot));
+        let opening = opening.count();
         if opening > 0 {
             return vec![format!("{opening} workspaces are being opened")];
         }
-        let slots: Vec<_> = self.slots().values().cloned().collect();
-        let open = slots.iter().filter_map(|slot| slot.open.get());
         // Names of workspaces are told to nobody without a token.
-        let behind = open.filter_map(|open| {
-            let checked = live::check_caught_up(&open.site.served.engine.live);
-            checked
-                .inspect_err(|why| tracing::info!("not ready: {why}"))
-                .err()
+        let behind = slots.iter().filter(|slot| {
+            slot.open.get().is_some_and(|open| {
+                let live = &open.site.served.engine.live;
+                let checked = live::check_caught_up(live);
+                if let Err(why) = &checked {
+                    tracing::info!("not ready: {why}");
+                }
+                checked.is_err() || is_new(slot) && !live::is_indexed(live)
+            })
         });
         match behind.count() {
             0 => Vec::new(),
@@ -531,6 +530,11 @@ impl Hosted {
             drop(tokio::task::spawn_blocking(move || drop(closed)));
         }
     }
+}
+
+/// Returns whether a secret has the form of a signed token, three parts (RFC 7519), which no secret of a workspace has.
+pub fn is_signed(secret: &str) -> bool {
+    secret.split('.').count() == 3
 }
 
 /// Returns the path of the page of the workspace `name`.
