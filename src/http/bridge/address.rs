@@ -56,6 +56,12 @@ fn parse(text: &str) -> Option<ServerAddress> {
     if authority.as_str().contains('@') || uri.query().is_some() || authority.host().is_empty() {
         return None;
     }
+    // A port that is no number would be taken for the scheme's.
+    let port = match authority.as_str().rsplit_once(':') {
+        Some((_, port)) if !port.ends_with(']') => port.parse().ok()?,
+        _ if is_encrypted => 443,
+        _ => 80,
+    };
     let path = uri.path().trim_end_matches('/');
     let path = match path.ends_with(MCP) {
         true => path.to_owned(),
@@ -63,9 +69,7 @@ fn parse(text: &str) -> Option<ServerAddress> {
     };
     Some(ServerAddress::Network {
         host: reachable(authority.host()),
-        port: authority
-            .port_u16()
-            .unwrap_or(if is_encrypted { 443 } else { 80 }),
+        port,
         path,
         is_encrypted,
     })
@@ -207,6 +211,9 @@ mod tests {
             "http://",
             "http://mira:secret@127.0.0.1:9077",
             "http://127.0.0.1:9077/?token=secret",
+            "http://127.0.0.1:90770",
+            "https://notes.lan:abc",
+            "http://[::1]:",
             "/run/memdir.sock",
         ] {
             assert!(text.parse::<ServerAddress>().is_err(), "{text}");

@@ -179,7 +179,7 @@ impl HttpClient {
                 secret: secret.clone(),
                 is_optional: false,
             },
-            (Token::File(_), place) if !place.is_local() => Shown::Nothing,
+            (Token::File(_), place) if !place.is_local() => self.unproven()?,
             (Token::File(path), _) => {
                 let known = tokens::read(path).map_err(|error| RequestFailure::token(&error))?;
                 let first = known.iter().find(|token| token.name == tokens::FIRST);
@@ -188,10 +188,21 @@ impl HttpClient {
                         secret: token.secret.clone(),
                         is_optional: self.is_trusted,
                     },
-                    None => Shown::Nothing,
+                    None => self.unproven()?,
                 }
             }
         })
+    }
+
+    /// Returns the credentials where there are none: a server that the user's own settings name, or whose store says
+    /// that it runs, is asked without.
+    fn unproven(&self) -> Result<Shown, RequestFailure> {
+        match &self.whereabouts {
+            Whereabouts::At(place) if !self.is_trusted => Err(RequestFailure::Token(format!(
+                "there is no token by which the server at {place} could prove itself, so it was sent nothing: set MEMDIR_TOKEN, or name the address in your own settings, as MEMDIR_CONNECT",
+            ))),
+            Whereabouts::At(_) | Whereabouts::Noted(_) => Ok(Shown::Nothing),
+        }
     }
 
     /// Returns the value of `Authorization`, after the server's proof if one is needed.

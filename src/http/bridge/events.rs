@@ -9,6 +9,9 @@ use super::connection::Open;
 use super::failure::RequestFailure;
 use super::timeouts::SILENCE;
 
+/// Maximum length of a message in bytes: a server that never ends one must not fill the memory.
+const MOST_MESSAGE: usize = 64 << 20;
+
 /// Messages of a response, one after the other.
 pub struct Messages {
     body: Incoming,
@@ -53,6 +56,10 @@ impl Messages {
                     if let Ok(data) = frame.into_data() {
                         self.parser.put(&data);
                     }
+                    if self.parser.length() > MOST_MESSAGE {
+                        let reason = format!("its answer is longer than {MOST_MESSAGE} bytes");
+                        return Err(RequestFailure::Odd(reason));
+                    }
                 }
                 None if self.is_stream => return Ok(None),
                 None => {
@@ -74,6 +81,11 @@ struct EventParser {
 }
 
 impl EventParser {
+    /// Returns the number of bytes that are kept.
+    fn length(&self) -> usize {
+        self.bytes.len() + self.data.as_ref().map_or(0, Vec::len)
+    }
+
     fn put(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }

@@ -67,9 +67,18 @@ impl Exchange {
         let begun = self.post(message, known).await?;
         let session = begun.headers.get(SESSION).cloned();
         let mut messages = begun.messages;
-        while let Some(value) = next(&mut messages).await? {
-            let is_answer = value.get("result").is_some() || value.get("error").is_some();
-            if is_answer {
+        while let Some(mut value) = next(&mut messages).await? {
+            let is_error = value.get("error").is_some();
+            if is_error || value.get("result").is_some() {
+                match (value.get("id"), &message.id) {
+                    (known, id) if known == id.as_ref() => {}
+                    // An error of a request that could not be read.
+                    (None | Some(Value::Null), Some(id)) if is_error => value["id"] = id.clone(),
+                    _ => {
+                        let reason = "it answered another request".to_owned();
+                        return Err(RequestFailure::Odd(reason));
+                    }
+                }
                 return Ok(Answered {
                     answer: value,
                     session,
