@@ -39,7 +39,8 @@ pub struct Events {
     inbox: mpsc::Receiver<Bytes>,
     lost: Arc<AtomicBool>,
     alive: Interval,
-    stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// Ready when the server stops, or `is_open` has no sender any more.
+    ending: Pin<Box<dyn Future<Output = ()> + Send>>,
     _listening: Listening,
     _counted: Counted,
 }
@@ -54,7 +55,8 @@ impl Drop for Counted {
 }
 
 impl Events {
-    /// Opens a stream of the changes from now on.
+    /// Opens a stream of the changes from now on, until the server stops or `is_open` loses its sender: nobody tells
+    /// of the changes of a closed workspace.
     ///
     /// # Errors
     ///
@@ -63,6 +65,7 @@ impl Events {
         engine: &Arc<Engine>,
         listeners: &Gauge,
         phase: watch::Receiver<Phase>,
+        mut is_open: watch::Receiver<()>,
     ) -> Result<Events, RequestError> {
         let counted = Counted(listeners.clone());
         if listeners.inc() >= MOST_LISTENERS {
@@ -94,7 +97,13 @@ impl Events {
             inbox,
             lost,
             alive: tokio::time::interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE),
-            stopping: Box::pin(reached(phase, Phase::Stopping)),
+            ending: Box::pin(async move {
+                tokio::select! {
+                    () = reached(phase, Phase::Stopping) => {}
+                    // Nothing is sent: its end is what counts.
+                    _ = is_open.changed() => {}
+                }
+            }),
             _listening: live::listen(&engine.live, Box::new(tell)),
             _counted: counted,
         })
@@ -109,7 +118,7 @@ impl Body for Events {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.stopping.as_mut().poll(cx).is_ready() {
+        if self.ending.as_mut().poll(cx).is_ready() {
             return Poll::Ready(None);
         }
         if let Poll::Ready(event) = self.inbox.poll_recv(cx) {

@@ -580,7 +580,12 @@ async fn serve_events(
         record.run(&mut || CallOutcome::of(true, ""));
     }
     let engine = &site.served.engine;
-    let events = Events::of(engine, &site.metrics.listeners, site.phase.clone())?;
+    let events = Events::of(
+        engine,
+        &site.metrics.listeners,
+        site.phase.clone(),
+        site.is_open.subscribe(),
+    )?;
     Ok(([(CONTENT_TYPE, "text/event-stream")], Body::new(events)))
 }
 

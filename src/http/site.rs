@@ -62,6 +62,8 @@ pub(super) struct Site {
     pub(super) mcp: Streamable,
     /// Path of the page, with a slash at both ends.
     pub(super) base: String,
+    /// Dropped with this: streams of events end then, as where a workspace is closed.
+    pub(super) is_open: watch::Sender<()>,
     /// Parts of the page of a store in a folder; `None` for a workspace.
     pub(super) folder: Option<FolderPage>,
 }
@@ -96,6 +98,7 @@ impl Site {
         Site {
             base,
             folder: None,
+            is_open: watch::Sender::new(()),
             mcp: (front.mcp)(served.clone(), gate, MOST_BYTES),
             served,
             front: front.clone(),

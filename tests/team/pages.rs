@@ -1,6 +1,7 @@
 //! The page of workspaces: who comes in by which token, what a session opens, when it ends, and what the audit has of it.
 
 use std::io::{Read, Write};
+use std::time::{Duration, Instant};
 
 use memdir::rows::access::{self, AuditLine, Role};
 use serde_json::json;
@@ -11,6 +12,9 @@ use crate::postgres::{Session, TestDatabase};
 use crate::serving::{json_of, server, token};
 use crate::support::memdir_server::{Answered, Server, request};
 use crate::support::until;
+
+/// Longer than the pause between two comments on a stream that lives.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const FORM: &str = "Content-Type: application/x-www-form-urlencoded";
 
@@ -461,6 +465,51 @@ fn changes_of_any_server_come_to_the_page() {
     until(&id);
     // A session belongs to the server where it began, as one of MCP does.
     assert_eq!(view(&servers[1], &cookie, "").status, 401);
+}
+
+#[test]
+fn a_page_of_a_workspace_that_is_closed_is_told_no_more_and_its_stream_ends() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    let server = server(&test, &["--writes-per-second", "0"]);
+    let bearer = format!("Authorization: Bearer {}", token(&server));
+    let mut streams = ["/w/atlas/live", "/w/atlas/api/v1/events"].map(|path| {
+        let header = match path.ends_with("live") {
+            true => cookie(&server, "atlas", &token(&server)),
+            false => bearer.clone(),
+        };
+        let mut stream = server.connect();
+        let asked = request("GET", path, &server.address, &[&header], b"");
+        stream.write_all(&asked).unwrap();
+        stream
+    });
+    // More than a server keeps open.
+    for number in 0..65 {
+        let name = format!("w{number}");
+        test.workspace(&name);
+        let path = format!("/w/{name}/api/v1/topics");
+        assert_eq!(server.ask("GET", &path, &[&bearer], b"").status, 200);
+    }
+    for stream in &mut streams {
+        let (begun, mut told, mut bytes) = (Instant::now(), String::new(), [0; 4096]);
+        loop {
+            let length = stream.read(&mut bytes).unwrap();
+            if length == 0 {
+                break;
+            }
+            told.push_str(&String::from_utf8_lossy(&bytes[..length]));
+            assert!(begun.elapsed() < PATIENCE, "{told}");
+        }
+        assert!(told.contains(": listening"), "{told}");
+    }
+    assert_eq!(
+        server
+            .ask("GET", "/w/atlas/api/v1/topics", &[&bearer], b"")
+            .status,
+        200
+    );
 }
 
 #[test]

@@ -316,7 +316,12 @@ async fn live(
         record.run(&mut || CallOutcome::of(true, ""));
     }
     let engine = &site.served.engine;
-    let events = Events::of(engine, &site.metrics.listeners, site.phase.clone())?;
+    let events = Events::of(
+        engine,
+        &site.metrics.listeners,
+        site.phase.clone(),
+        site.is_open.subscribe(),
+    )?;
     Ok((
         [(header::CONTENT_TYPE, "text/event-stream")],
         Body::new(events),
