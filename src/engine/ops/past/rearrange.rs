@@ -166,7 +166,9 @@ fn with_layout(settings: &str, layout: Layout) -> String {
     let line = format!("layout = \"{layout}\"");
     let (mut text, mut is_done) = (String::new(), false);
     for old in settings.split_inclusive('\n') {
-        let key = old.split('=').next().unwrap_or_default().trim();
+        // As TOML has it: behind the mark of an editor, or in quotes.
+        let key = old.trim_start_matches('\u{feff}').split('=').next();
+        let key = key.unwrap_or_default().trim().trim_matches(['"', '\'']);
         if !is_done && old.trim_start().starts_with('[') {
             text.push_str(&format!("{line}{newline}"));
             is_done = true;
@@ -211,6 +213,8 @@ mod tests {
             "# layout = \"flat\"\r\nlayout=\"flat\"\r\n",
             "# layout = \"flat\"\r\nlayout = \"by-month\"\r\n",
         );
+        check("\"layout\" = 'flat'\n", "layout = \"by-month\"\n");
+        check("\u{feff}layout = \"flat\"\n", "layout = \"by-month\"\n");
         check(
             "a = 1\n[t]\nlayout = \"flat\"\n",
             "a = 1\nlayout = \"by-month\"\n[t]\nlayout = \"flat\"\n",

@@ -264,8 +264,14 @@ pub fn bring_back(
                 .push((place.path_of(&skipped.name), skipped.reason));
         }
         for entry in listing.entries {
-            let bytes = backup.reader(place).read(&entry.name, u64::MAX)?.bytes;
             let path = place.path_of(&entry.name);
+            let bytes = match backup.reader(place).read(&entry.name, u64::MAX) {
+                Ok(version) => version.bytes,
+                Err(error) => {
+                    back.left.push((path, error.to_string()));
+                    continue;
+                }
+            };
             match in_the_way(engine, &here, &backup, (place, &entry.name), &bytes)? {
                 Way::Known => back.known += 1,
                 Way::Blocked(reason) => back.left.push((path, reason)),
@@ -445,7 +451,13 @@ fn bring_journals(
     back: &mut BroughtBack,
 ) -> Result<(), EngineError> {
     for path in backup.journals()?.unwrap_or_default().sizes.into_keys() {
-        let kept = backup.beside().read(&path, u64::MAX)?.bytes;
+        let kept = match backup.beside().read(&path, u64::MAX) {
+            Ok(version) => version.bytes,
+            Err(error) => {
+                back.left.push((path, error.to_string()));
+                continue;
+            }
+        };
         let both = |now: Option<&[u8]>| Some(unite_journals(b"", now.unwrap_or_default(), &kept));
         let now = reading::bytes_at(&engine.live, &path)?;
         if now == both(now.as_deref()) {
