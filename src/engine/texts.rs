@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::files::Entry;
+use crate::files::{Entry, FilesOf, file_of};
 use crate::model::{Memory, Problem, Stem, plain_id};
 
 /// Time in nanoseconds before a read within which a changed file may change again without a trace: file
@@ -11,8 +11,25 @@ pub(in crate::engine) const RACY_NANOS: i64 = 2_000_000_000;
 
 /// Returns the stem of a file name below the memory directory.
 pub(in crate::engine) fn stem_of(name: &str) -> Stem {
-    let file = name.rsplit('/').next().unwrap_or(name);
+    let file = file_of(name);
     Stem::from_file_name(file.strip_suffix(".md").unwrap_or(file))
+}
+
+/// Returns the files that are the memory `stem`, found as `name`: an id is one memory in every folder, of other names
+/// each folder may have one.
+pub(in crate::engine) fn files_of<'a>(stem: &'a Stem, name: &'a str) -> FilesOf<'a> {
+    match stem.is_canonical() {
+        true => FilesOf::Stem(stem.as_str()),
+        false => FilesOf::Name(name),
+    }
+}
+
+/// Returns what tells the memory of the file `name` from others: its name, without folders if that is an id.
+pub(in crate::engine) fn key_of(name: &str) -> &str {
+    match stem_of(name).is_canonical() {
+        true => file_of(name),
+        false => name,
+    }
 }
 
 /// Parses the memory in a file's bytes.

@@ -46,8 +46,8 @@ pub use note::{CrashMarker, begin_lines, leave_line, lines_at, remove_lines, tak
 pub use replaced::ReplacedText;
 pub use storage::{
     BegunCall, ChangeFeed, ChangeLog, Changed, EarlierChange, EarlierChanges, EndedCall, FileEdit,
-    FormerNames, Leftover, Reader, RecordedChange, RecordedFile, RecordedText, Replaced, Sequence,
-    SequenceError, Storage, Version, WritableStorage,
+    FilesOf, Leftover, Reader, RecordedChange, RecordedFile, RecordedText, Replaced, Sequence,
+    SequenceError, Storage, Version, WritableStorage, file_of,
 };
 pub use store::Store;
 #[cfg(test)]

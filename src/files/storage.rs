@@ -6,6 +6,7 @@
 //! implementation for a directory. Features of a directory alone (paths, permissions, folders that are synced
 //! once for many files) are no part of the contract. `journal::Journal` is the contract of journals.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -172,20 +173,24 @@ pub trait ChangeLog {
     /// Fails if they cannot be read.
     fn state(&self) -> Result<(String, u64), FilesError>;
 
-    /// Returns at most `most` changes of memories, newest first; with `stem`, of that memory.
+    /// Returns at most `most` changes of memories, newest first; with `files`, of those.
     ///
     /// # Errors
     ///
     /// Fails if they cannot be read.
-    fn recorded(&self, stem: Option<&str>, most: usize) -> Result<Vec<RecordedChange>, FilesError>;
+    fn recorded(
+        &self,
+        files: Option<FilesOf<'_>>,
+        most: usize,
+    ) -> Result<Vec<RecordedChange>, FilesError>;
 
-    /// Returns the number of the last change of the memory `stem` at or before a time in nanoseconds since 1970.
+    /// Returns the number of the last change of `files` at or before a time in nanoseconds since 1970.
     /// Changes that were made elsewhere before have later numbers than their times say.
     ///
     /// # Errors
     ///
     /// Fails if it cannot be read.
-    fn number_at(&self, stem: &str, at: i64) -> Result<Option<u64>, FilesError>;
+    fn number_at(&self, files: FilesOf<'_>, at: i64) -> Result<Option<u64>, FilesError>;
 
     /// Returns the changes of memories that undo others, newest first.
     ///
@@ -213,16 +218,20 @@ pub trait ChangeLog {
     /// Fails if it cannot be written; no file is changed then.
     fn undo(&self, number: u64, edits: &[FileEdit]) -> Result<Option<u64>, FilesError>;
 
-    /// Returns path and text of the memory `stem` after the change `number`; `None` if it was not there, or is not
-    /// kept.
+    /// Returns path and text of `files` after the change `number`, of a live one first; `None` if none was there, or it
+    /// is not kept.
     ///
     /// # Errors
     ///
     /// Fails if it cannot be read.
-    fn text_after(&self, stem: &str, number: u64) -> Result<Option<(String, Vec<u8>)>, FilesError>;
+    fn text_after(
+        &self,
+        files: FilesOf<'_>,
+        number: u64,
+    ) -> Result<Option<(String, Vec<u8>)>, FilesError>;
 
-    /// Returns the names of files that a change had, without folders, and that begin with `beginning`, or whose
-    /// handle does.
+    /// Returns the names of files that a change had and that, without folders, begin with `beginning`, or whose handle
+    /// does. They stand below `files/` or `archive/`.
     ///
     /// # Errors
     ///
@@ -416,13 +425,36 @@ pub trait Storage: Send + Sync {
     fn remove_leftovers(&self, place: Place, temps: &[String]) -> Vec<Leftover>;
 }
 
-/// Files whose former texts are erased.
+/// Files of one memory, live and in the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FormerNames<'a> {
-    /// The file of this name.
+pub enum FilesOf<'a> {
+    /// The file of this name below `files/` or `archive/`.
     Name(&'a str),
     /// The file of this stem, in whatever folder.
     Stem(&'a str),
+}
+
+impl<'a> FilesOf<'a> {
+    /// Returns whether the file `name`, below `files/` or `archive/`, is one of them.
+    pub fn has(&self, name: &str) -> bool {
+        match self {
+            FilesOf::Name(own) => name == *own,
+            FilesOf::Stem(stem) => file_of(name).strip_suffix(".md") == Some(*stem),
+        }
+    }
+
+    /// Returns the name without folders that each of them has.
+    pub fn file(&self) -> Cow<'a, str> {
+        match self {
+            FilesOf::Name(name) => Cow::Borrowed(file_of(name)),
+            FilesOf::Stem(stem) => Cow::Owned(format!("{stem}.md")),
+        }
+    }
+}
+
+/// Returns a name without its folders.
+pub fn file_of(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 /// Write access to memories.
@@ -522,7 +554,7 @@ pub trait WritableStorage: Storage {
     /// # Errors
     ///
     /// Fails if they cannot be erased.
-    fn erase_former(&self, names: FormerNames<'_>) -> Result<(), FilesError> {
+    fn erase_former(&self, names: FilesOf<'_>) -> Result<(), FilesError> {
         let _ = names;
         Ok(())
     }

@@ -7,15 +7,25 @@ use super::error::RowsError;
 use super::workspace::{Rows, note_lack, path_of, row_of};
 use super::writing;
 use super::writing::{Edit, Expected, Text};
-use crate::files::{ChangeLog, FileEdit, FilesError, RecordedChange, RecordedFile, RecordedText};
+use crate::files::{
+    ChangeLog, FileEdit, FilesError, FilesOf, RecordedChange, RecordedFile, RecordedText,
+};
 
-/// Changes of one transaction, the newest transactions first, of the newest rows. `$2` is the name of a file without
-/// its folder, or empty.
-const CHANGES: &str = "SELECT max(seq), (extract(epoch FROM max(at)) * 1000000)::bigint * 1000, \
+/// Condition that a file is one of those that `$2` stands for, see [`names`].
+macro_rules! is_one {
+    () => {
+        "$2 IN ('/' || name, regexp_replace(name, '^.*/', ''))"
+    };
+}
+
+/// Changes of one transaction, the newest transactions first, of the newest rows. `$2` is empty for those of all files.
+const CHANGES: &str = concat!(
+    "SELECT max(seq), (extract(epoch FROM max(at)) * 1000000)::bigint * 1000, \
      array_agg(place ORDER BY seq), array_agg(name ORDER BY seq), array_agg(op ORDER BY seq), max(undoes), max(author), max(tool) \
-     FROM (SELECT * FROM change WHERE workspace = $1 AND place <> 'beside' \
-     AND ($2 = '' OR regexp_replace(name, '^.*/', '') = $2) ORDER BY seq DESC LIMIT 20000) c \
-     GROUP BY token ORDER BY 1 DESC LIMIT $3";
+     FROM (SELECT * FROM change WHERE workspace = $1 AND place <> 'beside' AND ($2 = '' OR ",
+    is_one!(),
+    ") ORDER BY seq DESC LIMIT 20000) c GROUP BY token ORDER BY 1 DESC LIMIT $3"
+);
 
 /// The same of the transactions that undo others.
 const UNDOS: &str = "SELECT max(seq), (extract(epoch FROM max(at)) * 1000000)::bigint * 1000, \
@@ -41,21 +51,34 @@ const STATE: &str =
     "SELECT head, (extract(epoch FROM created) * 1000000)::bigint FROM workspace WHERE name = $1";
 
 /// Number of the last change of a file until a time in nanoseconds.
-const LAST: &str = "SELECT max(seq) FROM change WHERE workspace = $1 AND place <> 'beside' \
-     AND regexp_replace(name, '^.*/', '') = $2 \
-     AND at <= to_timestamp(0) + ($3::bigint / 1000) * interval '1 microsecond'";
+const LAST: &str = concat!(
+    "SELECT max(seq) FROM change WHERE workspace = $1 AND place <> 'beside' AND ",
+    is_one!(),
+    " AND at <= to_timestamp(0) + ($3::bigint / 1000) * interval '1 microsecond'"
+);
 
 /// Places and texts of a file after a change; a live one is first.
-const TEXTS: &str = "SELECT place, name, bytes FROM memory WHERE workspace = $1 AND place <> 'beside' \
-     AND regexp_replace(name, '^.*/', '') = $2 AND seq <= $3 \
-     UNION ALL SELECT place, name, bytes FROM version WHERE workspace = $1 AND place <> 'beside' \
-     AND regexp_replace(name, '^.*/', '') = $2 AND seq <= $3 AND until > $3 \
-     ORDER BY place DESC LIMIT 1";
+const TEXTS: &str = concat!(
+    "SELECT place, name, bytes FROM memory WHERE workspace = $1 AND place <> 'beside' AND seq <= $3 AND ",
+    is_one!(),
+    " UNION ALL SELECT place, name, bytes FROM version WHERE workspace = $1 AND place <> 'beside' \
+     AND seq <= $3 AND until > $3 AND ",
+    is_one!(),
+    " ORDER BY place DESC LIMIT 1"
+);
 
 /// Names of files of all changes.
-const NAMES: &str = "SELECT DISTINCT file FROM ( \
-     SELECT regexp_replace(name, '^.*/', '') AS file FROM change WHERE workspace = $1 AND place <> 'beside' \
-     ) f WHERE starts_with(lower(file), $2) OR starts_with(lower(substr(file, 17)), $2) LIMIT 100";
+const NAMES: &str = "SELECT DISTINCT name FROM (SELECT name, regexp_replace(name, '^.*/', '') AS file FROM change \
+     WHERE workspace = $1 AND place <> 'beside') f \
+     WHERE starts_with(lower(file), $2) OR starts_with(lower(substr(file, 17)), $2) LIMIT 100";
+
+/// Returns `files` as the statements have them: a name without folders, or one with all of them behind a `/`.
+fn names(files: FilesOf<'_>) -> Value {
+    match files {
+        FilesOf::Name(name) => Value::Text(format!("/{name}")),
+        FilesOf::Stem(_) => Value::Text(files.file().into_owned()),
+    }
+}
 
 fn failed(error: RowsError) -> FilesError {
     error.at("read the history of", "the workspace")
@@ -129,10 +152,14 @@ impl ChangeLog for Rows {
         Ok((identity, row.get::<_, i64>(0) as u64))
     }
 
-    fn recorded(&self, stem: Option<&str>, most: usize) -> Result<Vec<RecordedChange>, FilesError> {
-        let file = stem.map_or_else(String::new, |stem| format!("{stem}.md"));
+    fn recorded(
+        &self,
+        files: Option<FilesOf<'_>>,
+        most: usize,
+    ) -> Result<Vec<RecordedChange>, FilesError> {
+        let files = files.map_or_else(|| Value::Text(String::new()), names);
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let rows = self.look(CHANGES, [Value::Text(file), Value::Number(most)]);
+        let rows = self.look(CHANGES, [files, Value::Number(most)]);
         Ok(recorded(&rows.map_err(failed)?))
     }
 
@@ -174,16 +201,20 @@ impl ChangeLog for Rows {
         Ok(undone.map(|number| number as u64))
     }
 
-    fn number_at(&self, stem: &str, at: i64) -> Result<Option<u64>, FilesError> {
-        let values = [Value::Text(format!("{stem}.md")), Value::Number(at)];
+    fn number_at(&self, files: FilesOf<'_>, at: i64) -> Result<Option<u64>, FilesError> {
+        let values = [names(files), Value::Number(at)];
         let rows = self.look(LAST, values).map_err(failed)?;
         let number = rows.first().and_then(|row| row.get::<_, Option<i64>>(0));
         Ok(number.map(|number| number as u64))
     }
 
-    fn text_after(&self, stem: &str, number: u64) -> Result<Option<(String, Vec<u8>)>, FilesError> {
+    fn text_after(
+        &self,
+        files: FilesOf<'_>,
+        number: u64,
+    ) -> Result<Option<(String, Vec<u8>)>, FilesError> {
         let number = i64::try_from(number).unwrap_or(i64::MAX);
-        let values = [Value::Text(format!("{stem}.md")), Value::Number(number)];
+        let values = [names(files), Value::Number(number)];
         let rows = self.look(TEXTS, values).map_err(failed)?;
         Ok(rows
             .first()

@@ -14,8 +14,8 @@ use super::workspace::{BESIDE, Rows, note_lack, path_of, place_name, row_of};
 use super::writing;
 use super::writing::{Edit, Expected, Outcome, Text};
 use crate::files::{
-    ChangeFeed, ChangeLog, Entry, FilesError, FormerNames, Leftover, Listing, Place, Reader,
-    Replaced, Sequence, Skipped, Storage, TOMBSTONES, Version, WritableStorage,
+    ChangeFeed, ChangeLog, Entry, FilesError, FilesOf, Leftover, Listing, Place, Reader, Replaced,
+    Sequence, Skipped, Storage, TOMBSTONES, Version, WritableStorage,
 };
 use crate::format::is_memory_name;
 use crate::model::Stamp;
@@ -360,10 +360,10 @@ impl WritableStorage for Rows {
         }
     }
 
-    fn erase_former(&self, names: FormerNames<'_>) -> Result<(), FilesError> {
+    fn erase_former(&self, names: FilesOf<'_>) -> Result<(), FilesError> {
         let (sql, name) = match names {
-            FormerNames::Name(name) => (erase!("name = $2"), name.to_owned()),
-            FormerNames::Stem(stem) => (
+            FilesOf::Name(name) => (erase!("name = $2"), name.to_owned()),
+            FilesOf::Stem(stem) => (
                 erase!("regexp_replace(name, '^.*/', '') = $2"),
                 format!("{stem}.md"),
             ),

@@ -10,6 +10,7 @@ mod exchange;
 mod git_network;
 mod journals;
 mod layout;
+mod namesakes;
 mod one_memory;
 mod others;
 mod past;

@@ -1,6 +1,6 @@
 //! Taking changes back: the same from a folder with git and from a workspace; and what several servers do at once.
 
-use memdir::engine::{EngineError, PastError, ops};
+use memdir::engine::{EngineError, PastError, Revision, ops};
 use memdir::files::{ChangeLog, FileEdit, Place, Storage, WritableStorage};
 use memdir::model::Change;
 use serde_json::{Value, json};
@@ -367,4 +367,53 @@ fn a_text_that_no_database_holds_is_the_name_of_nothing() {
             assert!((400..500).contains(&status), "{path}: {status} {value}");
         }
     });
+}
+
+#[test]
+fn the_history_of_a_note_and_an_undo_of_it_are_not_about_its_namesakes() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let rows = test.workspace("atlas");
+    let names = ["p1/index.md", "p2/index.md", "index.md"];
+    for name in names {
+        rows.add(Place::Files, name, name.as_bytes()).unwrap();
+    }
+    // The last change is that of the first.
+    for name in names.iter().rev() {
+        let seen = rows.reader(Place::Files).read(name, u64::MAX).unwrap();
+        let text = format!("{name} later");
+        rows.replace_and_keep(Place::Files, name, &seen, text.as_bytes())
+            .unwrap();
+    }
+    let cache = tempfile::tempdir().unwrap();
+    let engine = engine(&rows, cache.path());
+    let texts = || {
+        names.map(|name| {
+            let version = rows.reader(Place::Files).read(name, u64::MAX).unwrap();
+            String::from_utf8(version.bytes).unwrap()
+        })
+    };
+    for name in names {
+        assert_eq!(ops::log(&engine, Some(name), 10).unwrap().changes.len(), 2);
+        let versions = ops::versions(&engine, name, None).unwrap();
+        assert_eq!(versions.before.unwrap().bytes, name.as_bytes());
+        let later = format!("{name} later");
+        assert_eq!(versions.now.bytes, later.as_bytes());
+    }
+    let revision = Revision {
+        text: "3".to_owned(),
+        at: None,
+    };
+    ops::restore_as_of(&engine, "p2/index.md", &revision).unwrap();
+    let later = ["p1/index.md later", "p2/index.md", "index.md later"];
+    assert_eq!(texts(), later);
+    ops::undo(&engine, Some("index.md"), false).unwrap();
+    let later = ["p1/index.md later", "p2/index.md", "index.md"];
+    assert_eq!(texts(), later);
+    // One that is gone is found where it lay.
+    let seen = rows.reader(Place::Files).read(names[0], u64::MAX).unwrap();
+    rows.remove(Place::Files, names[0], &seen).unwrap();
+    ops::restore_as_of(&engine, "p1/index.md", &revision).unwrap();
+    assert_eq!(texts(), names);
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use memdir::clock::SystemClock;
 use memdir::embed::{EmbedError, Embedder, Local, LocalSettings, Vector};
 use memdir::engine::{Background, Engine, Models, Options, meaning, ops};
-use memdir::files::{FormerNames, Place, WritableStorage};
+use memdir::files::{FilesOf, Place, WritableStorage};
 use memdir::rows::Rows;
 use memdir::vectors::{SharedVectors, VectorEntry, VectorKey};
 
@@ -251,7 +251,7 @@ fn erased_and_unwanted_vectors_go_and_do_not_come_back() {
         rows[0].get::<_, i64>(0)
     };
     assert_eq!(count(), 2);
-    rows.erase_former(FormerNames::Stem("20260102_000000_aaaaaaaa"))
+    rows.erase_former(FilesOf::Stem("20260102_000000_aaaaaaaa"))
         .unwrap();
     // It was claimed before.
     rows.keep("tiny", &[entry(2)]).unwrap();

@@ -173,12 +173,11 @@ fn erase(context: &mut Context, engine: &Engine, command: &Purge) -> Result<Outc
         context.output.line("nothing was purged")?;
         return Ok(Outcome::Nothing);
     }
-    let mut purged = Vec::new();
-    for (stem, _) in &named {
-        match ops::purge(engine, stem.as_str()) {
-            Ok(one) => purged.push(one),
-            Err(EngineError::NotFound(_)) => {} // It was purged before.
-            Err(error) => return Err(error.into()),
+    let (purged, failed) = ops::purge_each(engine, &named)?;
+    for (_, error) in failed {
+        match error {
+            EngineError::NotFound(_) => {} // It was purged before.
+            error => return Err(error.into()),
         }
     }
     let erased = ops::erase(engine, &named).map_err(|error| {

@@ -6,11 +6,10 @@ use chrono::{DateTime, Utc};
 
 use crate::engine::error::{EngineError, PastError};
 use crate::engine::history::{History, consent};
-use crate::engine::texts::FOLDERS;
-use crate::files::JOURNALS;
+use crate::engine::texts::{FOLDERS, key_of, name_of};
+use crate::files::{FilesOf, JOURNALS};
 use crate::git;
 use crate::git::{CommitInfo, Id, NamedCommit, Owner, Places, Repository, STORE_PARTS};
-use crate::model::Stem;
 
 /// Commits of a store that has some.
 pub(in crate::engine) struct PastCommits {
@@ -86,21 +85,22 @@ impl PastCommits {
         Ok(())
     }
 
-    /// As [`PastCommits::each`], of the commits that touched the memory `stem`; each with the paths and
-    /// texts of its files after the commit.
+    /// As [`PastCommits::each`], of the commits that touched the memory with these files; each with the
+    /// paths and texts of its files after the commit.
     pub fn each_of(
         &self,
-        stem: &Stem,
+        files: FilesOf<'_>,
         mut take: impl FnMut(CommitInfo, BTreeMap<String, Id>) -> Result<bool, EngineError>,
     ) -> Result<(), EngineError> {
-        let mut places = self.places_of(stem)?;
+        let mut places = self.places_of(files)?;
+        let mut at = |commit| Ok::<_, EngineError>(only(places.at(commit)?, files));
         for id in git::commit_ids(&self.repository, self.head)? {
             let id = id?;
             let parents = git::parents(&self.repository, id)?;
-            let here = places.at(id)?;
+            let here = at(id)?;
             let mut is_touched = !parents.is_empty() || !here.is_empty();
             for parent in parents {
-                is_touched &= places.at(parent)? != here;
+                is_touched &= at(parent)? != here;
             }
             if is_touched && !take(git::commit_info(&self.repository, id)?, here)? {
                 break;
@@ -109,13 +109,15 @@ impl PastCommits {
         Ok(())
     }
 
-    fn places_of(&self, stem: &Stem) -> Result<Places<'_>, EngineError> {
-        let name = format!("{stem}.md").into_bytes();
+    /// Returns the places of files that have the name of these, in whatever folder.
+    fn places_of(&self, files: FilesOf<'_>) -> Result<Places<'_>, EngineError> {
+        let name = files.file().into_owned().into_bytes();
         let is_it = move |other: &[u8]| other == name;
         Ok(git::places(&self.repository, &FOLDERS, is_it)?)
     }
 
-    /// Returns the file names of all commits, without folders, that `id` could mean.
+    /// Returns the names of files of all commits that `id` could mean: those of ids without folders, others
+    /// below their place.
     pub(in crate::engine) fn names_like(&self, id: &str) -> Result<BTreeSet<String>, EngineError> {
         let id = id.rsplit('/').next().unwrap_or(id).as_bytes();
         let begins = |text: &[u8]| {
@@ -130,8 +132,7 @@ impl PastCommits {
         let mut names = BTreeSet::new();
         for commit in git::commit_ids(&self.repository, self.head)? {
             for path in places.at(commit?)?.into_keys() {
-                let name = path.rsplit('/').next().unwrap_or_default();
-                names.insert(name.to_owned());
+                names.insert(key_of(name_of(&path)).to_owned());
             }
         }
         Ok(names)
@@ -162,33 +163,34 @@ impl PastCommits {
         Err(PastError::BeforeTheBeginning { asked, begin }.into())
     }
 
-    /// Returns the text of the memory `stem` at `commit`; of several files, that at `path`.
+    /// Returns the text of the memory with these files at `commit`; of several, that at `path`. `id` names
+    /// the memory in an error.
     pub fn text_at(
         &self,
-        stem: &Stem,
+        (files, id): (FilesOf<'_>, &str),
         commit: Id,
         path: Option<&str>,
     ) -> Result<PastText, EngineError> {
-        let places = self.places_of(stem)?.at(commit)?;
+        let places = only(self.places_of(files)?.at(commit)?, files);
         match self.text_in(&places, path, commit)? {
             Some(text) => Ok(text),
             None => Err(PastError::NotThere {
-                id: stem.short().to_owned(),
+                id: id.to_owned(),
                 revision: commit.short(),
             }
             .into()),
         }
     }
 
-    /// Returns the newest text of the memory `stem` that differs from `now`.
+    /// Returns the newest text of the memory with these files that differs from `now`.
     pub(in crate::engine) fn last_other(
         &self,
-        stem: &Stem,
+        files: FilesOf<'_>,
         now: &PastText,
     ) -> Result<Option<PastText>, EngineError> {
         let now_id = now.file.as_ref().map(|_| Id::of_text(&now.bytes));
         let mut found = None;
-        self.each_of(stem, |moment, places| {
+        self.each_of(files, |moment, places| {
             let text = self.text_in(&places, now.file.as_deref(), moment.id)?;
             found = text.filter(|text| Some(Id::of_text(&text.bytes)) != now_id);
             Ok(found.is_none())
@@ -213,6 +215,12 @@ impl PastCommits {
             commit: Some(commit.to_string()),
         }))
     }
+}
+
+/// Returns the paths of `files` with their texts.
+fn only(mut places: BTreeMap<String, Id>, files: FilesOf<'_>) -> BTreeMap<String, Id> {
+    places.retain(|path, _| files.has(name_of(path)));
+    places
 }
 
 /// Returns the store's repository; `None` if commits are off or it is another owner's.

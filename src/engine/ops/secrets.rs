@@ -9,7 +9,7 @@ use crate::engine::parts::Engine;
 use crate::engine::texts::{parse, stem_of};
 use crate::engine::write::screen::{found_but, found_secrets};
 use crate::engine::write::{put, screen};
-use crate::files::{FilesError, FormerNames, Place, Replaced, Version};
+use crate::files::{FilesError, FilesOf, Place, Replaced, Version};
 use crate::model::Stem;
 use crate::{format, secrets};
 
@@ -93,7 +93,7 @@ fn settle_secrets(
         }
         // Before and after the change: where the call ends in between, its repetition finds nothing to do.
         let erase_former = || match tool == "redact" {
-            true => engine.writer.erase_former(FormerNames::Name(&name)),
+            true => engine.writer.erase_former(FilesOf::Name(&name)),
             false => Ok(()),
         };
         erase_former()?;

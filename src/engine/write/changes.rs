@@ -7,7 +7,7 @@
 use crate::engine::error::EngineError;
 use crate::engine::write::writer::Writer;
 use crate::files::{
-    ChangeLog, FileEdit, FilesError, FormerNames, Place, Replaced, ReplacedText, Version,
+    ChangeLog, FileEdit, FilesError, FilesOf, Place, Replaced, ReplacedText, Version,
 };
 
 /// Place and name of a memory.
@@ -111,7 +111,7 @@ impl Writer {
     }
 
     /// Erases the former texts of memories that the storage keeps.
-    pub(in crate::engine) fn erase_former(&self, names: FormerNames<'_>) -> Result<(), FilesError> {
+    pub(in crate::engine) fn erase_former(&self, names: FilesOf<'_>) -> Result<(), FilesError> {
         self.storage.erase_former(names)
     }
 
@@ -134,18 +134,6 @@ impl Writer {
         self.tell_live(from.1, renamed)?;
         self.live.note_own_change(to.1);
         Ok(())
-    }
-
-    /// Renames a memory that was read as `seen`: it has two names for a moment, never none.
-    pub(in crate::engine) fn copy_and_remove(
-        &self,
-        from: At<'_>,
-        to: At<'_>,
-        seen: &Version,
-    ) -> Result<Replaced, FilesError> {
-        self.add(to, &seen.bytes)?;
-        self.copy_mode(from, to)?;
-        self.remove(from, seen)
     }
 
     /// Syncs `folder`, below the place's own, so that its names survive a power cut. Other storages than a

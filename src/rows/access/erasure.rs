@@ -12,7 +12,7 @@ use tokio_postgres::Row;
 
 use super::audit;
 use super::tokens::{LOCK, NOTIFY, administer, notice};
-use crate::files::{FilesError, FormerNames, Place, Replaced, Storage, WritableStorage};
+use crate::files::{FilesError, FilesOf, Place, Replaced, Storage, WritableStorage};
 use crate::format;
 use crate::journal::LineStore;
 use crate::model::Stem;
@@ -324,8 +324,8 @@ pub fn erase_leftovers(rows: &Rows, data: &PersonalData) -> Result<(), FilesErro
     for file in files.filter(|file| file.present.is_empty()) {
         let stem = file.stem();
         let former = match stem.is_canonical() {
-            true => FormerNames::Stem(stem.as_str()),
-            false => FormerNames::Name(&file.file),
+            true => FilesOf::Stem(stem.as_str()),
+            false => FilesOf::Name(&file.file),
         };
         if file.former > 0 {
             rows.erase_former(former)?;

@@ -2,6 +2,7 @@
 //!
 //! Commits of other programs and of people are parsed the same way; missing parts are empty.
 
+use crate::files::file_of;
 use crate::git::Id;
 
 /// A parsed commit message.
@@ -24,22 +25,22 @@ pub(in crate::engine) struct CommitMessage {
 }
 
 impl CommitMessage {
-    /// Returns the file, without folders, that a line of an operation is about.
+    /// Returns the file that a line of an operation is about: of an id without folders, of another name below its
+    /// place.
     pub fn file_in(line: &str) -> &str {
         let Some((_, name)) = line.split_once(" memory ") else {
             return line.split_once(' ').map_or(line, |(_, file)| file);
         };
-        // `NAME (NAME.md)`, or `ID (NAME.md)`; a name may hold what looks like the middle of it.
+        // `NAME (FOLDER/NAME.md)`, or `ID (NAME.md)`; a name may hold what looks like the middle of it.
         let name = name.strip_suffix(')').unwrap_or(name);
-        let twice = name
-            .len()
-            .checked_sub(" (.md".len())
-            .map(|length| length / 2);
-        match twice.and_then(|at| Some((name.get(..at)?, name.get(at..)?))) {
-            Some((one, other)) if other.strip_prefix(" (") == Some(&format!("{one}.md")) => {
-                &other[2..]
-            }
-            _ => name.split_once(" (").map_or(name, |(_, file)| file),
+        let parts = name.match_indices(" (").map(|(at, middle)| {
+            let (one, file) = (&name[..at], &name[at + middle.len()..]);
+            (one, file)
+        });
+        let mut parts = parts.filter(|(one, file)| file_of(file).strip_suffix(".md") == Some(one));
+        match parts.next() {
+            Some((_, file)) => file,
+            None => name.split_once(" (").map_or(name, |(_, file)| file),
         }
     }
 }
@@ -49,7 +50,7 @@ impl CommitMessage {
 pub(in crate::engine) struct Undoes {
     /// Id of the undone commit.
     pub commit: Id,
-    /// Name, without folders, of the file whose change is undone; `None`: all files.
+    /// Name of the file whose change is undone, as [`CommitMessage::file_in`] returns it; `None`: all files.
     pub file: Option<String>,
 }
 
@@ -153,7 +154,7 @@ mod tests {
         assert_eq!(written, [COMMIT.to_owned(), format!("{COMMIT} x y.md")]);
         assert_eq!(said.deeds, [[""; 0]; 0]);
         let said = read(
-            "Add 2 memories\n\nAdd memory a (1) (a (1).md)\nAdd x.toml\n\nAdd memory b (b.md)\n\nTool: t\n",
+            "Add 2 memories\n\nAdd memory a (1) (a (1).md)\nAdd x.toml\n\nAdd memory b (b.md)\nAdd memory c (1) (p (q)/c (1).md)\n\nTool: t\n",
         );
         let files = |deed: &Vec<String>| -> Vec<String> {
             let files = deed
@@ -162,7 +163,8 @@ mod tests {
             files.collect()
         };
         let files: Vec<Vec<String>> = said.deeds.iter().map(files).collect();
-        assert_eq!(files, [vec!["a (1).md", "x.toml"], vec!["b.md"]]);
+        let second = vec!["b.md", "p (q)/c (1).md"];
+        assert_eq!(files, [vec!["a (1).md", "x.toml"], second]);
         assert_eq!(read("Tool: mend").tools, [""; 0]);
         assert_eq!(read(""), CommitMessage::default());
     }

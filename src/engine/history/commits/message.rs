@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
-use crate::engine::texts::stem_of;
+use crate::engine::texts::{key_of, stem_of};
 use crate::files::Place;
 
 /// The kind of change of one memory.
@@ -160,7 +160,7 @@ fn subject(change: &MemoryChange) -> String {
     }
     let name = Place::of(&change.path).map_or(change.path.as_str(), |(_, name)| name);
     let stem = stem_of(name);
-    let file = one_line(name.rsplit('/').next().unwrap_or(name));
+    let file = one_line(key_of(name));
     let word = change.kind.word();
     format!("{word} memory {} ({file})", one_line(stem.short()))
 }
@@ -224,14 +224,16 @@ mod tests {
             change(ChangeKind::Add, "files/2026-01/20260101_000000_aaaaaaaa.md"),
             change(ChangeKind::Add, "files/a\nb.md"),
             change(ChangeKind::Forget, "archive/20260101_000000_bbbbbbbb.md"),
+            change(ChangeKind::Add, "files/plans/index.md"),
             change(ChangeKind::ChangeOther, "memdir.toml"),
         ];
         assert_eq!(
             message(&[all], &Attribution::default(), None),
-            "Add 2 memories, forget 1\n\n\
+            "Add 3 memories, forget 1\n\n\
              Add memory aaaaaaaa (20260101_000000_aaaaaaaa.md)\n\
              Add memory a b (a b.md)\n\
              Forget memory bbbbbbbb (20260101_000000_bbbbbbbb.md)\n\
+             Add memory index (plans/index.md)\n\
              Change memdir.toml\n"
         );
     }

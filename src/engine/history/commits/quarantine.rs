@@ -18,12 +18,11 @@ use crate::engine::history::{History, consent};
 use crate::engine::live::reading;
 use crate::engine::locked::locked;
 use crate::engine::options::SETTINGS;
-use crate::engine::texts::{name_of, stem_of};
+use crate::engine::texts::{key_of, name_of};
 use crate::engine::write::screen::not_allowed;
-use crate::files::is_journal;
+use crate::files::{FilesOf, is_journal};
 use crate::format::are_settings;
 use crate::git::{Id, Owner, PathRejection, Repository};
-use crate::model::Stem;
 use crate::secrets::Policy;
 use crate::{format, git};
 
@@ -33,12 +32,9 @@ const NO_NOTE: &str = "is no note";
 /// memory in every folder; else the name below `files/` or `archive/`, as many folders may have an
 /// `index.md`.
 fn memory_of(path: &str) -> &str {
-    if is_journal(path) {
-        return path;
-    }
-    match stem_of(path).is_canonical() {
-        true => path.rsplit('/').next().unwrap_or_default(),
-        false => name_of(path),
+    match is_journal(path) {
+        true => path,
+        false => key_of(name_of(path)),
     }
 }
 
@@ -77,10 +73,12 @@ pub fn last_held_back(history: &History) -> Vec<Quarantined> {
     held(history).iter().cloned().collect()
 }
 
-/// Returns the reason why the newest text of the memory `stem` is not committed, as known to this process.
-pub(in crate::engine) fn held_of(history: &History, stem: &Stem) -> Option<Quarantined> {
+/// Returns the reason why the newest text of the memory with these files is not committed, as known to this process.
+pub(in crate::engine) fn held_of(history: &History, files: FilesOf<'_>) -> Option<Quarantined> {
     let held = self::held(history);
-    held.iter().find(|one| stem_of(&one.file) == *stem).cloned()
+    held.iter()
+        .find(|one| files.has(name_of(&one.file)))
+        .cloned()
 }
 
 fn held(history: &History) -> std::sync::MutexGuard<'_, BTreeSet<Quarantined>> {

@@ -19,7 +19,7 @@ use crate::engine::history::commits::{quarantine, unfinished};
 use crate::engine::history::past_commits::PastCommits;
 use crate::engine::history::{History, consent, git_work};
 use crate::engine::live::reading;
-use crate::engine::texts::{name_of, stem_of};
+use crate::engine::texts::{files_of, name_of, stem_of};
 use crate::engine::write::change_notes::{BY_HAND, ChangeNotes};
 use crate::engine::write::{screen, tombstones};
 use crate::files::{Place, ReplacedText};
@@ -314,7 +314,8 @@ pub(in crate::engine) fn is_in_history(
     };
     let past = PastCommits { repository, head };
     let mut found = false;
-    past.each_of(&stem_of(path), |_, places| {
+    let name = name_of(path);
+    past.each_of(files_of(&stem_of(name), name), |_, places| {
         found = places.values().any(|text| *text == id);
         Ok(!found)
     })?;

@@ -18,7 +18,7 @@ use crate::engine::history::with::exchange::{
 use crate::engine::history::with::keep::archived;
 use crate::engine::history::with::side::unmerged;
 use crate::files::{
-    ChangeLog, Entry, FilesError, FormerNames, Place, Reader, TOMBSTONES, tombstone_of,
+    ChangeLog, Entry, FilesError, FilesOf, Place, Reader, TOMBSTONES, tombstone_of,
 };
 use crate::git::Id;
 use crate::model::Stem;
@@ -204,8 +204,8 @@ fn erase_purged(history: &History, change: &FileChange) -> Result<(), EngineErro
     let stem = Stem::from_file_name(stem_of_path(&change.path));
     let place = Place::of(&change.path);
     let former = match place {
-        _ if stem.is_canonical() => FormerNames::Stem(stem.as_str()),
-        Some((_, name)) => FormerNames::Name(name),
+        _ if stem.is_canonical() => FilesOf::Stem(stem.as_str()),
+        Some((_, name)) => FilesOf::Name(name),
         // Its file is removed by a change of its own.
         None => return Ok(()),
     };

@@ -10,16 +10,19 @@
 //! (`git/upkeep/rewrite`, `git/upkeep/packing`). The same history gives the same commits, so a run
 //! that was killed is done again.
 
+use std::collections::BTreeSet;
+
 use crate::engine::error::EngineError;
 use crate::engine::history::consent::Remote;
-use crate::engine::history::{consent, git_work};
+use crate::engine::history::{consent, git_work, past_commits};
 use crate::engine::live::names::Matches;
 use crate::engine::ops::past::purge;
 use crate::engine::parts::Engine;
-use crate::engine::texts::stem_of;
-use crate::files::{Lock, Place};
+use crate::engine::texts::{files_of, name_of};
+use crate::engine::write::tombstones;
+use crate::files::{FilesOf, Lock, Place};
 use crate::git;
-use crate::git::{Owner, Repository, Rewritten};
+use crate::git::{Id, Owner, Repository, Rewritten};
 use crate::model::Stem;
 
 /// Result of an erasure.
@@ -53,11 +56,40 @@ pub fn resolve_for_erasing(engine: &Engine, id: &str) -> Result<(Stem, String), 
         other => return other,
     }
     let mut matches = Matches::new(id);
-    let purged = engine.live.store.purged()?;
-    purged
-        .iter()
-        .for_each(|stem| matches.take(&format!("{stem}.md")));
+    for stem in engine.live.store.purged()? {
+        let stem = Stem::from_file_name(&stem);
+        let names = match stem.is_canonical() {
+            true => BTreeSet::new(),
+            false => purged_names(engine, &stem)?,
+        };
+        match names.is_empty() {
+            true => matches.take(&format!("{stem}.md")),
+            false => names.iter().for_each(|name| matches.take(name)),
+        }
+    }
     matches.only()
+}
+
+/// Returns the names of the files in the history that held a purged text of `stem`, which is no id: its
+/// tombstone names the texts, and no folder.
+fn purged_names(engine: &Engine, stem: &Stem) -> Result<BTreeSet<String>, EngineError> {
+    let mut names = BTreeSet::new();
+    let Some(stone) = tombstones::tombstone(&engine.writer, stem)? else {
+        return Ok(names);
+    };
+    let history = match past_commits::history(&engine.history) {
+        Err(EngineError::Past(_)) => return Ok(names),
+        other => other?,
+    };
+    history.each_of(FilesOf::Stem(stem.as_str()), |_, texts| {
+        let is_named = |(path, text): (String, Id)| {
+            let name = name_of(&path).to_owned();
+            stone.names(&text.to_string()).then_some(name)
+        };
+        names.extend(texts.into_iter().filter_map(is_named));
+        Ok(true)
+    })?;
+    Ok(names)
 }
 
 /// Returns the remote that would still have the history that [`erase`] rewrites.
@@ -118,12 +150,7 @@ pub fn erase(engine: &Engine, purged: &[(Stem, String)]) -> Result<Erased, Engin
         let name = [Place::Files, Place::Archive]
             .iter()
             .find_map(|place| path.strip_prefix(&place.path_of("")));
-        name.is_some_and(|name| {
-            purged.iter().any(|(stem, of)| match stem.is_canonical() {
-                true => stem_of(name) == *stem,
-                false => name == of,
-            })
-        })
+        name.is_some_and(|name| purged.iter().any(|(stem, of)| files_of(stem, of).has(name)))
     };
     let Rewritten { commits, texts } = git::rewrite_without(&repository, &is_gone)?;
     if engine.live.has_background() {

@@ -19,8 +19,8 @@ use crate::engine::history::past_commits::{PastCommits, PastText, Revision, time
 use crate::engine::live::names;
 use crate::engine::live::names::Matches;
 use crate::engine::parts::Engine;
-use crate::engine::texts::{parse, stem_of};
-use crate::files::{FilesError, Place, Version};
+use crate::engine::texts::{files_of, parse};
+use crate::files::{FilesError, FilesOf, Place, Version};
 use crate::git;
 use crate::git::{CommitInfo, Id};
 use crate::model::{Stem, plain_id};
@@ -83,11 +83,11 @@ pub struct Versions {
 /// Fails if there is no history, or no such memory in it.
 pub fn log(engine: &Engine, id: Option<&str>, most: usize) -> Result<Log, EngineError> {
     let history = past_commits::history(&engine.history)?;
-    let stem = id
+    let found = id
         .map(|id| resolve_ever(engine, &history, id))
         .transpose()?;
     let mut log = Log {
-        stem: stem.clone(),
+        stem: found.as_ref().map(|(stem, _)| stem.clone()),
         changes: Vec::new(),
         has_more: false,
     };
@@ -98,8 +98,8 @@ pub fn log(engine: &Engine, id: Option<&str>, most: usize) -> Result<Log, Engine
         }
         Ok(!log.has_more)
     };
-    match &stem {
-        Some(stem) => history.each_of(stem, |moment, _| take(moment))?,
+    match &found {
+        Some((stem, name)) => history.each_of(files_of(stem, name), |moment, _| take(moment))?,
         None => history.each(take)?,
     }
     Ok(log)
@@ -109,7 +109,8 @@ pub fn log(engine: &Engine, id: Option<&str>, most: usize) -> Result<Log, Engine
 pub fn headline(engine: &Engine, id: &str) -> Option<String> {
     let found =
         names::resolve(&engine.live, id).or_else(|_| names::resolve_archived(&engine.live, id));
-    let (_, version) = present(engine, &found.ok()?.0).ok()??;
+    let (stem, name) = found.ok()?;
+    let (_, version) = present(engine, files_of(&stem, &name)).ok()??;
     let memory = parse(&version.entry, &version.bytes);
     Some(memory.headline().to_owned())
 }
@@ -118,15 +119,16 @@ pub fn headline(engine: &Engine, id: &str) -> Option<String> {
 pub fn headline_at(engine: &Engine, id: &str, commit: &str) -> Option<String> {
     let headline = || -> Result<Option<String>, EngineError> {
         let history = past_commits::history(&engine.history)?;
-        let stem = resolve_ever(engine, &history, id)?;
+        let (stem, name) = resolve_ever(engine, &history, id)?;
+        let named = (files_of(&stem, &name), stem.short());
         let Some(commit) = Id::parse(commit) else {
             return Ok(None);
         };
-        let mut text = history.text_at(&stem, commit, None);
+        let mut text = history.text_at(named, commit, None);
         if let Some(parent) = git::parents(&history.repository, commit)?.first()
             && text.is_err()
         {
-            text = history.text_at(&stem, *parent, None);
+            text = history.text_at(named, *parent, None);
         }
         let memory = crate::format::parse(&stem, &text?.bytes, DateTime::UNIX_EPOCH);
         Ok(Some(memory.headline().to_owned()))
@@ -147,14 +149,16 @@ pub fn versions(
     revision: Option<&Revision>,
 ) -> Result<Versions, EngineError> {
     let history = past_commits::history(&engine.history)?;
-    let stem = resolve_ever(engine, &history, id)?;
-    let now = present_text(engine, &stem)?;
+    let (stem, name) = resolve_ever(engine, &history, id)?;
+    let files = files_of(&stem, &name);
+    let now = present_text(engine, files)?;
     let before = match revision {
         Some(revision) => {
             let commit = history.find(revision)?;
-            Some(history.text_at(&stem, commit, now.file.as_deref())?)
+            let named = (files, stem.short());
+            Some(history.text_at(named, commit, now.file.as_deref())?)
         }
-        None => history.last_other(&stem, &now)?,
+        None => history.last_other(files, &now)?,
     };
     Ok(Versions { stem, before, now })
 }
@@ -162,9 +166,9 @@ pub fn versions(
 /// Returns the present text of a memory, live or forgotten; one without a file and without bytes if it is gone.
 pub(in crate::engine) fn present_text(
     engine: &Engine,
-    stem: &Stem,
+    files: FilesOf<'_>,
 ) -> Result<PastText, EngineError> {
-    let (file, bytes) = match present(engine, stem)? {
+    let (file, bytes) = match present(engine, files)? {
         Some((place, version)) => (Some(place.path_of(&version.entry.name)), version.bytes),
         None => (None, Vec::new()),
     };
@@ -175,19 +179,20 @@ pub(in crate::engine) fn present_text(
     })
 }
 
-/// Returns the memory called `id`: a live one, else a forgotten one, else one from the history.
+/// Returns the memory called `id`, with the name of its file: a live one, else a forgotten one, else one from
+/// the history.
 pub(in crate::engine) fn resolve_ever(
     engine: &Engine,
     history: &PastCommits,
     id: &str,
-) -> Result<Stem, EngineError> {
+) -> Result<(Stem, String), EngineError> {
     match names::resolve(&engine.live, id) {
         Err(EngineError::NotFound(_)) => {}
-        other => return other.map(|(stem, _)| stem),
+        other => return other,
     }
     match names::resolve_archived(&engine.live, id) {
         Err(EngineError::NotFound(_)) => {}
-        other => return other.map(|(stem, _)| stem),
+        other => return other,
     }
     let mut matches = Matches::new(id);
     for name in history.names_like(&plain_id(id))? {
@@ -195,18 +200,18 @@ pub(in crate::engine) fn resolve_ever(
     }
     match matches.only() {
         Err(EngineError::NotFound(_)) => Err(EngineError::NotFound(id.to_owned())),
-        other => other.map(|(stem, _)| stem),
+        other => other,
     }
 }
 
-/// Returns the file of the memory `stem`, live or forgotten.
+/// Returns the first of `files` that is there, a live one or else a forgotten one.
 pub(in crate::engine) fn present(
     engine: &Engine,
-    stem: &Stem,
+    files: FilesOf<'_>,
 ) -> Result<Option<(Place, Version)>, EngineError> {
     for place in [Place::Files, Place::Archive] {
-        for entry in engine.live.store.list(place)?.entries {
-            if stem_of(&entry.name) != *stem {
+        for entry in engine.live.store.list_called(place, &files.file())? {
+            if !files.has(&entry.name) {
                 continue;
             }
             match engine.live.store.reader(place).read(&entry.name, u64::MAX) {

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::engine::error::EngineError;
 use crate::engine::options::SETTINGS;
 use crate::engine::parts::Engine;
-use crate::engine::texts::{FOLDERS, name_of, stem_of};
+use crate::engine::texts::{FOLDERS, key_of, name_of, stem_of};
 use crate::engine::write::tombstones;
-use crate::files::{FilesError, Place, Version};
+use crate::files::{FilesError, Place, Version, file_of};
 use crate::format::{MergeSide, Merged, is_memory_name, merge};
 use crate::git::{Id, PathChange};
 use crate::model::Stem;
@@ -83,8 +83,8 @@ type Present = HashMap<String, Vec<(Place, String)>>;
 /// Returns a text of the history by its id.
 pub(in crate::engine) type ReadText<'a> = &'a dyn Fn(Id) -> Result<Vec<u8>, EngineError>;
 
-/// Plans the undo of `changes`, made together, whose texts `text_of` returns; with `files`, names without folders, of
-/// those files only.
+/// Plans the undo of `changes`, made together, whose texts `text_of` returns; with `files`, as [`key_of`] tells
+/// them apart, of those only.
 pub(in crate::engine) fn plan(
     engine: &Engine,
     changes: Vec<PathChange>,
@@ -93,10 +93,9 @@ pub(in crate::engine) fn plan(
 ) -> Result<Plan, EngineError> {
     let present = present_files(engine)?;
     let mut plan = Plan::default();
-    for (name, pairs) in by_file(changes) {
-        if files.is_some_and(|files| !files.contains(&name)) {
-            continue;
-        }
+    let is_meant = meant(files, &changes);
+    let changes = changes.into_iter().filter(|change| is_meant(&change.path));
+    for (name, pairs) in by_file(changes.collect()) {
         for (before, after) in pairs {
             if name == SETTINGS {
                 plan_settings(engine, text_of, before, after, &mut plan)?;
@@ -134,7 +133,51 @@ pub(in crate::engine) fn plan(
             }
         }
     }
+    refuse_taken(engine, &mut plan);
     Ok(plan)
+}
+
+/// Refuses the steps to names that something has that no earlier step moves away: nothing is replaced, and half of an
+/// undo would be done.
+fn refuse_taken(engine: &Engine, plan: &mut Plan) {
+    let mut freed = Vec::new();
+    for operation in &plan.operations {
+        let to = match operation {
+            Operation::Add { place, name, .. } => (*place, name),
+            Operation::Move { to, .. } => (to.0, &to.1),
+            Operation::Replace { .. } | Operation::Settings { .. } => continue,
+        };
+        if !freed.contains(&to) && engine.live.store.look_at(to.0, to.1).is_some() {
+            let path = to.0.path_of(to.1);
+            plan.refused.push(format!("{path} is there already"));
+        }
+        if let Operation::Move { from, .. } = operation {
+            freed.push((from.0, &from.1));
+        }
+    }
+}
+
+/// Returns whether a path below the store is one of `files`, which [`key_of`] tells apart, in a commit of `changes`;
+/// `None`: any is. Commits of earlier versions name all files without their folders.
+pub(in crate::engine) fn meant<'a>(
+    files: Option<&'a BTreeSet<String>>,
+    changes: &[PathChange],
+) -> impl Fn(&str) -> bool + use<'a> {
+    let keys = changes.iter().map(|change| key_at(&change.path));
+    let known: BTreeSet<&str> = keys.collect();
+    let old = files.into_iter().flatten();
+    let old: BTreeSet<&str> = old
+        .map(String::as_str)
+        .filter(|file| !known.contains(file))
+        .collect();
+    move |path| {
+        files.is_none_or(|files| files.contains(key_at(path)) || old.contains(file_of(path)))
+    }
+}
+
+/// Returns the key of the memory at a path below the store; of another file, its path.
+fn key_at(path: &str) -> &str {
+    Place::of(path).map_or(path, |(_, name)| key_of(name))
 }
 
 fn present_files(engine: &Engine) -> Result<Present, EngineError> {
@@ -407,11 +450,37 @@ fn is_ours(path: &str) -> bool {
     path == SETTINGS || (is_memory && is_seen && FOLDERS.iter().any(is_in))
 }
 
-fn file_of(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
 /// Returns the place and name of the memory at `path` below the store's folder.
 fn lying_at(path: &str) -> Option<(Place, String)> {
     Place::of(path).map(|(place, name)| (place, name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_without_folders_means_files_below_them_only_in_commits_of_earlier_versions() {
+        let change = |path: &str| PathChange {
+            path: path.to_owned(),
+            before: None,
+            after: None,
+        };
+        let files = BTreeSet::from(["index.md".to_owned()]);
+        let paths = ["files/index.md", "files/p1/index.md", "archive/p2/index.md"];
+        let both = |changes: &[PathChange]| {
+            let is_meant = meant(Some(&files), changes);
+            paths.map(|path| is_meant(path))
+        };
+        assert_eq!(both(&paths.map(change)), [true, false, false]);
+        assert_eq!(
+            both(&[change(paths[1]), change(paths[2])]),
+            [true, true, true]
+        );
+        let id = "20260101_000000_aaaaaaaa.md";
+        let files = BTreeSet::from([id.to_owned()]);
+        let path = format!("files/2026-01/{id}");
+        assert!(meant(Some(&files), &[change(&path)])(&path));
+        assert!(meant(None, &[])("memdir.toml"));
+    }
 }

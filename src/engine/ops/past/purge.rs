@@ -25,10 +25,10 @@ use crate::engine::ops::past::log;
 use crate::engine::ops::proposals::withdraw::withdraw;
 use crate::engine::ops::relations::succession;
 use crate::engine::parts::Engine;
-use crate::engine::texts::stem_of;
+use crate::engine::texts::{files_of, key_of, stem_of};
 use crate::engine::write::tombstones;
 use crate::engine::write::tombstones::texts_since_added;
-use crate::files::{FilesError, FormerNames, Place, Replaced, tombstone_of};
+use crate::files::{FilesError, FilesOf, Place, Replaced, tombstone_of};
 use crate::git::Id;
 use crate::model::Stem;
 use crate::secrets;
@@ -101,7 +101,7 @@ pub(in crate::engine) fn find_for_purging(
         names::resolve(&engine.live, id),
         names::resolve_archived(&engine.live, id),
     ) {
-        (Ok(live), Ok(archived)) if !is_of(&live.0, &live.1, &archived.1) => {
+        (Ok(live), Ok(archived)) if !files_of(&live.0, &live.1).has(&archived.1) => {
             let is_path = live.0 == archived.0;
             let shown = |(stem, name): (Stem, String)| match is_path {
                 true => name,
@@ -142,9 +142,7 @@ pub fn purge_because(engine: &Engine, id: &str, why: Option<&str>) -> Result<Pur
         && stem.is_canonical()
     {
         // What an interrupted call has left.
-        engine
-            .writer
-            .erase_former(FormerNames::Stem(stem.as_str()))?;
+        engine.writer.erase_former(FilesOf::Stem(stem.as_str()))?;
     }
     let found = found?;
     let why = why.map(secrets::redact);
@@ -276,7 +274,8 @@ fn purge_all(
     let stems: Vec<Stem> = stems.collect();
     purged::forget_in_plans(engine, &stems);
     if reach == Reach::Everywhere {
-        replaced::forget_replaced(&engine.history, |name| stems.contains(&stem_of(name)));
+        let is_purged = |name: &str| all_names.iter().any(|own| key_of(own) == key_of(name));
+        replaced::forget_replaced(&engine.history, is_purged);
     }
     let mut commit = None;
     if let (Some((_lock, user)), [(_, first, _), ..]) = (&turn, purged.as_slice()) {
@@ -320,7 +319,7 @@ fn purge_one(
 ) -> Result<Vec<(Place, String)>, EngineError> {
     // A restored memory has the name that it had before.
     let is_back = || engine.live.store.look_at(Place::Files, name).is_some();
-    let is_live = live.contains(stem) || is_back();
+    let is_live = is_back() || (stem.is_canonical() && live.contains(stem));
     let mut leaves_word = reach == Reach::Everywhere || !is_live;
     let path = tombstone_of(stem.as_str());
     let known = engine.live.store.version_at(&path)?;
@@ -365,14 +364,13 @@ fn remove_files(
     leaves_word: bool,
     why: Option<&str>,
 ) -> Result<Vec<(Place, String)>, EngineError> {
+    let files = files_of(stem, name);
     let mut removed = Vec::new();
     for _ in 0..MAX_LOOKS {
         let mut is_there = false;
         for place in reach.places() {
-            // The same file in every folder; `is_of` decides.
-            let file = name.rsplit('/').next().unwrap_or(name);
-            for entry in engine.live.store.list_called(*place, file)? {
-                if !is_of(stem, name, &entry.name) {
+            for entry in engine.live.store.list_called(*place, &files.file())? {
+                if !files.has(&entry.name) {
                     continue;
                 }
                 is_there = true;
@@ -404,12 +402,8 @@ fn remove_files(
             }
         }
         if !is_there {
-            let former = match stem.is_canonical() {
-                true => FormerNames::Stem(stem.as_str()),
-                false => FormerNames::Name(name),
-            };
             if reach == Reach::Everywhere || leaves_word {
-                engine.writer.erase_former(former)?;
+                engine.writer.erase_former(files)?;
             }
             return Ok(removed);
         }
@@ -418,13 +412,4 @@ fn remove_files(
         "`{}` is written again faster than it can be removed",
         stem.short()
     )))
-}
-
-/// Whether the file `other` is one of the memory `stem` that was found as `name`: an id is one
-/// memory in every folder, of other names each folder may have one.
-fn is_of(stem: &Stem, name: &str, other: &str) -> bool {
-    match stem.is_canonical() {
-        true => stem_of(other) == *stem,
-        false => other == name,
-    }
 }

@@ -3,6 +3,8 @@
 //! A change is named by its number. Who made it, and by which tool, is in the journal; a record belongs to the change
 //! of its memory that is nearest in time.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::engine::error::{EngineError, PastError};
@@ -13,8 +15,8 @@ use crate::engine::ops::past::log::{Log, PastChange, Versions, present_text};
 use crate::engine::ops::past::undo::RestoredText;
 use crate::engine::ops::past::{log, undo};
 use crate::engine::parts::Engine;
-use crate::engine::texts::stem_of;
-use crate::files::{ChangeLog, Place, RecordedChange};
+use crate::engine::texts::{files_of, key_of, stem_of};
+use crate::files::{ChangeLog, FilesOf, Place, RecordedChange};
 use crate::journal::{Record, SESSION};
 use crate::model::{Stem, plain_id};
 
@@ -31,8 +33,9 @@ pub fn log(engine: &Engine, id: Option<&str>, most: usize) -> Result<Log, Engine
     let Some(history) = engine.live.store.change_log() else {
         return log::log(engine, id, most);
     };
-    let stem = id.map(|id| resolve(engine, history, id)).transpose()?;
-    let mut changes = history.recorded(stem.as_ref().map(Stem::as_str), most.saturating_add(1))?;
+    let found = id.map(|id| resolve(engine, history, id)).transpose()?;
+    let files = found.as_ref().map(|(stem, name)| files_of(stem, name));
+    let mut changes = history.recorded(files, most.saturating_add(1))?;
     let has_more = changes.len() > most;
     changes.truncate(most);
     let earliest = changes.last().map(|change| time_of(change) - APART);
@@ -42,7 +45,7 @@ pub fn log(engine: &Engine, id: Option<&str>, most: usize) -> Result<Log, Engine
     let records = engine.live.journal.records(&is_wanted)?;
     let changes = changes.iter().map(|change| shown(change, &records));
     Ok(Log {
-        stem,
+        stem: found.map(|(stem, _)| stem),
         changes: changes.collect(),
         has_more,
     })
@@ -62,14 +65,15 @@ pub fn versions(
     let Some(history) = engine.live.store.change_log() else {
         return log::versions(engine, id, revision);
     };
-    let stem = resolve(engine, history, id)?;
-    let now = present_text(engine, &stem)?;
+    let (stem, name) = resolve(engine, history, id)?;
+    let files = files_of(&stem, &name);
+    let now = present_text(engine, files)?;
     let before = match revision {
         Some(revision) => {
-            let number = number_of(history, &stem, revision)?;
-            Some(text_at(history, &stem, number)?)
+            let number = number_of(history, files, revision)?;
+            Some(text_at(history, (files, stem.short()), number)?)
         }
-        None => last_other(history, &stem, &now)?,
+        None => last_other(history, (files, stem.short()), &now)?,
     };
     Ok(Versions { stem, before, now })
 }
@@ -88,10 +92,11 @@ pub fn restore_as_of(
         return undo::restore_as_of(engine, id, revision);
     };
     engine.writer.check_writable()?;
-    let stem = resolve(engine, history, id)?;
-    let number = number_of(history, &stem, revision)?;
-    let text = text_at(history, &stem, number)?;
-    let (name, names) = undo::put_back(engine, &stem, &text, id)?;
+    let (stem, name) = resolve(engine, history, id)?;
+    let files = files_of(&stem, &name);
+    let number = number_of(history, files, revision)?;
+    let text = text_at(history, (files, stem.short()), number)?;
+    let (name, names) = undo::put_back(engine, (&stem, files), &text, id)?;
     Ok(RestoredText {
         stem,
         name,
@@ -100,36 +105,37 @@ pub fn restore_as_of(
     })
 }
 
-/// Returns the memory called `id`: a live one, else a forgotten one, else one that was there once.
+/// Returns the memory called `id`, with the name of its file: a live one, else a forgotten one, else one that was there
+/// once.
 pub(super) fn resolve(
     engine: &Engine,
     history: &dyn ChangeLog,
     id: &str,
-) -> Result<Stem, EngineError> {
+) -> Result<(Stem, String), EngineError> {
     match names::resolve(&engine.live, id) {
         Err(EngineError::NotFound(_)) => {}
-        other => return other.map(|(stem, _)| stem),
+        other => return other,
     }
     match names::resolve_archived(&engine.live, id) {
         Err(EngineError::NotFound(_)) => {}
-        other => return other.map(|(stem, _)| stem),
+        other => return other,
     }
     let plain = plain_id(id);
     let beginning = plain.rsplit('/').next().unwrap_or(&plain);
     let mut matches = Matches::new(id);
-    for name in history.names_like(beginning)? {
-        matches.take(&name);
-    }
+    let names = history.names_like(beginning)?;
+    let names: BTreeSet<&str> = names.iter().map(|name| key_of(name)).collect();
+    names.into_iter().for_each(|name| matches.take(name));
     match matches.only() {
         Err(EngineError::NotFound(_)) => Err(EngineError::NotFound(id.to_owned())),
-        other => other.map(|(stem, _)| stem),
+        other => other,
     }
 }
 
-/// Returns the number of the change that `revision` means: a number, or the last one of the memory `stem` at a time.
+/// Returns the number of the change that `revision` means: a number, or the last one of `files` at a time.
 fn number_of(
     history: &dyn ChangeLog,
-    stem: &Stem,
+    files: FilesOf<'_>,
     revision: &Revision,
 ) -> Result<u64, EngineError> {
     if let Ok(number) = revision.text.parse() {
@@ -139,7 +145,7 @@ fn number_of(
         return Err(PastError::UnknownRevision(revision.text.clone()).into());
     };
     let nanos = at.timestamp_nanos_opt().unwrap_or(i64::MAX);
-    let number = history.number_at(stem.as_str(), nanos)?;
+    let number = history.number_at(files, nanos)?;
     number.ok_or_else(|| {
         PastError::BeforeTheBeginning {
             asked: revision.text.clone(),
@@ -149,16 +155,20 @@ fn number_of(
     })
 }
 
-/// Returns the text of the memory `stem` after the change `number`.
-fn text_at(history: &dyn ChangeLog, stem: &Stem, number: u64) -> Result<PastText, EngineError> {
-    match history.text_after(stem.as_str(), number)? {
+/// Returns the text of the memory with these files after the change `number`; `id` names it in an error.
+fn text_at(
+    history: &dyn ChangeLog,
+    (files, id): (FilesOf<'_>, &str),
+    number: u64,
+) -> Result<PastText, EngineError> {
+    match history.text_after(files, number)? {
         Some((file, bytes)) => Ok(PastText {
             file: Some(file),
             bytes,
             commit: Some(number.to_string()),
         }),
         None => Err(PastError::NotThere {
-            id: stem.short().to_owned(),
+            id: id.to_owned(),
             revision: number.to_string(),
         }
         .into()),
@@ -168,11 +178,11 @@ fn text_at(history: &dyn ChangeLog, stem: &Stem, number: u64) -> Result<PastText
 /// Returns the newest text of the memory that differs from `now`.
 fn last_other(
     history: &dyn ChangeLog,
-    stem: &Stem,
+    named: (FilesOf<'_>, &str),
     now: &PastText,
 ) -> Result<Option<PastText>, EngineError> {
-    for change in history.recorded(Some(stem.as_str()), usize::MAX)? {
-        match text_at(history, stem, change.number) {
+    for change in history.recorded(Some(named.0), usize::MAX)? {
+        match text_at(history, named, change.number) {
             Ok(text) if now.file.is_none() || text.bytes != now.bytes => return Ok(Some(text)),
             Ok(_) | Err(EngineError::Past(PastError::NotThere { .. })) => {}
             Err(error) => return Err(error),

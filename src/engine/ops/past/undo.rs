@@ -12,7 +12,7 @@
 //! file and decides the reverse on the files as they are now; if one file blocks it, nothing is done.
 //! The new commit has a trailer `Undoes:`, by which a second `undo` goes further back.
 
-use crate::engine::error::{EngineError, PastError};
+use crate::engine::error::{EngineError, PastError, Quarantined};
 use crate::engine::history::commits::commit_message::{CommitMessage, UNDOES, Undoes};
 use crate::engine::history::commits::compare::{COMMITTED, OWN_CHANGE};
 use crate::engine::history::commits::message::Reason;
@@ -25,9 +25,10 @@ pub use crate::engine::ops::past::plan::UndoneFile;
 use crate::engine::ops::past::plan::{Operation, Plan};
 use crate::engine::ops::past::{log, plan};
 use crate::engine::parts::Engine;
+use crate::engine::texts::{files_of, key_of, name_of, stem_of};
 use crate::engine::write::change_notes::{BY_HAND, FOUND};
 use crate::engine::write::{replace, tombstones};
-use crate::files::{FilesError, Place, Replaced};
+use crate::files::{FilesError, FilesOf, Place, Replaced};
 use crate::git;
 use crate::git::{CommitInfo, Id, NamedCommit};
 use crate::journal::RESTORE;
@@ -65,11 +66,12 @@ pub struct RestoredText {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum UndoTarget {
     Last,
-    Memory(Stem),
+    /// With the name of its file.
+    Memory(Stem, String),
     Commit(Id),
 }
 
-/// A commit, and the files whose changes are to be undone; `None`: all files.
+/// A commit, and the files whose changes are to be undone, as [`key_of`] tells them apart; `None`: all files.
 struct Choice {
     moment: CommitInfo,
     files: Option<BTreeSet<String>>,
@@ -103,16 +105,23 @@ pub fn undo(
     engine.writer.check_writable()?;
     let aim = self::aim(engine, &past_commits::history(&engine.history)?, target)?;
     let (_lock, user) = turn::take_turn(&engine.history)?;
-    if let UndoTarget::Memory(stem) = &aim
-        && let Some(held) = quarantine::held_of(&engine.history, stem)
+    if let UndoTarget::Memory(stem, name) = &aim
+        && let Some(held) = quarantine::held_of(&engine.history, files_of(stem, name))
     {
-        let id = stem.short();
-        return Err(EngineError::Invalid(format!(
-            "the last change of `{id}` is not committed: {held}. `memdir restore {id}@HEAD` gives it the committed text back; `memdir redact {id}` and `memdir allow {id}` have it committed"
-        )));
+        return Err(uncommitted(&held));
     }
     let history = past_commits::history(&engine.history)?;
+    let is_last = aim == UndoTarget::Last;
     let choice = choose(engine, &history, aim)?;
+    if is_last {
+        let done = done_at_of(engine, &history, &choice)?;
+        let held = quarantine::last_held_back(&engine.history);
+        let at = |held: &Quarantined| commit::done_at(&engine.history, &held.file);
+        let newest = held.into_iter().max_by_key(at);
+        if let Some(held) = newest.filter(|held| at(held) > done.at) {
+            return Err(uncommitted(&held));
+        }
+    }
     let moment = &choice.moment;
     let mut plan = sound_plan(engine, &history, &choice)?;
     let mut undone = Undone {
@@ -148,6 +157,18 @@ pub fn undo(
     Ok(undone)
 }
 
+/// Returns the error of an undo of a change that no commit has.
+fn uncommitted(held: &Quarantined) -> EngineError {
+    let stem = stem_of(&held.file);
+    let id = match stem.is_canonical() {
+        true => stem.short(),
+        false => name_of(&held.file),
+    };
+    EngineError::Invalid(format!(
+        "the last change of `{id}` is not committed: {held}. `memdir restore {id}@HEAD` gives it the committed text back; `memdir redact {id}` and `memdir allow {id}` have it committed"
+    ))
+}
+
 /// Gives the memory called `id` the text that it had at `revision`, as a new change; moves it
 /// back to `files/` if it is not there.
 ///
@@ -161,15 +182,16 @@ pub fn restore_as_of(
 ) -> Result<RestoredText, EngineError> {
     engine.writer.check_writable()?;
     let history = past_commits::history(&engine.history)?;
-    let stem = log::resolve_ever(engine, &history, id)?;
+    let (stem, name) = log::resolve_ever(engine, &history, id)?;
+    let files = files_of(&stem, &name);
     // Before anything else is committed, so that `HEAD` is what the caller looked at.
     let commit = history.find(revision)?;
     let (_lock, user) = turn::take_turn(&engine.history)?;
-    let text = history.text_at(&stem, commit, None)?;
-    let (name, names) = put_back(engine, &stem, &text, id)?;
+    let text = history.text_at((files, stem.short()), commit, None)?;
+    let (name, names) = put_back(engine, (&stem, files), &text, id)?;
     let changed = !names.is_empty();
     if changed {
-        let file = name.rsplit('/').next().unwrap_or(&name);
+        let file = key_of(&name);
         let reason = Reason {
             subject: format!(
                 "Restore memory {} ({file}) as of {}",
@@ -189,11 +211,11 @@ pub fn restore_as_of(
     })
 }
 
-/// Gives the memory `stem` the text that it had; `id` names it in an error. Returns its file, and the names of changed
+/// Gives the memory `stem`, with these files, the text that it had; `id` names it in an error. Returns its file, and the names of changed
 /// files: none if it has that text.
 pub(super) fn put_back(
     engine: &Engine,
-    stem: &Stem,
+    (stem, files): (&Stem, FilesOf<'_>),
     text: &PastText,
     id: &str,
 ) -> Result<(String, BTreeSet<String>), EngineError> {
@@ -204,7 +226,7 @@ pub(super) fn put_back(
     let mut name = then.to_owned();
     let mut plan_now = || {
         let mut plan = Plan::default();
-        match log::present(engine, stem)? {
+        match log::present(engine, files)? {
             None if tombstones::is_purged(&engine.writer, stem, &text.bytes)? => {
                 return Err(PastError::Purged(stem.short().to_owned()).into());
             }
@@ -271,16 +293,16 @@ fn aim(
                 Err(EngineError::NotFound(_)) => {
                     Err(PastError::UnknownTarget(text.to_owned()).into())
                 }
-                other => other.map(UndoTarget::Memory),
+                other => other.map(|(stem, name)| UndoTarget::Memory(stem, name)),
             }
         }
-        (NamedCommit::Nothing, memory) => memory.map(|(stem, _)| UndoTarget::Memory(stem)),
+        (NamedCommit::Nothing, memory) => memory.map(|(stem, name)| UndoTarget::Memory(stem, name)),
         (NamedCommit::One(id), Err(EngineError::NotFound(_))) => Ok(UndoTarget::Commit(id)),
         (NamedCommit::Several, Err(EngineError::NotFound(_))) => {
             Err(PastError::AmbiguousRevision(text.to_owned()).into())
         }
         (_, Err(error)) => Err(error),
-        (NamedCommit::Several, Ok((stem, _))) => Ok(UndoTarget::Memory(stem)),
+        (NamedCommit::Several, Ok((stem, name))) => Ok(UndoTarget::Memory(stem, name)),
         (NamedCommit::One(id), Ok((stem, _))) => Err(PastError::MemoryOrCommit {
             text: text.to_owned(),
             memory: stem.as_str().to_owned(),
@@ -326,9 +348,9 @@ fn choose(engine: &Engine, history: &PastCommits, aim: UndoTarget) -> Result<Cho
             })?;
             chosen = chosen.or(by_hand.map(|(choice, _)| choice));
         }
-        UndoTarget::Memory(stem) => {
-            let file = format!("{stem}.md");
-            history.each_of(&stem, |moment, _| {
+        UndoTarget::Memory(stem, name) => {
+            let file = key_of(&name).to_owned();
+            history.each_of(files_of(&stem, &name), |moment, _| {
                 let is_candidate = undone.pass(&moment, Some(&file));
                 let only = BTreeSet::from([file.clone()]);
                 if is_candidate && has_effect(engine, history, &moment, Some(&only))? {
@@ -424,13 +446,7 @@ fn done_at_of(
         moment.parents.first().copied(),
         moment.id,
     )?;
-    let is_meant = |path: &str| {
-        let file = path.rsplit('/').next().unwrap_or_default();
-        choice
-            .files
-            .as_ref()
-            .is_none_or(|files| files.contains(file))
-    };
+    let is_meant = plan::meant(choice.files.as_ref(), &changes);
     let meant = changes.iter().filter(|change| is_meant(&change.path));
     let (mut there, mut gone) = (None, None);
     for change in meant {
@@ -586,14 +602,18 @@ fn perform(
             Replaced::Done
         }
         Operation::Move { from, to } => {
-            let seen = match engine.live.store.reader(from.0).read(&from.1, u64::MAX) {
+            // In one step: whatever text is there by now goes along.
+            match engine.writer.rename((from.0, &from.1), (to.0, &to.1)) {
                 Err(FilesError::Missing { .. }) => return Ok(false),
                 other => other?,
-            };
+            }
             note(&to.1);
             note(&from.1);
-            let (from, to) = ((from.0, from.1.as_str()), (to.0, to.1.as_str()));
-            engine.writer.copy_and_remove(from, to, &seen)?
+            for (place, name) in [to, from] {
+                let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+                engine.writer.sync_folder(*place, folder)?;
+            }
+            Replaced::Done
         }
         Operation::Settings { seen, bytes } => {
             let name = &seen.entry.name;

@@ -12,7 +12,7 @@ use crate::engine::ops::past::plan::{Operation, Plan};
 use crate::engine::ops::past::undo::Undone;
 use crate::engine::ops::past::{plan, recorded, undo};
 use crate::engine::parts::Engine;
-use crate::engine::texts::stem_of;
+use crate::engine::texts::{files_of, key_of, name_of};
 use crate::files::{ChangeLog, FileEdit, Place, RecordedChange, RecordedFile, RecordedText};
 use crate::git::{Id, PathChange};
 use crate::journal::RESTORE;
@@ -98,7 +98,7 @@ fn choose(engine: &Engine, history: &dyn ChangeLog, target: &str) -> Result<Choi
         return of_change(engine, history, change, files);
     }
     match (named, recorded::resolve(engine, history, target)) {
-        (Some((change, _)), Ok(stem)) => Err(PastError::MemoryOrCommit {
+        (Some((change, _)), Ok((stem, _))) => Err(PastError::MemoryOrCommit {
             text: target.to_owned(),
             memory: stem.as_str().to_owned(),
             commit: change.number.to_string(),
@@ -109,7 +109,7 @@ fn choose(engine: &Engine, history: &dyn ChangeLog, target: &str) -> Result<Choi
         }
         (None, Err(EngineError::NotFound(_))) => Err(unknown(target)),
         (_, Err(error)) => Err(error),
-        (None, Ok(stem)) => of_memory(engine, history, &stem),
+        (None, Ok((stem, name))) => of_memory(engine, history, &stem, &name),
     }
 }
 
@@ -129,9 +129,9 @@ fn of_change(
     let is_of_it = |undo: &&RecordedChange| {
         undo.undoes == Some(change.number) && !by.contains_key(&undo.number)
     };
-    let undone: BTreeSet<Stem> = undos.iter().filter(is_of_it).flat_map(stems).collect();
+    let undone: BTreeSet<&str> = undos.iter().filter(is_of_it).flat_map(keys).collect();
     if let Some(by) = by.get(&change.number)
-        && stems(&change).all(|stem| undone.contains(&stem))
+        && keys(&change).all(|key| undone.contains(key))
     {
         return Err(PastError::UndoneAlready {
             commit: change.number.to_string(),
@@ -148,10 +148,16 @@ fn of_change(
 }
 
 /// Returns the choice of the last change of a memory that is no undo, is not undone, and has an effect still.
-fn of_memory(engine: &Engine, history: &dyn ChangeLog, stem: &Stem) -> Result<Choice, EngineError> {
+fn of_memory(
+    engine: &Engine,
+    history: &dyn ChangeLog,
+    stem: &Stem,
+    name: &str,
+) -> Result<Choice, EngineError> {
     let undos = history.undos()?;
-    let by = undone_by(&undos, |undo| stems(undo).any(|of| of == *stem));
-    for change in history.recorded(Some(stem.as_str()), usize::MAX)? {
+    let own = key_of(name);
+    let by = undone_by(&undos, |undo| keys(undo).any(|key| key == own));
+    for change in history.recorded(Some(files_of(stem, name)), usize::MAX)? {
         if change.undoes.is_some() || by.contains_key(&change.number) {
             continue;
         }
@@ -159,13 +165,13 @@ fn of_memory(engine: &Engine, history: &dyn ChangeLog, stem: &Stem) -> Result<Ch
         let Some((change, files)) = history.change(change.number)? else {
             continue;
         };
-        let only = BTreeSet::from([format!("{stem}.md")]);
+        let only = BTreeSet::from([own.to_owned()]);
         let plan = planned(engine, &files, Some(&only))?;
         if plan.operations.is_empty() && plan.refused.is_empty() {
             continue;
         }
         let mut what = recorded::description(engine, &change)?;
-        let is_alone = stems(&change).all(|of| of == *stem);
+        let is_alone = keys(&change).all(|key| key == own);
         if !is_alone {
             what.push_str(&format!(" for memory {}", stem.short()));
         }
@@ -179,8 +185,9 @@ fn of_memory(engine: &Engine, history: &dyn ChangeLog, stem: &Stem) -> Result<Ch
     Err(PastError::NothingToUndo.into())
 }
 
-fn stems(change: &RecordedChange) -> impl Iterator<Item = Stem> + '_ {
-    change.files.iter().map(|(path, _)| stem_of(path))
+/// Returns what tells the memories of a change from others.
+fn keys(change: &RecordedChange) -> impl Iterator<Item = &str> {
+    change.files.iter().map(|(path, _)| key_of(name_of(path)))
 }
 
 /// Returns the numbers of undone changes with the newest ones that undo them, by those of `undos`, newest first, that
@@ -199,7 +206,7 @@ fn undone_by(
     by
 }
 
-/// Plans the undo of a change of `files`; with `only`, names without folders, of those alone.
+/// Plans the undo of a change of `files`; with `only`, as [`key_of`] tells them apart, of those alone.
 fn planned(
     engine: &Engine,
     files: &[RecordedFile],
@@ -208,7 +215,7 @@ fn planned(
     let mut texts = HashMap::new();
     let (mut changes, mut refused) = (Vec::new(), Vec::new());
     for file in files {
-        let name = file.path.rsplit('/').next().unwrap_or_default();
+        let name = key_of(name_of(&file.path));
         if only.is_some_and(|only| !only.contains(name)) {
             continue;
         }

@@ -1,0 +1,151 @@
+//! Notes of one file name in several folders: what the history says of one, and does to it, is not about the others.
+
+use std::fs;
+
+use crate::support::git::Git;
+use crate::support::program::{Home, names};
+
+const ONE: &str = "store/files/p1/index.md";
+const TWO: &str = "store/files/p2/index.md";
+const ROOT: &str = "store/files/index.md";
+
+/// A store with three notes of one name; each has a second text in a later commit of its own, that in the root first.
+fn home() -> Home {
+    let home = Home::new();
+    for (path, text) in [(ONE, "One.\n"), (TWO, "Two.\n"), (ROOT, "Root.\n")] {
+        home.write(path, text);
+    }
+    home.run(&["sync"]).done();
+    for (path, text) in [
+        (ROOT, "Root later.\n"),
+        (TWO, "Two later.\n"),
+        (ONE, "One later.\n"),
+    ] {
+        home.write(path, text);
+        home.run(&["sync"]).done();
+    }
+    home
+}
+
+/// The texts of the notes: p1, p2, and that in the root.
+fn texts(home: &Home) -> [String; 3] {
+    [ONE, TWO, ROOT].map(|path| fs::read_to_string(home.root().join(path)).unwrap())
+}
+
+/// The first lines of the commits that touched a note.
+fn log(home: &Home, id: &str) -> Vec<String> {
+    let document = home.run(&["log", id, "--json"]).json();
+    let commits = document["commits"].as_array().unwrap().iter();
+    commits
+        .map(|one| one["what"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn the_history_of_a_note_is_its_own() {
+    let home = home();
+    assert_eq!(
+        log(&home, "p2/index.md"),
+        ["Change memory index (p2/index.md)", "Add 3 memories"]
+    );
+    assert_eq!(
+        log(&home, "index.md"),
+        ["Change memory index (index.md)", "Add 3 memories"]
+    );
+    let said = home.run(&["diff", "p1/index.md"]).done();
+    assert!(
+        said.contains("-One.") && said.contains("+One later."),
+        "{said}"
+    );
+    let said = home.run(&["diff", "p2/index.md", "HEAD"]).text();
+    assert!(!said.contains("One"), "{said}");
+    home.run(&["restore", "p2/index.md@HEAD~3"]).done();
+    assert_eq!(texts(&home), ["One later.\n", "Two.\n", "Root later.\n"]);
+    home.run(&["restore", "index.md@HEAD~4"]).done();
+    assert_eq!(texts(&home), ["One later.\n", "Two.\n", "Root.\n"]);
+    // It is found in the history where it lay, and comes back there.
+    fs::remove_file(home.root().join(ONE)).unwrap();
+    home.run(&["sync"]).done();
+    home.run(&["restore", "p1/index.md@HEAD~1"]).done();
+    assert_eq!(texts(&home), ["One later.\n", "Two.\n", "Root.\n"]);
+}
+
+#[test]
+fn an_undo_of_a_note_undoes_no_change_of_its_namesakes() {
+    let home = home();
+    home.run(&["undo", "p2/index.md"]).done();
+    assert_eq!(texts(&home), ["One later.\n", "Two.\n", "Root later.\n"]);
+    home.run(&["undo", "index.md"]).done();
+    assert_eq!(texts(&home), ["One later.\n", "Two.\n", "Root.\n"]);
+    // Each of three changes in one commit.
+    for (path, text) in [
+        (TWO, "Two last.\n"),
+        (ROOT, "Root last.\n"),
+        (ONE, "One last.\n"),
+    ] {
+        home.write(path, text);
+    }
+    home.run(&["sync"]).done();
+    home.run(&["undo", "p2/index.md"]).done();
+    assert_eq!(texts(&home), ["One last.\n", "Two.\n", "Root last.\n"]);
+    home.run(&["undo", "index.md"]).done();
+    assert_eq!(texts(&home), ["One last.\n", "Two.\n", "Root.\n"]);
+    // The one that is left, by a commit that names them all.
+    home.run(&["undo"]).done();
+    assert_eq!(texts(&home), ["One later.\n", "Two.\n", "Root.\n"]);
+}
+
+#[test]
+fn a_purged_note_leaves_the_history_and_its_namesakes_stay() {
+    let home = home();
+    let git = Git::of(&home);
+    // As a purge of an earlier day, and then by its name alone.
+    home.run(&["purge", "p1/index.md", "--yes"]).done();
+    home.run(&["purge", "--history", "--yes", "index"])
+        .complains(2, &["index.md, p2/index.md"]);
+    home.run(&["purge", "--history", "--yes", "p1/index.md"])
+        .done();
+    assert_eq!(
+        git.says(&["log", "--all", "--format=%H", "-SOne later"]),
+        ""
+    );
+    assert_ne!(
+        git.says(&["log", "--all", "--format=%H", "-STwo later"]),
+        ""
+    );
+    // One that is there.
+    home.run(&["purge", "--history", "--yes", "p2/index.md"])
+        .done();
+    assert_eq!(git.says(&["log", "--all", "--format=%H", "-STwo"]), "");
+    assert_eq!(
+        fs::read_to_string(home.root().join(ROOT)).unwrap(),
+        "Root later.\n"
+    );
+    assert_eq!(log(&home, "index.md").len(), 2);
+}
+
+#[test]
+fn a_purge_from_the_history_goes_by_the_whole_name() {
+    let home = Home::new();
+    home.write("store/files/x.md.md", "The zebra.\n");
+    home.write("store/files/x.md", "The heron.\n");
+    home.run(&["sync"]).done();
+    home.run(&["purge", "--history", "--yes", "x.md.md"]).done();
+    assert_eq!(names(&home.files()), ["x.md"]);
+    assert_eq!(
+        fs::read_to_string(home.files().join("x.md")).unwrap(),
+        "The heron.\n"
+    );
+}
+
+#[test]
+fn a_forgotten_note_is_purged_for_good_beside_a_live_namesake() {
+    let home = home();
+    home.run(&["forget", "p1/index.md"]).done();
+    home.run(&["archive", "purge", "p1/index.md", "--yes"])
+        .done();
+    home.run(&["restore", "p1/index.md@HEAD~3"])
+        .complains(2, &["purged"]);
+    assert!(!home.root().join(ONE).exists());
+    assert!(home.root().join(TWO).exists());
+}
