@@ -7,7 +7,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 
 use crate::embed::EmbedError;
 use crate::engine::options::SETTINGS;
-use crate::engine::texts::stem_of;
+use crate::engine::texts::{name_of, stem_of};
 use crate::engine::workspace_clients::WorkspaceError;
 use crate::files::{FilesError, is_journal};
 use crate::format::FormatError;
@@ -326,8 +326,11 @@ impl Quarantined {
 
     /// Returns advice for the user, as a command or a few words.
     pub fn remedy(&self) -> String {
-        let id = stem_of(&self.file);
-        let id = id.short();
+        let stem = stem_of(&self.file);
+        let id = match stem.is_canonical() {
+            true => stem.short(),
+            false => name_of(&self.file),
+        };
         match self.kind {
             _ if self.is_beside() && self.line > 0 => "take it out of the file".to_owned(),
             CONFLICT_MARKERS => format!("`memdir resolve {id}`"),

@@ -70,7 +70,7 @@ const TEXTS: &str = concat!(
 /// Names of files of all changes.
 const NAMES: &str = "SELECT DISTINCT name FROM (SELECT name, regexp_replace(name, '^.*/', '') AS file FROM change \
      WHERE workspace = $1 AND place <> 'beside') f \
-     WHERE starts_with(lower(file), $2) OR starts_with(lower(substr(file, 17)), $2) LIMIT 100";
+     WHERE starts_with(lower(file), $2) OR starts_with(lower(substr(file, 17)), $2) LIMIT 10000";
 
 /// Returns `files` as the statements have them: a name without folders, or one with all of them behind a `/`.
 fn names(files: FilesOf<'_>) -> Value {

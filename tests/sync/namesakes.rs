@@ -149,3 +149,79 @@ fn a_forgotten_note_is_purged_for_good_beside_a_live_namesake() {
     assert!(!home.root().join(ONE).exists());
     assert!(home.root().join(TWO).exists());
 }
+
+#[test]
+fn a_note_that_goes_and_two_that_come_are_no_move_and_stop_no_commit() {
+    let home = home();
+    let git = Git::of(&home);
+    fs::remove_file(home.root().join(ONE)).unwrap();
+    home.write("store/files/q/index.md", "Q.\n");
+    home.write("store/files/r/index.md", "R.\n");
+    home.run(&["sync"]).done();
+    let said = git.says(&["log", "-1", "--format=%B"]);
+    for line in [
+        "Delete memory index (p1/index.md)",
+        "Add memory index (q/index.md)",
+        "Add memory index (r/index.md)",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    assert_eq!(git.says(&["status", "--short"]), "");
+    assert_eq!(log(&home, "q/index.md").len(), 1);
+}
+
+#[test]
+fn a_forgotten_note_comes_back_with_its_own_text_beside_a_new_namesake() {
+    let home = home();
+    home.write("store/files/q/index.md", "Q.\n");
+    home.run(&["forget", "p1/index.md"]).done();
+    home.run(&["undo", "p1/index.md"]).done();
+    assert_eq!(
+        texts(&home),
+        ["One later.\n", "Two later.\n", "Root later.\n"]
+    );
+    let said = home.run(&["diff", "p1/index.md"]).done();
+    assert!(!said.contains("Q."), "{said}");
+}
+
+#[test]
+fn an_undo_moves_notes_back_that_were_moved_together() {
+    let home = Home::new();
+    for name in ["a.md", "b.md"] {
+        home.write(&format!("store/files/x/{name}"), format!("Of {name}.\n"));
+    }
+    home.run(&["sync"]).done();
+    let file = |name: &str| home.files().join(name);
+    fs::create_dir(file("y")).unwrap();
+    for name in ["a.md", "b.md"] {
+        fs::rename(file("x").join(name), file("y").join(name)).unwrap();
+    }
+    home.run(&["sync"]).done();
+    // Its history goes on in the folder where it lay.
+    assert_eq!(log(&home, "y/b.md").len(), 2);
+    home.write("store/files/y/b.md", "Of b, later.\n");
+    home.run(&["restore", "y/b.md@HEAD~1"]).done();
+    assert_eq!(fs::read_to_string(file("y/b.md")).unwrap(), "Of b.md.\n");
+    home.run(&["undo", "y/a.md"]).done();
+    assert!(file("x/a.md").exists() && !file("y/a.md").exists());
+    assert!(!home.root().join("store/archive/y/a.md").exists());
+}
+
+#[test]
+fn a_tombstone_names_no_text_that_a_namesake_had() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    for path in [ONE, TWO] {
+        home.write(path, "A template.\n");
+    }
+    home.run(&["sync"]).done();
+    let shared = git.says(&["rev-parse", "HEAD:files/p1/index.md"]);
+    home.write(ONE, "One.\n");
+    home.write(TWO, "Two.\n");
+    home.run(&["sync"]).done();
+    let own = git.says(&["rev-parse", "HEAD:files/p1/index.md"]);
+    home.run(&["purge", "p1/index.md", "--yes"]).done();
+    let stone = fs::read_to_string(home.store().join("tombstones/index")).unwrap();
+    assert!(stone.contains(own.trim()), "{stone}");
+    assert!(!stone.contains(shared.trim()), "{stone}");
+}

@@ -93,20 +93,50 @@ impl PastCommits {
         mut take: impl FnMut(CommitInfo, BTreeMap<String, Id>) -> Result<bool, EngineError>,
     ) -> Result<(), EngineError> {
         let mut places = self.places_of(files)?;
-        let mut at = |commit| Ok::<_, EngineError>(only(places.at(commit)?, files));
+        let mut name = Followed::of(files);
         for id in git::commit_ids(&self.repository, self.head)? {
             let id = id?;
             let parents = git::parents(&self.repository, id)?;
-            let here = at(id)?;
+            let all = places.at(id)?;
+            let here = only(&all, name.files());
             let mut is_touched = !parents.is_empty() || !here.is_empty();
+            let mut former = None;
             for parent in parents {
-                is_touched &= at(parent)? != here;
+                let before = places.at(parent)?;
+                is_touched &= only(&before, name.files()) != here;
+                former = former.or(name.former(&before, &all));
             }
             if is_touched && !take(git::commit_info(&self.repository, id)?, here)? {
                 break;
             }
+            name.go_on(former);
         }
         Ok(())
+    }
+
+    /// Returns the places at `commit` of the memory that has these files now.
+    fn places_at(
+        &self,
+        files: FilesOf<'_>,
+        commit: Id,
+    ) -> Result<BTreeMap<String, Id>, EngineError> {
+        let mut places = self.places_of(files)?;
+        let mut name = Followed::of(files);
+        if let Followed::Name(_) = name {
+            for id in git::commit_ids(&self.repository, self.head)? {
+                let id = id?;
+                if id == commit {
+                    break;
+                }
+                let all = places.at(id)?;
+                let mut former = None;
+                for parent in git::parents(&self.repository, id)? {
+                    former = former.or(name.former(&places.at(parent)?, &all));
+                }
+                name.go_on(former);
+            }
+        }
+        Ok(only(&places.at(commit)?, name.files()))
     }
 
     /// Returns the places of files that have the name of these, in whatever folder.
@@ -171,7 +201,7 @@ impl PastCommits {
         commit: Id,
         path: Option<&str>,
     ) -> Result<PastText, EngineError> {
-        let places = only(self.places_of(files)?.at(commit)?, files);
+        let places = self.places_at(files, commit)?;
         match self.text_in(&places, path, commit)? {
             Some(text) => Ok(text),
             None => Err(PastError::NotThere {
@@ -218,9 +248,63 @@ impl PastCommits {
 }
 
 /// Returns the paths of `files` with their texts.
-fn only(mut places: BTreeMap<String, Id>, files: FilesOf<'_>) -> BTreeMap<String, Id> {
-    places.retain(|path, _| files.has(name_of(path)));
-    places
+fn only(places: &BTreeMap<String, Id>, files: FilesOf<'_>) -> BTreeMap<String, Id> {
+    let places = places.iter();
+    let own = places.filter(|(path, _)| files.has(name_of(path)));
+    own.map(|(path, text)| (path.clone(), *text)).collect()
+}
+
+/// Files of a memory, from newer commits to older ones: one whose name is no id had another folder before it was
+/// moved.
+enum Followed<'a> {
+    Id(FilesOf<'a>),
+    Name(String),
+}
+
+impl<'a> Followed<'a> {
+    fn of(files: FilesOf<'a>) -> Followed<'a> {
+        match files {
+            FilesOf::Name(name) => Followed::Name(name.to_owned()),
+            FilesOf::Stem(_) => Followed::Id(files),
+        }
+    }
+
+    fn files(&self) -> FilesOf<'_> {
+        match self {
+            Followed::Id(files) => *files,
+            Followed::Name(name) => FilesOf::Name(name),
+        }
+    }
+
+    /// Returns the name that the memory had before a commit, with all files of its name `before` and `after` that, if it
+    /// was moved: the only one that went where this one came.
+    fn former(
+        &self,
+        before: &BTreeMap<String, Id>,
+        after: &BTreeMap<String, Id>,
+    ) -> Option<String> {
+        let Followed::Name(own) = self else {
+            return None;
+        };
+        fn names(places: &BTreeMap<String, Id>) -> BTreeSet<&str> {
+            places.keys().map(|path| name_of(path)).collect()
+        }
+        let (before, after) = (names(before), names(after));
+        if before.contains(own.as_str()) || !after.contains(own.as_str()) {
+            return None;
+        }
+        let mut gone = before.difference(&after);
+        match (gone.next(), gone.next(), after.difference(&before).count()) {
+            (Some(name), None, 1) => Some((*name).to_owned()),
+            _ => None,
+        }
+    }
+
+    fn go_on(&mut self, former: Option<String>) {
+        if let Some(former) = former {
+            *self = Followed::Name(former);
+        }
+    }
 }
 
 /// Returns the store's repository; `None` if commits are off or it is another owner's.

@@ -234,6 +234,12 @@ impl Slot {
             used: AtomicU64::new(0),
         })
     }
+
+    /// Returns whether a stream of its events is open.
+    fn is_watched(&self) -> bool {
+        let open = self.open.get();
+        open.is_some_and(|open| open.site.is_open.receiver_count() > 0)
+    }
 }
 
 struct Open {
@@ -518,7 +524,8 @@ impl Hosted {
             let idle = slots
                 .iter()
                 .filter(|(_, slot)| Arc::strong_count(slot) == 1)
-                .min_by_key(|(_, slot)| slot.used.load(Ordering::Relaxed));
+                // One that somebody watches would be asked for again at once.
+                .min_by_key(|(_, slot)| (slot.is_watched(), slot.used.load(Ordering::Relaxed)));
             let Some(name) = idle.map(|(name, _)| name.clone()) else {
                 break;
             };

@@ -5,32 +5,28 @@ use crate::engine::history::History;
 use crate::engine::history::commits::message::{ChangeKind, MemoryChange, Reason};
 use crate::engine::live::reading;
 use crate::engine::options::SETTINGS;
+use crate::engine::texts::{key_of, name_of};
 use crate::files::{
-    Entry, FilesError, JOURNALS, Listing, Place, Version, is_journal, tombstone_of,
+    Entry, FilesError, JOURNALS, Listing, Place, Version, file_of, is_journal, tombstone_of,
 };
 use crate::format::is_memory_name;
 use crate::git;
 use crate::git::{Id, Repository, Stamped, Trees};
 use rayon::prelude::*;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Returns the changes of memories that the differences amount to: a file that is gone from one place and
 /// new in another was moved.
 pub(in crate::engine) fn memory_changes(differences: &[Difference]) -> Vec<MemoryChange> {
-    let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let is_archived = |path: &str| path.starts_with("archive/");
     let is_other = |path: &str| Place::of(path).is_none();
     if are_journals(differences) {
         let (kind, path) = (ChangeKind::Use, JOURNALS.to_owned());
         return vec![MemoryChange { kind, path }];
     }
-    let mut gone: HashMap<String, &Difference> = differences
-        .iter()
-        .filter(|difference| difference.after.is_none() && !is_journal(&difference.path))
-        .map(|difference| (file_of(&difference.path), difference))
-        .collect();
+    let moves = moves(differences);
     let mut changes = Vec::new();
-    for difference in differences {
+    for (at, difference) in differences.iter().enumerate() {
         let path = &difference.path;
         let kind = match (difference.before, difference.after) {
             _ if is_journal(path) => continue,
@@ -38,9 +34,9 @@ pub(in crate::engine) fn memory_changes(differences: &[Difference]) -> Vec<Memor
             _ if is_other(path) => ChangeKind::ChangeOther,
             (_, None) => continue,
             (Some(_), Some(_)) => ChangeKind::Change,
-            (None, Some(_)) => match gone.remove(&file_of(path)) {
+            (None, Some(_)) => match moves.get(&at) {
                 None => ChangeKind::Add,
-                Some(from) => match (is_archived(&from.path), is_archived(path)) {
+                Some(from) => match (is_archived(&differences[*from].path), is_archived(path)) {
                     (false, true) => ChangeKind::Forget,
                     (true, false) => ChangeKind::Restore,
                     _ => ChangeKind::Move,
@@ -52,18 +48,72 @@ pub(in crate::engine) fn memory_changes(differences: &[Difference]) -> Vec<Memor
             path: path.clone(),
         });
     }
-    let deleted = differences
-        .iter()
-        .filter(|difference| gone.contains_key(&file_of(&difference.path)));
-    changes.extend(
-        deleted
-            .filter(|difference| difference.after.is_none())
-            .map(|difference| MemoryChange {
-                kind: ChangeKind::Delete,
-                path: difference.path.clone(),
-            }),
-    );
+    let moved: HashSet<usize> = moves.into_values().collect();
+    let deleted = differences.iter().enumerate().filter(|(at, difference)| {
+        let is_memory = !is_journal(&difference.path) && !is_other(&difference.path);
+        is_memory && difference.after.is_none() && !moved.contains(at)
+    });
+    changes.extend(deleted.map(|(_, difference)| MemoryChange {
+        kind: ChangeKind::Delete,
+        path: difference.path.clone(),
+    }));
     changes
+}
+
+/// Returns which files are new at one path because they are gone from another: places in `differences`, by
+/// those of the new ones; see [`pair_moves`].
+pub(in crate::engine) fn moves(differences: &[Difference]) -> HashMap<usize, usize> {
+    let all = differences.iter().enumerate();
+    let memories = all.filter(|(_, one)| Place::of(&one.path).is_some());
+    let (mut gone, mut new) = (Vec::new(), Vec::new());
+    for (at, one) in memories {
+        match (one.before, one.after) {
+            (Some(text), None) => gone.push((at, (one.path.as_str(), text))),
+            (None, Some(text)) => new.push((at, (one.path.as_str(), text))),
+            _ => {}
+        }
+    }
+    let (gone_at, gone): (Vec<usize>, Vec<_>) = gone.into_iter().unzip();
+    let (new_at, new): (Vec<usize>, Vec<_>) = new.into_iter().unzip();
+    let from = pair_moves(&gone, &new).into_iter();
+    let pairs = new_at.into_iter().zip(from);
+    pairs
+        .filter_map(|(at, from)| Some((at, gone_at[from?])))
+        .collect()
+}
+
+/// Returns for each of `new` the one of `gone`, both as paths with texts, that was moved there: one of the same
+/// id; of a name that is no id, and that each folder may have, one of the same folders, or the only one of that
+/// name and text. No two are moved from one.
+pub(in crate::engine) fn pair_moves(gone: &[(&str, Id)], new: &[(&str, Id)]) -> Vec<Option<usize>> {
+    let mut from = vec![None; new.len()];
+    let mut by_key: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, (path, _)) in gone.iter().enumerate().rev() {
+        by_key.entry(key_of(name_of(path))).or_default().push(at);
+    }
+    for (from, (path, _)) in from.iter_mut().zip(new) {
+        let same = by_key.get_mut(key_of(name_of(path)));
+        *from = same.and_then(Vec::pop);
+    }
+    let mut gone_by_text: HashMap<(&str, Id), Vec<usize>> = HashMap::new();
+    for at in by_key.into_values().flatten() {
+        let (path, text) = gone[at];
+        let same = gone_by_text.entry((file_of(path), text));
+        same.or_default().push(at);
+    }
+    let mut new_by_text: HashMap<(&str, Id), Vec<usize>> = HashMap::new();
+    for (at, (path, text)) in new.iter().enumerate() {
+        if from[at].is_none() {
+            let same = new_by_text.entry((file_of(path), *text));
+            same.or_default().push(at);
+        }
+    }
+    for (text, new) in new_by_text {
+        if let ([new], Some([gone])) = (&new[..], gone_by_text.get(&text).map(Vec::as_slice)) {
+            from[*new] = Some(*gone);
+        }
+    }
+    from
 }
 
 /// Reflog entry of a commit made on this machine.

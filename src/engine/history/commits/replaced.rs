@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::error::EngineError;
-use crate::engine::history::commits::compare::{COMMITTED, Difference};
+use crate::engine::history::commits::compare::{COMMITTED, Difference, moves};
 use crate::engine::history::commits::message::{Attribution, ChangeKind, MemoryChange, message};
 use crate::engine::history::commits::{quarantine, unfinished};
 use crate::engine::history::past_commits::PastCommits;
@@ -180,17 +180,11 @@ pub(in crate::engine) fn commit_before_moves(
     differences: &mut Vec<Difference>,
     notes: &mut ChangeNotes,
 ) -> Result<Option<Option<Id>>, EngineError> {
-    let file_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    let gone: BTreeMap<String, usize> = differences
-        .iter()
-        .enumerate()
-        .filter(|(_, one)| one.after.is_none() && Place::of(&one.path).is_some())
-        .map(|(at, one)| (file_of(&one.path), at))
-        .collect();
-    let new = differences.iter().filter_map(|one| {
+    let moves = moves(differences);
+    let new = differences.iter().enumerate().filter_map(|(at, one)| {
         let (place, name) = Place::of(&one.path)?;
         let after = one.after.filter(|_| one.before.is_none())?;
-        match gone.get(&file_of(&one.path)) {
+        match moves.get(&at) {
             Some(at) if differences[*at].before == Some(after) => None,
             Some(at) => Some((one.path.clone(), after, Some(*at))),
             // Made and forgotten since the last commit.

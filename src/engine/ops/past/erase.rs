@@ -23,7 +23,7 @@ use crate::engine::write::tombstones;
 use crate::files::{FilesOf, Lock, Place};
 use crate::git;
 use crate::git::{Id, Owner, Repository, Rewritten};
-use crate::model::Stem;
+use crate::model::{Stem, plain_id};
 
 /// Result of an erasure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,9 +58,12 @@ pub fn resolve_for_erasing(engine: &Engine, id: &str) -> Result<(Stem, String), 
     let mut matches = Matches::new(id);
     for stem in engine.live.store.purged()? {
         let stem = Stem::from_file_name(&stem);
-        let names = match stem.is_canonical() {
-            true => BTreeSet::new(),
-            false => purged_names(engine, &stem)?,
+        // The history is read only for a name that may be meant.
+        let mut is_like = Matches::new(plain_id(id).rsplit('/').next().unwrap_or_default());
+        is_like.take(&format!("{stem}.md"));
+        let names = match !stem.is_canonical() && is_like.only().is_ok() {
+            true => purged_names(engine, &stem)?,
+            false => BTreeSet::new(),
         };
         match names.is_empty() {
             true => matches.take(&format!("{stem}.md")),

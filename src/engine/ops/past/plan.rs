@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::engine::error::EngineError;
+use crate::engine::history::commits::compare::pair_moves;
 use crate::engine::options::SETTINGS;
 use crate::engine::parts::Engine;
 use crate::engine::texts::{FOLDERS, key_of, name_of, stem_of};
@@ -94,9 +95,13 @@ pub(in crate::engine) fn plan(
     let present = present_files(engine)?;
     let mut plan = Plan::default();
     let is_meant = meant(files, &changes);
-    let changes = changes.into_iter().filter(|change| is_meant(&change.path));
-    for (name, pairs) in by_file(changes.collect()) {
+    for (name, pairs) in by_file(changes) {
         for (before, after) in pairs {
+            // Of a move, either end.
+            let is_end_meant = |end: &Option<At>| end.as_ref().is_some_and(|at| is_meant(&at.0));
+            if !is_end_meant(&before) && !is_end_meant(&after) {
+                continue;
+            }
             if name == SETTINGS {
                 plan_settings(engine, text_of, before, after, &mut plan)?;
                 continue;
@@ -133,26 +138,35 @@ pub(in crate::engine) fn plan(
             }
         }
     }
-    refuse_taken(engine, &mut plan);
+    refuse_taken(engine, &present, &mut plan);
     Ok(plan)
 }
 
 /// Refuses the steps to names that something has that no earlier step moves away: nothing is replaced, and half of an
 /// undo would be done.
-fn refuse_taken(engine: &Engine, plan: &mut Plan) {
-    let mut freed = Vec::new();
+fn refuse_taken(engine: &Engine, present: &Present, plan: &mut Plan) {
+    let mut freed: HashMap<&str, Vec<Place>> = HashMap::new();
+    // What is listed as no memory has a name as well, in a folder.
+    let is_folder = engine.live.directory().is_some();
+    let is_there = |place: Place, name: &String| {
+        let named = present.get(file_of(name)).map_or(&[][..], Vec::as_slice);
+        named.contains(&(place, name.clone()))
+            || (is_folder && engine.live.store.look_at(place, name).is_some())
+    };
     for operation in &plan.operations {
         let to = match operation {
             Operation::Add { place, name, .. } => (*place, name),
             Operation::Move { to, .. } => (to.0, &to.1),
             Operation::Replace { .. } | Operation::Settings { .. } => continue,
         };
-        if !freed.contains(&to) && engine.live.store.look_at(to.0, to.1).is_some() {
+        let is_freed = freed.get(to.1.as_str());
+        let is_freed = is_freed.is_some_and(|places| places.contains(&to.0));
+        if !is_freed && is_there(to.0, to.1) {
             let path = to.0.path_of(to.1);
             plan.refused.push(format!("{path} is there already"));
         }
         if let Operation::Move { from, .. } = operation {
-            freed.push((from.0, &from.1));
+            freed.entry(&from.1).or_default().push(from.0);
         }
     }
 }
@@ -434,10 +448,18 @@ fn by_file(changes: Vec<PathChange>) -> BTreeMap<String, Vec<Pair>> {
         }
     }
     for (name, (gone, new)) in moved {
-        let most = gone.len().max(new.len());
-        let (mut gone, mut new) = (gone.into_iter(), new.into_iter());
+        fn texts(side: &[At]) -> Vec<(&str, Id)> {
+            side.iter()
+                .map(|(path, text)| (path.as_str(), *text))
+                .collect()
+        }
+        let from = pair_moves(&texts(&gone), &texts(&new));
         let pairs = files.entry(name).or_default();
-        pairs.extend((0..most).map(|_| (gone.next(), new.next())));
+        let mut gone: Vec<Option<At>> = gone.into_iter().map(Some).collect();
+        for (at, from) in new.into_iter().zip(from) {
+            pairs.push((from.and_then(|from| gone[from].take()), Some(at)));
+        }
+        pairs.extend(gone.into_iter().flatten().map(|at| (Some(at), None)));
     }
     files
 }
@@ -470,7 +492,7 @@ mod tests {
         let paths = ["files/index.md", "files/p1/index.md", "archive/p2/index.md"];
         let both = |changes: &[PathChange]| {
             let is_meant = meant(Some(&files), changes);
-            paths.map(|path| is_meant(path))
+            paths.map(is_meant)
         };
         assert_eq!(both(&paths.map(change)), [true, false, false]);
         assert_eq!(

@@ -27,8 +27,8 @@ use crate::engine::ops::relations::succession;
 use crate::engine::parts::Engine;
 use crate::engine::texts::{files_of, key_of, stem_of};
 use crate::engine::write::tombstones;
-use crate::engine::write::tombstones::texts_since_added;
-use crate::files::{FilesError, FilesOf, Place, Replaced, tombstone_of};
+use crate::engine::write::tombstones::all_texts_since_added;
+use crate::files::{FilesError, FilesOf, Place, Replaced, file_of, tombstone_of};
 use crate::git::Id;
 use crate::model::Stem;
 use crate::secrets;
@@ -183,7 +183,8 @@ pub fn purge_forgotten(
     purge_all(engine, forgotten, Reach::Archive, None)
 }
 
-/// Returns the earlier texts of memories, which their updates have left in the archive: stems and names there.
+/// Returns the earlier texts of memories, which their updates have left in the archive: stems and names there. For a
+/// name that is no id none while a file has it.
 ///
 /// # Errors
 ///
@@ -195,7 +196,10 @@ pub fn earlier_texts<'a>(
     // Two memories may share the short id that the reason names; the time is the memory's own.
     let mut reasons: HashMap<String, Vec<&Stem>> = HashMap::new();
     for stem in memories {
-        reasons.entry(earlier_text_of(stem)).or_default().push(stem);
+        // The reason names no folder: it may be the text of another note of that name.
+        if stem.is_canonical() || !is_one_called(engine, stem)? {
+            reasons.entry(earlier_text_of(stem)).or_default().push(stem);
+        }
     }
     let is_earlier = |one: &Forgotten| {
         let why = one.record.as_ref().and_then(|record| record.why.as_ref());
@@ -208,6 +212,17 @@ pub fn earlier_texts<'a>(
     let archived = forget::archived(engine)?.into_iter();
     let earlier = archived.filter(is_earlier);
     Ok(earlier.map(|one| (one.memory.stem, one.name)).collect())
+}
+
+/// Returns whether a file of this stem is there, in whatever folder.
+fn is_one_called(engine: &Engine, stem: &Stem) -> Result<bool, EngineError> {
+    let file = FilesOf::Stem(stem.as_str()).file().into_owned();
+    for place in Reach::Everywhere.places() {
+        if !engine.live.store.list_called(*place, &file)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Removes the earlier texts of a memory, which its updates have left in the archive.
@@ -296,7 +311,7 @@ fn purge_all(
         is_in_history: match stem.is_canonical() {
             _ if turn.is_none() => false,
             true => log::log(engine, Some(stem.as_str()), 1).is_ok(),
-            false => !committed.is_empty(),
+            false => !committed.own.is_empty(),
         },
     });
     let told: Vec<Purged> = told.collect();
@@ -312,7 +327,7 @@ fn purge_one(
     engine: &Engine,
     stem: &Stem,
     name: &str,
-    committed: &BTreeSet<Id>,
+    committed: &CommittedTexts,
     reach: Reach,
     why: Option<&str>,
     live: &BTreeSet<Stem>,
@@ -324,7 +339,8 @@ fn purge_one(
     let path = tombstone_of(stem.as_str());
     let known = engine.live.store.version_at(&path)?;
     if leaves_word {
-        tombstones::leave_tombstone(&engine.writer, stem, committed)?;
+        let texts = committed.nameable(committed.own.iter().copied());
+        tombstones::leave_tombstone(&engine.writer, stem, &texts)?;
         // Restored meanwhile: the tombstone would remove a live memory.
         if reach == Reach::Archive && is_back() {
             leaves_word = false;
@@ -334,34 +350,63 @@ fn purge_one(
         }
     }
     withdraw(engine, stem)?;
-    let removed = remove_files(engine, stem, name, reach, leaves_word, why)?;
+    let named = leaves_word.then_some(committed);
+    let removed = remove_files(engine, (stem, name), reach, named, why)?;
     engine.writer.leave_note("purge", stem.as_str());
     Ok(removed)
 }
 
-/// Returns the texts of the file `name` in the history, where its tombstone has to name them.
-fn committed_texts(engine: &Engine, stem: &Stem, name: &str) -> Result<BTreeSet<Id>, EngineError> {
-    if stem.is_canonical() || engine.history.git.is_none() {
-        return Ok(BTreeSet::new());
-    }
-    match past_commits::history(&engine.history) {
-        Ok(history) => {
-            let path = Place::Files.path_of(name);
-            texts_since_added(&history.repository, history.head, &path)
-        }
-        Err(EngineError::Past(_)) => Ok(BTreeSet::new()),
-        Err(error) => Err(error),
+/// Texts in the history of a file whose name is no id; empty of others, whose tombstones name none.
+#[derive(Default)]
+struct CommittedTexts {
+    own: BTreeSet<Id>,
+    /// Texts of files of its name in other folders, such as that of a template. A tombstone that named them would
+    /// remove those.
+    others: BTreeSet<Id>,
+}
+
+impl CommittedTexts {
+    /// Returns those of `texts` that a tombstone may name.
+    fn nameable(&self, texts: impl IntoIterator<Item = Id>) -> BTreeSet<Id> {
+        let empty = Id::of_text(&[]);
+        let texts = texts.into_iter();
+        texts
+            .filter(|text| *text != empty && !self.others.contains(text))
+            .collect()
     }
 }
 
-/// Removes every file of the memory `stem`, found as `name`, within `reach`; returns their
-/// places and names.
-fn remove_files(
+fn committed_texts(
     engine: &Engine,
     stem: &Stem,
     name: &str,
+) -> Result<CommittedTexts, EngineError> {
+    if stem.is_canonical() || engine.history.git.is_none() {
+        return Ok(CommittedTexts::default());
+    }
+    let history = match past_commits::history(&engine.history) {
+        Err(EngineError::Past(_)) => return Ok(CommittedTexts::default()),
+        other => other?,
+    };
+    let file = file_of(name).as_bytes();
+    let all = all_texts_since_added(&history.repository, history.head, |found| found == file)?;
+    let mut texts = CommittedTexts::default();
+    for (of, known) in all {
+        match of == name {
+            true => texts.own = known,
+            false => texts.others.extend(known),
+        }
+    }
+    Ok(texts)
+}
+
+/// Removes every file of the memory `stem`, found as `name`, within `reach`; returns their
+/// places and names. Its tombstone, if it has one, is to name texts beside those of `named`.
+fn remove_files(
+    engine: &Engine,
+    (stem, name): (&Stem, &str),
     reach: Reach,
-    leaves_word: bool,
+    named: Option<&CommittedTexts>,
     why: Option<&str>,
 ) -> Result<Vec<(Place, String)>, EngineError> {
     let files = files_of(stem, name);
@@ -377,13 +422,9 @@ fn remove_files(
                 let name = entry.name;
                 let replaced = match engine.live.store.reader(*place).read(&name, u64::MAX) {
                     Ok(seen) => {
-                        if leaves_word {
-                            let text = Id::of_text(&seen.bytes);
-                            tombstones::leave_tombstone(
-                                &engine.writer,
-                                stem,
-                                &BTreeSet::from([text]),
-                            )?;
+                        if let Some(named) = named {
+                            let texts = named.nameable([Id::of_text(&seen.bytes)]);
+                            tombstones::leave_tombstone(&engine.writer, stem, &texts)?;
                         }
                         engine.writer.remove((*place, &name), &seen)
                     }
@@ -402,7 +443,7 @@ fn remove_files(
             }
         }
         if !is_there {
-            if reach == Reach::Everywhere || leaves_word {
+            if reach == Reach::Everywhere || named.is_some() {
                 engine.writer.erase_former(files)?;
             }
             return Ok(removed);

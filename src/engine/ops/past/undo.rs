@@ -115,7 +115,9 @@ pub fn undo(
     let choice = choose(engine, &history, aim)?;
     if is_last {
         let done = done_at_of(engine, &history, &choice)?;
-        let held = quarantine::last_held_back(&engine.history);
+        // What cannot be committed at all is no change to undo.
+        let mut held = quarantine::last_held_back(&engine.history);
+        held.retain(|held| !held.is_untaken());
         let at = |held: &Quarantined| commit::done_at(&engine.history, &held.file);
         let newest = held.into_iter().max_by_key(at);
         if let Some(held) = newest.filter(|held| at(held) > done.at) {
@@ -164,8 +166,9 @@ fn uncommitted(held: &Quarantined) -> EngineError {
         true => stem.short(),
         false => name_of(&held.file),
     };
+    let remedy = held.remedy();
     EngineError::Invalid(format!(
-        "the last change of `{id}` is not committed: {held}. `memdir restore {id}@HEAD` gives it the committed text back; `memdir redact {id}` and `memdir allow {id}` have it committed"
+        "the last change of `{id}` is not committed: {held}. `memdir restore {id}@HEAD` gives it the committed text back, if it has one; to have it committed, {remedy}"
     ))
 }
 

@@ -216,13 +216,13 @@ fn planned(
     let (mut changes, mut refused) = (Vec::new(), Vec::new());
     for file in files {
         let name = key_of(name_of(&file.path));
-        if only.is_some_and(|only| !only.contains(name)) {
-            continue;
-        }
         let is_added = file.before == RecordedText::None;
         if file.before == RecordedText::NotKept
             || (file.after == RecordedText::NotKept && !is_added)
         {
+            if only.is_some_and(|only| !only.contains(name)) {
+                continue;
+            }
             refused.push(format!("{name} had a text that is not kept"));
             continue;
         }
@@ -236,7 +236,7 @@ fn planned(
         let bytes = texts.get(&id).map(|bytes| bytes.to_vec());
         bytes.ok_or_else(|| EngineError::Invalid(format!("the text {id} is not kept")))
     };
-    let mut plan = plan::plan(engine, changes, &text_of, None)?;
+    let mut plan = plan::plan(engine, changes, &text_of, only)?;
     plan.refused.extend(refused);
     Ok(plan)
 }
