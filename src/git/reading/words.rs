@@ -24,7 +24,7 @@ pub struct MarkedLine {
 pub fn mark_words(lines: &[ComparedLine]) -> Vec<MarkedLine> {
     let mut marked = Vec::with_capacity(lines.len());
     let mut rest = lines;
-    while let Some(first) = rest.first() {
+    while !rest.is_empty() {
         let run = |kind: LineKind, at: usize| {
             let lines = rest[at..].iter();
             lines.take_while(|line| line.kind == kind).count()
@@ -34,8 +34,10 @@ pub fn mark_words(lines: &[ComparedLine]) -> Vec<MarkedLine> {
         let unended = run(LineKind::NoEnd, removed);
         let added = run(LineKind::Added, removed + unended);
         if removed == 0 || removed != added {
-            marked.push(of(first, vec![(text(first), false)]));
-            rest = &rest[1..];
+            // As a whole: its lines are counted once, however many there are.
+            let (run, after) = rest.split_at((removed + unended + added).max(1));
+            marked.extend(run.iter().map(|line| of(line, vec![(text(line), false)])));
+            rest = after;
             continue;
         }
         let (olds, after) = rest.split_at(removed);
@@ -119,5 +121,29 @@ mod tests {
         assert!(differing(same).is_empty());
         assert_eq!(differing(old), ["We ", "Monday "]);
         assert_eq!(differing(new), ["They ", "Friday "]);
+    }
+
+    #[test]
+    fn lines_that_stand_for_no_others_are_counted_once() {
+        // Counted anew for each line, these are 20 thousand million.
+        let many = 200_000;
+        let line = |kind| ComparedLine {
+            kind,
+            text: b"a b\n".to_vec(),
+        };
+        for kinds in [
+            [LineKind::Removed, LineKind::Same, LineKind::Added],
+            [LineKind::Added, LineKind::Removed, LineKind::Same],
+            [LineKind::Same, LineKind::Removed, LineKind::Removed],
+        ] {
+            let lines: Vec<ComparedLine> = kinds
+                .into_iter()
+                .flat_map(|kind| std::iter::repeat_with(move || line(kind)).take(many))
+                .collect();
+            let marked = mark_words(&lines);
+            let shown: Vec<LineKind> = marked.iter().map(|line| line.kind).collect();
+            let given: Vec<LineKind> = lines.iter().map(|line| line.kind).collect();
+            assert!(shown == given, "the lines are others, or in another order");
+        }
     }
 }

@@ -89,6 +89,7 @@ pub(in crate::page) const FIRST_VERSION: &str = "The first version.";
 pub(in crate::page) const NO_DIFFERENCE: &str = "No difference.";
 
 pub(in crate::page) const SAVE: &str = "Save";
+pub(in crate::page) const MORE_DIFFERENCE: &str = "more lines";
 pub(in crate::page) const CANCEL: &str = "Cancel";
 pub(in crate::page) const FILE_TEXT: &str = "Text of the file";
 pub(in crate::page) const EDIT_HINT: &str =
