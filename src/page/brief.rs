@@ -29,8 +29,7 @@ pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
     let brief = ops::brief(visit.engine, &query)?;
     let lines: Vec<String> = brief.items.iter().map(|item| item.line.clone()).collect();
     let text = session_text::with_lines(&instruction, &lines);
-    let mut namespaces = ops::facet(visit.engine, "namespace")?;
-    namespaces.truncate(MOST_OFFERED);
+    let namespaces = ops::frequent(visit.engine, "namespace", MOST_OFFERED)?;
     let here = visit.parameters.address("brief");
     brief.items.iter().for_each(|item| visit.name(&item.id));
     let main = html! {

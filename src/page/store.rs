@@ -45,9 +45,7 @@ pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
     }
     let today = engine.live.now().date_naive();
     let field = |key: &str| -> Result<Vec<(String, usize)>, PageError> {
-        let mut values = ops::facet(engine, key)?;
-        values.truncate(MOST_VALUES);
-        Ok(values)
+        Ok(ops::frequent(engine, key, MOST_VALUES)?)
     };
     let card =
         |name: &str, value: String| html! { div.card { strong { (value) } " " span { (name) } } };

@@ -88,7 +88,7 @@ pub use retrieval::time_filter::{asked_time, of_time};
 pub use secrets::{allow_secrets, redact_secrets};
 pub use sessions::{begin_session, sessions};
 pub use standards::{clear_standard, set_standard, standards, standards_in};
-pub use stats::{ending_by, facet, flagged, stats};
+pub use stats::{ending_by, facet, flagged, frequent, stats};
 pub use status::status;
 pub use update::{open_text, pin, promote, read_text, save_text, update, update_topics};
 pub use verify::verify;

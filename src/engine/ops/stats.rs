@@ -1,5 +1,6 @@
 //! Counts of a store.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
 use chrono::{DateTime, Utc};
@@ -224,24 +225,49 @@ fn has_talks(snapshot: &dyn Snapshot) -> Result<bool, EngineError> {
 ///
 /// Fails if the directory cannot be read.
 pub fn facet(engine: &Engine, key: &str) -> Result<Vec<(String, usize)>, EngineError> {
+    frequent(engine, key, usize::MAX)
+}
+
+/// As [`facet`], at most `limit` values; of values that are equally frequent any may be the last.
+///
+/// # Errors
+///
+/// Fails if the directory cannot be read.
+pub fn frequent(
+    engine: &Engine,
+    key: &str,
+    limit: usize,
+) -> Result<Vec<(String, usize)>, EngineError> {
     current_snapshot::with_snapshot(&engine.live, |snapshot| {
-        let mut values = snapshot.facet(key)?;
-        if has_talks(snapshot)? {
-            for (value, count) in &mut values {
-                let talks = Filter {
-                    equals: vec![
-                        (key.to_owned(), value.clone()),
-                        (format!("metadata.{TALK}"), "true".to_owned()),
-                    ],
-                    visibility: Visibility::Everything,
-                    talks: Talks::Everywhere,
-                    ..Filter::default()
-                };
-                let (talks, _) = rows::page_of(&engine.live, snapshot, &talks, 0..0)?;
-                *count = count.saturating_sub(talks);
+        let mut counted = snapshot.facet(key)?;
+        if !has_talks(snapshot)? {
+            counted.truncate(limit);
+            return Ok(counted);
+        }
+        let mut values: Vec<(String, usize)> = Vec::new();
+        for (value, count) in counted {
+            // With talks a value is as frequent as those before it, or less: no further one belongs to them.
+            let last = values.get(limit.saturating_sub(1));
+            if last.is_some_and(|(_, least)| *least >= count) {
+                break;
             }
-            values.retain(|(_, count)| *count > 0);
-            values.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+            let talks = Filter {
+                equals: vec![
+                    (key.to_owned(), value.clone()),
+                    (format!("metadata.{TALK}"), "true".to_owned()),
+                ],
+                visibility: Visibility::Everything,
+                talks: Talks::Everywhere,
+                ..Filter::default()
+            };
+            let (talks, _) = rows::page_of(&engine.live, snapshot, &talks, 0..0)?;
+            let count = count.saturating_sub(talks);
+            if count > 0 {
+                let place = (Reverse(count), &value);
+                let at = values.partition_point(|(known, times)| (Reverse(*times), known) < place);
+                values.insert(at, (value, count));
+                values.truncate(limit);
+            }
         }
         Ok(values)
     })

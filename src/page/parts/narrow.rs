@@ -67,7 +67,8 @@ pub(in crate::page) fn chips(visit: &Visit<'_>, path: &str) -> Result<Markup, Pa
         .only(&[&names[..], &["q", "by", "talks"]].concat());
     let mut offered = Vec::new();
     for (name, field) in KEYS {
-        let mut values = ops::facet(visit.engine, field)?;
+        let chosen = kept.all(name).count();
+        let mut values = ops::frequent(visit.engine, field, MOST_OFFERED + chosen)?;
         values.retain(|(value, _)| !kept.all(name).any(|known| known == value));
         values.truncate(MOST_OFFERED);
         if !values.is_empty() {
