@@ -128,7 +128,7 @@ fn of_review(visit: &Visit<'_>, action: &str, form: &Parameters) -> Result<(), P
             ops::keep_one(engine, id, keep)?;
         }
         "both" => {
-            ops::keep_both(engine, id)?;
+            ops::keep_both(engine, id, form.get("other"))?;
         }
         "trust" => {
             visit.folder()?;

@@ -116,7 +116,9 @@ fn pair(visit: &Visit<'_>, conflict: &Conflict, may_stay: bool) -> Result<Markup
             }
         }
     };
-    let keep = |number: usize| [("id", ids[0].as_str()), ("keep", ids[number].as_str())];
+    let both = [("id", ids[0].as_str()), ("other", ids[1].as_str())];
+    // By the one that goes: either may be in other pairs, too.
+    let keep = |kept: usize| [("id", ids[1 - kept].as_str()), ("keep", ids[kept].as_str())];
     Ok(html! {
         article.entry.item data-id=(ids[0]) {
             div.pair { (side(one, &ids[0])) (side(other, &ids[1])) }
@@ -124,7 +126,7 @@ fn pair(visit: &Visit<'_>, conflict: &Conflict, may_stay: bool) -> Result<Markup
             div.actions {
                 (frame::button(visit, "review/keep", &keep(0), texts::KEEP_FIRST, Some("1")))
                 (frame::button(visit, "review/keep", &keep(1), texts::KEEP_SECOND, Some("2")))
-                @if may_stay { (frame::button(visit, "review/both", &[("id", &ids[0])], texts::KEEP_BOTH, Some("3"))) }
+                @if may_stay { (frame::button(visit, "review/both", &both, texts::KEEP_BOTH, Some("3"))) }
             }
         }
     })

@@ -29,7 +29,7 @@ pub fn resolve(context: &mut Context, command: &Resolve) -> Result<Outcome, Fail
     }
     let resolved = match (&command.id, &command.keep, command.both) {
         (Some(id), Some(keep), _) => ops::keep_one(&engine, id, keep)?,
-        (Some(id), None, true) => ops::keep_both(&engine, id)?,
+        (Some(id), None, true) => ops::keep_both(&engine, id, None)?,
         (Some(id), None, false) => {
             let pairs = ops::conflicts_of(&engine, id)?;
             return show_or_ask(context, &engine, &pairs, &[], WHOLE);
@@ -171,7 +171,8 @@ fn ask(
                     '1' => prefer(engine, first, second, is_title),
                     '2' => prefer(engine, second, first, is_title),
                     'b' if !is_title => {
-                        ops::keep_both(engine, first.as_str()).map(|_| "kept both".to_owned())
+                        ops::keep_both(engine, first.as_str(), Some(second.as_str()))
+                            .map(|_| "kept both".to_owned())
                     }
                     's' | '\n' | ' ' => Ok(String::new()),
                     'q' => return Ok(is_changed),

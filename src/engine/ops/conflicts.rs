@@ -170,11 +170,7 @@ pub fn keep_one(engine: &Engine, id: &str, keep: &str) -> Result<Resolved, Engin
     } else if others.iter().any(|other| other.name == kept_name) {
         name
     } else {
-        return Err(EngineError::Invalid(format!(
-            "there is no such pair: `{}` does not conflict with `{}`",
-            stem.short(),
-            kept.short()
-        )));
+        return Err(no_such_pair(&stem, &kept));
     };
     // The link is removed first: if the process ends in between, the pair can be resolved again.
     unmark_pair(engine, &kept_name, &forgotten)?;
@@ -185,15 +181,28 @@ pub fn keep_one(engine: &Engine, id: &str, keep: &str) -> Result<Resolved, Engin
     })
 }
 
-/// Keeps the memory called `id` and all that it contradicts, and removes the links between them.
+/// Keeps the memory called `id` and the one called `other` that it contradicts, or all such ones, and removes the links
+/// between them.
 ///
 /// # Errors
 ///
-/// [`EngineError::Invalid`] if it contradicts no live memory, or only because of its title.
-pub fn keep_both(engine: &Engine, id: &str) -> Result<Resolved, EngineError> {
+/// [`EngineError::Invalid`] if it contradicts no live memory, or only because of its title, or not `other`.
+pub fn keep_both(engine: &Engine, id: &str, other: Option<&str>) -> Result<Resolved, EngineError> {
     engine.writer.check_writable()?;
-    let [conflicts, _] = conflicts_of(engine, id)?;
+    let [mut conflicts, mut titled] = conflicts_of(engine, id)?;
     let (stem, name) = names::resolve(&engine.live, id)?;
+    if let Some(other) = other {
+        let (other, other_name) = names::resolve(&engine.live, other)?;
+        for pairs in [&mut conflicts, &mut titled] {
+            pairs.retain(|pair| {
+                pair.other_than(&name)
+                    .is_some_and(|one| one.name == other_name)
+            });
+        }
+        if conflicts.is_empty() && titled.is_empty() {
+            return Err(no_such_pair(&stem, &other));
+        }
+    }
     if conflicts.is_empty() {
         let short = stem.short();
         return Err(EngineError::Invalid(format!(
@@ -214,6 +223,14 @@ pub fn keep_both(engine: &Engine, id: &str) -> Result<Resolved, EngineError> {
         kept,
         forgotten: None,
     })
+}
+
+fn no_such_pair(one: &Stem, other: &Stem) -> EngineError {
+    EngineError::Invalid(format!(
+        "there is no such pair: `{}` does not conflict with `{}`",
+        one.short(),
+        other.short()
+    ))
 }
 
 /// Returns the live memories with git's conflict markers, sorted by name.
