@@ -6,7 +6,7 @@ use super::memory;
 use super::parts::error::PageError;
 use super::parts::parameters::Parameters;
 use super::parts::visit::Visit;
-use super::parts::{difference, entry, frame, texts};
+use super::parts::{difference, entry, frame, line_ends, texts};
 use crate::engine::{EngineError, ops};
 use crate::files::Version;
 
@@ -25,9 +25,9 @@ pub(super) fn view(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
     let main = html! {
         div #memory data-id=(shown.id) data-stem=(shown.memory.stem.as_str()) {
             (memory::head(visit, &shown, "/edit"))
-            @match std::str::from_utf8(&version.bytes) {
-                Ok(text) => (form(visit, &shown.id, &version, text)),
-                Err(_) => { p.problem { (texts::NO_TEXT) } }
+            @match line_ends::editable(&version.bytes) {
+                Some(text) => (form(visit, &shown.id, &version, text)),
+                None => { p.problem { (texts::NO_TEXT) } }
             }
         }
     };
@@ -66,7 +66,10 @@ pub(super) fn save(visit: &Visit<'_>, id: &str, form: &Parameters) -> Result<Sav
         ));
     };
     let (name, version) = ops::open_text(visit.engine, id)?;
-    let text = with_line_ends_of(&version.bytes, text);
+    let Some(file) = line_ends::editable(&version.bytes) else {
+        return Err(PageError::Bad(texts::NO_TEXT.to_owned()));
+    };
+    let text = line_ends::with_line_ends_of(file, text);
     if version.hash != seen {
         return Ok(Saved::Changed(both(visit, id, &version, &text)?));
     }
@@ -93,30 +96,4 @@ fn both(visit: &Visit<'_>, id: &str, now: &Version, text: &str) -> Result<String
         (form(visit, &shown.id, now, text))
     };
     Ok(frame::document(visit, "", texts::EDIT, &main))
-}
-
-/// Returns a text of a form, whose line ends are those of forms, with the line ends of a file.
-fn with_line_ends_of(file: &[u8], text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
-    let is_crlf = file.windows(2).any(|two| two == b"\r\n");
-    let has_lf = file
-        .iter()
-        .enumerate()
-        .any(|(at, byte)| *byte == b'\n' && (at == 0 || file[at - 1] != b'\r'));
-    match is_crlf && !has_lf {
-        true => text.replace('\n', "\r\n"),
-        false => text,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_form_changes_no_line_end() {
-        assert_eq!(with_line_ends_of(b"a\nb\n", "a\r\nc\r\n"), "a\nc\n");
-        assert_eq!(with_line_ends_of(b"a\r\nb\r\n", "a\r\nc\r\n"), "a\r\nc\r\n");
-        assert_eq!(with_line_ends_of(b"a\r\nb\n", "a\r\n"), "a\n");
-    }
 }

@@ -6,6 +6,7 @@ pub(super) mod error;
 pub(super) mod frame;
 pub(super) mod health;
 pub(super) mod import_run;
+pub(super) mod line_ends;
 pub(super) mod locked;
 pub(super) mod markdown;
 pub(super) mod narrow;
