@@ -38,7 +38,12 @@ pub(super) fn view(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
                         (frame::button(visit, &entry::address(&shown.id, "/undo"), &[], texts::UNDO_LAST, None))
                     }
                     (versions(visit, &shown.id, stem, &log, open)?)
-                    @if log.has_more && visit.folder.is_some() { p.note { (texts::WHOLE_HISTORY) " " (shown.id) } }
+                    @if log.has_more {
+                        p.note {
+                            @if visit.folder.is_some() { (texts::WHOLE_HISTORY) " " (shown.id) }
+                            @else { (texts::OLDER_VERSIONS) }
+                        }
+                    }
                 }
             }
         }

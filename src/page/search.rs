@@ -89,7 +89,10 @@ fn results(visit: &Visit<'_>) -> Result<Markup, PageError> {
     let question: HashSet<String> = analyzer.term_list(asked).into_iter().collect();
     let notes = [found.note(), found.doubt()];
     Ok(html! {
-        h2.count { (found.total) " " @if found.total == 1 { "memory" } @else { "memories" } }
+        h2.count {
+            @if found.hits.len() < found.total { (found.hits.len()) " of " }
+            (found.total) " " @if found.total == 1 { "memory" } @else { "memories" }
+        }
         @for note in notes.into_iter().flatten() { p.note { (note) } }
         @if found.hits.is_empty() { p.nothing { (texts::NOTHING_FOUND) } }
         @for hit in &found.hits {

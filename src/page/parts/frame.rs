@@ -29,7 +29,11 @@ pub(in crate::page) fn document(
     let store = root.file_name().unwrap_or(root.as_os_str());
     let store = store.to_string_lossy();
     let question = visit.parameters.get("q").unwrap_or_default();
-    let mode = visit.parameters.get("by");
+    // Lists are narrowed by parameters: a search from one is narrowed as it is.
+    let is_list = here == TIMELINE || here == "search";
+    let narrowed = visit.parameters.pairs().iter().filter(|(name, value)| {
+        is_list && !["q", "part", "before"].contains(&name.as_str()) && !value.trim().is_empty()
+    });
     let body = html! {
         a.skip href={ (visit.address) "#main" } { (texts::SKIP) }
         header { div.bar {
@@ -40,9 +44,7 @@ pub(in crate::page) fn document(
             form #search action="search" role="search" {
                 input type="search" name="q" value=(question) placeholder=(texts::SEARCH_FOR)
                     aria-label=(texts::SEARCH_FOR) autocomplete="off" maxlength="2000";
-                @if let Some(mode) = mode {
-                    input type="hidden" name="by" value=(mode);
-                }
+                @for (name, value) in narrowed { input type="hidden" name=(name) value=(value); }
             }
             nav aria-label=(texts::PRODUCT) {
                 @for (address, name, key) in PLACES {

@@ -86,6 +86,7 @@ pub(in crate::page) const RESTORE_VERSION: &str = "Restore this version";
 pub(in crate::page) const UNDO_LAST: &str = "Undo the last change";
 pub(in crate::page) const CHANGE: &str = "What this version changed";
 pub(in crate::page) const FIRST_VERSION: &str = "The first version.";
+pub(in crate::page) const OLDER_VERSIONS: &str = "There are older versions.";
 pub(in crate::page) const NO_DIFFERENCE: &str = "No difference.";
 
 pub(in crate::page) const SAVE: &str = "Save";
