@@ -3,11 +3,12 @@
 use percent_encoding::percent_decode_str;
 
 use super::edit::{self, Saved};
-use super::import;
 use super::parts::error::PageError;
-use super::parts::parameters::Parameters;
+use super::parts::parameters::{MOST_OF_FORM, Parameters};
 use super::parts::visit::Visit;
 use super::parts::{entry, texts};
+use super::view::View;
+use super::{import, review};
 use crate::engine::{EngineError, Revision, ops};
 use crate::model::Memory;
 
@@ -29,6 +30,8 @@ pub enum Action<'a> {
 pub enum Acted {
     /// It is done: address of the view to go on with, below that of the page.
     Done(String),
+    /// It is done: document that says more about it.
+    Shown(String),
     /// It is not: document that says what is to be decided.
     Undecided(String),
 }
@@ -42,11 +45,16 @@ pub fn act(visit: &Visit<'_>, action: Action<'_>, form: &Parameters) -> Result<A
     if !visit.visitor.may_write {
         return Err(PageError::Forbidden(visit.may_not_write()));
     }
+    form.check(MOST_OF_FORM)?;
     match action {
-        Action::Memory(id, action) => of_memory(visit, id, action, form),
+        Action::Memory(id, action) => {
+            let acted = of_memory(visit, id, action, form)?;
+            Ok(with_warnings(visit, acted, &View::Memory(id.to_owned())))
+        }
         Action::Review(action) => {
             of_review(visit, action, form)?;
-            Ok(Acted::Done("review".to_owned()))
+            let acted = Acted::Done("review".to_owned());
+            Ok(with_warnings(visit, acted, &View::Review))
         }
         Action::Check => {
             visit.folder()?.health.begin();
@@ -54,6 +62,15 @@ pub fn act(visit: &Visit<'_>, action: Action<'_>, form: &Parameters) -> Result<A
         }
         Action::Import => import::perform(visit, form).map(Acted::Done),
     }
+}
+
+/// Returns the view with the warnings of what is done; as it was, if there are none.
+fn with_warnings(visit: &Visit<'_>, acted: Acted, view: &View) -> Acted {
+    if !matches!(acted, Acted::Done(_)) || visit.warnings.borrow().is_empty() {
+        return acted;
+    }
+    // It is done, whether or not it can be shown.
+    super::view::view(visit, view).map_or(acted, Acted::Shown)
 }
 
 fn of_memory(
@@ -115,9 +132,13 @@ fn of_review(visit: &Visit<'_>, action: &str, form: &Parameters) -> Result<(), P
     match action {
         "accept" => {
             let proposal = ops::proposal_called(engine, id)?;
-            let text = form.get("text").map(|text| text.replace("\r\n", "\n"));
+            let text = form.text("text").map(|text| text.replace("\r\n", "\n"));
+            if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
+                return Err(PageError::Bad(texts::BLANK.to_owned()));
+            }
             let text = text.filter(|text| text.trim() != proposal.memory.content.trim());
-            ops::accept_proposal(engine, &proposal, text.as_deref())?;
+            let remembered = ops::accept_proposal(engine, &proposal, text.as_deref())?;
+            visit.warn(remembered.screened.warnings());
         }
         "drop" | "never" => {
             let proposal = ops::proposal_called(engine, id)?;
@@ -133,6 +154,10 @@ fn of_review(visit: &Visit<'_>, action: &str, form: &Parameters) -> Result<(), P
         "trust" => {
             visit.folder()?;
             let (memory, _) = ops::recall_one(engine, id)?;
+            let seen = form.get("seen").ok_or_else(|| missing("seen"))?;
+            if seen != review::digest(&memory) {
+                return Err(PageError::Changed(texts::CHANGED_SINCE));
+            }
             ops::accept(engine, &[Memory::clone(&memory)])?;
         }
         _ => return Err(unknown(action)),

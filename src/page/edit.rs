@@ -1,5 +1,7 @@
 //! The text of a file in a form, and saving it over the version that it was made from.
 
+use std::path::Path;
+
 use maud::{Markup, html};
 
 use super::memory;
@@ -71,27 +73,54 @@ pub(super) fn save(visit: &Visit<'_>, id: &str, form: &Parameters) -> Result<Sav
     };
     let text = line_ends::with_line_ends_of(file, text);
     if version.hash != seen {
-        return Ok(Saved::Changed(both(visit, id, &version, &text)?));
+        return Ok(Saved::Changed(both(visit, id, &version, &text, None)?));
     }
     match ops::save_text(visit.engine, &name, &version, text.as_bytes()) {
-        Ok(_) => Ok(Saved::Done),
-        // In the moment in between; the text is kept as a copy, too.
-        Err(EngineError::ChangedMeanwhile { .. }) => {
+        Ok(edited) => {
+            visit.warn(edited.screened.warnings());
+            Ok(Saved::Done)
+        }
+        // In the moment in between.
+        Err(EngineError::ChangedMeanwhile { copy, .. }) => {
             let (_, version) = ops::open_text(visit.engine, id)?;
-            Ok(Saved::Changed(both(visit, id, &version, &text)?))
+            Ok(Saved::Changed(both(
+                visit,
+                id,
+                &version,
+                &text,
+                Some(&copy),
+            )?))
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Returns the document with the file as it is now, and the visitor's text in a form over it.
-fn both(visit: &Visit<'_>, id: &str, now: &Version, text: &str) -> Result<String, PageError> {
+/// Returns the document with the file as it is now, and the visitor's text in a form over it; `copy` is the path of a file
+/// that holds that text already.
+fn both(
+    visit: &Visit<'_>,
+    id: &str,
+    now: &Version,
+    text: &str,
+    copy: Option<&str>,
+) -> Result<String, PageError> {
     let shown = memory::find(visit, id)?;
+    // Folders of a server are none of the visitor's business.
+    let copy = copy.and_then(|copy| Path::new(copy).file_name()?.to_str());
     let main = html! {
         h1 dir="auto" { (entry::headline(&shown.memory)) }
-        p.problem role="alert" { (texts::CHANGED_MEANWHILE) }
-        h2 { (texts::THEIRS) }
+        p.problem role="alert" {
+            (texts::CHANGED_MEANWHILE) " "
+            @match copy {
+                Some(copy) => { (texts::SAVED_AS) " " code { (copy) } ". " }
+                None => { (texts::NOT_SAVED) " " }
+            }
+            (texts::MERGE)
+        }
+        h2 { (texts::DIFFERING) }
         (difference::difference(text.as_bytes(), &now.bytes)?)
+        h2 { (texts::THEIRS) }
+        pre.whole.theirs tabindex="0" dir="auto" { (String::from_utf8_lossy(&now.bytes)) }
         h2 { (texts::YOURS) }
         (form(visit, &shown.id, now, text))
     };

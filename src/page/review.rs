@@ -5,13 +5,16 @@ use maud::{Markup, html};
 use super::parts::error::PageError;
 use super::parts::visit::Visit;
 use super::parts::{difference, entry, frame, texts};
+use crate::dialect::core::reasons;
 use crate::engine::{Conflict, Contender, Proposal, ops};
 use crate::model::{Memory, Stem};
 
 /// Number of items of each list.
 const MOST: usize = 50;
-/// Number of characters of a text of others.
+/// Number of characters of a text of a pair, whose difference is shown, too.
 const PREVIEW: usize = 600;
+/// Number of characters of a text of others.
+const MOST_SHOWN: usize = 20_000;
 
 /// Returns the view.
 pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
@@ -132,16 +135,32 @@ fn pair(visit: &Visit<'_>, conflict: &Conflict, may_stay: bool) -> Result<Markup
     })
 }
 
+/// Returns what a form says of the text that was shown with it.
+pub(super) fn digest(memory: &Memory) -> String {
+    format!("{:032x}", ops::digest_of(memory))
+}
+
 fn foreign(visit: &Visit<'_>, memory: &Memory, source: &str) -> Markup {
     let id = visit.engine.live.shown_id(&memory.stem);
     visit.name(&id);
     let forget = [("back", "review")];
+    let seen = digest(memory);
+    let accept = [("id", id.as_str()), ("seen", seen.as_str())];
+    let count = memory.content.chars().count();
+    let shown: String = memory.content.chars().take(MOST_SHOWN).collect();
     html! {
         article.entry.item data-id=(id) {
             h3 { a href=(entry::address(&id, "")) dir="auto" { (entry::headline(memory)) } }
             p.about { (entry::time(&memory.timestamp)) " " (source) }
-            div.preview dir="auto" { (entry::cut(&memory.content, PREVIEW)) }
-            (frame::button(visit, "review/trust", &[("id", &id)], texts::ACCEPT, Some("a")))
+            @for reason in reasons(memory.title.as_deref(), &memory.content) {
+                p.problem { (texts::SUSPICIOUS) " " (reason) }
+            }
+            div.preview.whole dir="auto" tabindex="0" { (shown.trim()) }
+            @if count > MOST_SHOWN {
+                p.note { (texts::FIRST) " " (MOST_SHOWN) " of " (count) " " (texts::CHARACTERS) ": "
+                    a href=(entry::address(&id, "/raw")) { (texts::RAW) } }
+            }
+            (frame::button(visit, "review/trust", &accept, texts::ACCEPT, Some("a")))
             (frame::button(visit, &entry::address(&id, "/forget"), &forget, texts::FORGET, Some("d")))
         }
     }

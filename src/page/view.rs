@@ -1,6 +1,7 @@
 //! Views by their names.
 
 use super::parts::error::PageError;
+use super::parts::parameters::MOST_OF_ADDRESS;
 use super::parts::visit::Visit;
 use super::{brief, edit, history, import, memory, review, search, store, timeline};
 
@@ -25,6 +26,7 @@ pub enum View {
 ///
 /// Fails if a parameter is none, if there is no such memory, or if the store cannot be read.
 pub fn view(visit: &Visit<'_>, view: &View) -> Result<String, PageError> {
+    visit.parameters.check(MOST_OF_ADDRESS)?;
     match view {
         View::Timeline => timeline::view(visit),
         View::Search => search::view(visit),

@@ -13,6 +13,7 @@ mod limits;
 mod news;
 mod operation;
 mod page;
+mod page_forms;
 mod relay;
 mod service;
 #[path = "../support/mod.rs"]

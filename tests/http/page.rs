@@ -15,7 +15,7 @@ fn address(server: &Server, words: &[&str]) -> String {
 }
 
 /// Logs in, and returns the header with the cookie.
-fn cookie(server: &Server, words: &[&str]) -> String {
+pub(crate) fn cookie(server: &Server, words: &[&str]) -> String {
     let entered = server.ask("GET", &address(server, words), &[], b"");
     assert_eq!(entered.status, 303);
     let cookie = entered.header("set-cookie").unwrap();
@@ -27,13 +27,13 @@ fn cookie(server: &Server, words: &[&str]) -> String {
 }
 
 /// Returns the token of the forms of a page.
-fn form_token(answered: &Answered) -> String {
+pub(crate) fn form_token(answered: &Answered) -> String {
     let text = answered.text();
     let (_, rest) = text.split_once("name=\"token\" value=\"").unwrap();
     rest.split('"').next().unwrap().to_owned()
 }
 
-const FORM: &str = "Content-Type: application/x-www-form-urlencoded";
+pub(crate) const FORM: &str = "Content-Type: application/x-www-form-urlencoded";
 
 #[test]
 fn a_browser_comes_in_by_a_code_that_is_valid_once() {

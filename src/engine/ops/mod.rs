@@ -31,7 +31,7 @@ pub(in crate::engine) mod verify;
 
 pub use adopt_notes::adopt_notes;
 pub use brief::prompt::fitting_prompt;
-pub use brief::provenance::{accept, accept_source, unreviewed};
+pub use brief::provenance::{accept, accept_source, digest_of, unreviewed};
 pub use brief::session_start::brief;
 pub use bulk::remember_many;
 pub use conflicts::{

@@ -150,6 +150,25 @@ pub async fn json_of(
     body: Vec<u8>,
     outgoing: &Arc<Semaphore>,
 ) -> Result<Response, RequestError> {
+    counted(status, "application/json", body, outgoing).await
+}
+
+/// As [`json_of`], of a document.
+pub async fn html_of(
+    status: StatusCode,
+    document: String,
+    outgoing: &Arc<Semaphore>,
+) -> Result<Response, RequestError> {
+    let body = document.into_bytes();
+    counted(status, "text/html; charset=utf-8", body, outgoing).await
+}
+
+async fn counted(
+    status: StatusCode,
+    of: &'static str,
+    body: Vec<u8>,
+    outgoing: &Arc<Semaphore>,
+) -> Result<Response, RequestError> {
     let counted = match body.len() {
         ..COUNTED_FROM => None,
         length => {
@@ -162,7 +181,7 @@ pub async fn json_of(
             }
         }
     };
-    Ok(with_type(status, "application/json", body, counted))
+    Ok(with_type(status, of, body, counted))
 }
 
 fn with_type(
@@ -173,4 +192,23 @@ fn with_type(
 ) -> Response {
     let body = Body::new(ChunkedBody::new(bytes, counted));
     (status, [(header::CONTENT_TYPE, of)], body).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_large_document_takes_room_until_it_is_read() {
+        let outgoing = Arc::new(Semaphore::new(200));
+        let of = |kib: usize| html_of(StatusCode::OK, "x".repeat(kib * KIB), &outgoing);
+        let small = of(1).await.unwrap();
+        assert_eq!(outgoing.available_permits(), 200);
+        let large = of(150).await.unwrap();
+        assert_eq!(outgoing.available_permits(), 50);
+        let kind = large.headers().get(header::CONTENT_TYPE).unwrap();
+        assert_eq!(kind, "text/html; charset=utf-8");
+        drop((small, large));
+        assert_eq!(outgoing.available_permits(), 200);
+    }
 }

@@ -30,7 +30,11 @@ pub fn failed(base: &str, status: StatusCode, message: &str) -> Response {
 
 /// As [`failed`], with the time after which to try again.
 pub fn refused(base: &str, error: &RequestError) -> Response {
-    let mut response = failed(base, error.status, &error.message);
+    later(failed(base, error.status, &error.message), error)
+}
+
+/// Adds the time after which to try again to an answer that says that something failed.
+pub fn later(mut response: Response, error: &RequestError) -> Response {
     if let Some(seconds) = error.retry_after {
         let headers = response.headers_mut();
         headers.insert(header::RETRY_AFTER, seconds.into());

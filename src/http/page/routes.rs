@@ -9,11 +9,11 @@ use axum::extract::{Path, State};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 
-use super::answers::{failed, refused, see};
+use super::answers::{failed, later, refused, see};
 use super::{answers, guarding, upload};
 use crate::dialect::{CallOutcome, CallRecord, Refusal, ToolError};
 use crate::http::admission::{AdmissionError, CALL_TIMEOUT, recorded, run_recorded};
-use crate::http::answer::{RequestError, sequence};
+use crate::http::answer::{RequestError, html_of, sequence};
 use crate::http::client::{Client, Peer};
 use crate::http::events::Events;
 use crate::http::login::codes;
@@ -97,6 +97,15 @@ enum Doing {
 }
 
 impl Doing {
+    fn action(&self) -> Action<'_> {
+        match self {
+            Doing::Memory(id, action) => Action::Memory(id, action),
+            Doing::Review(action) => Action::Review(action),
+            Doing::Import => Action::Import,
+            Doing::Check => Action::Check,
+        }
+    }
+
     /// Returns the name of the action in the audit.
     fn name(&self) -> String {
         match self {
@@ -180,9 +189,10 @@ async fn show(State(site): Shared, view: View, request: Request<Body>) -> Respon
         let visitor = guest.visitor();
         let visit = visit(site, (guest, &visitor), &parameters);
         let shown = page::view(&visit, &view)?;
-        Ok((Html(shown).into_response(), visit.into_named()))
+        Ok((Reply::Document(StatusCode::OK, shown), visit.into_named()))
     };
-    with_turn(site, guest, call, run).await
+    let shown = with_turn(&site, guest, call, run).await;
+    shown.unwrap_or_else(|error| refused(&site.base, &error))
 }
 
 /// Does what a form asks for, if it is one of this session.
@@ -216,22 +226,42 @@ async fn act(State(site): Shared, doing: Doing, request: Request<Body>) -> Respo
         call.refuse();
         return failed(&site.base, StatusCode::FORBIDDEN, FOREIGN_FORM);
     }
+    let token = guest.session.form_token.clone();
+    let sent = Arc::new((doing, form));
+    let done = Arc::clone(&sent);
     let run = move |site: &Site, guest: &Guest| {
         let (visitor, none) = (guest.visitor(), Parameters::default());
-        let action = match &doing {
-            Doing::Memory(id, action) => Action::Memory(id, action),
-            Doing::Review(action) => Action::Review(action),
-            Doing::Import => Action::Import,
-            Doing::Check => Action::Check,
-        };
+        let (doing, form) = &*done;
         let visit = visit(site, (guest, &visitor), &none);
-        let response = match page::act(&visit, action, &form)? {
-            Acted::Done(address) => see(&site.base, &address),
-            Acted::Undecided(document) => (StatusCode::CONFLICT, Html(document)).into_response(),
+        let reply = match page::act(&visit, doing.action(), form)? {
+            Acted::Done(address) => Reply::See(address),
+            Acted::Shown(document) => Reply::Document(StatusCode::OK, document),
+            Acted::Undecided(document) => Reply::Document(StatusCode::CONFLICT, document),
         };
-        Ok((response, visit.into_named()))
+        Ok((reply, visit.into_named()))
     };
-    with_turn(site, guest, call, run).await
+    match with_turn(&site, guest, call, run).await {
+        Ok(response) => response,
+        Err(error) => not_done(&site, &token, &sent, &error).await,
+    }
+}
+
+/// Returns the answer to a form that failed: a text that somebody typed is in a form again.
+async fn not_done(
+    site: &Site,
+    token: &str,
+    (doing, form): &(Doing, Parameters),
+    error: &RequestError,
+) -> Response {
+    let is_gone = error.status == StatusCode::NOT_FOUND;
+    let why = (error.message.as_str(), is_gone);
+    let Some(document) = page::unsent(&site.base, token, doing.action(), form, why) else {
+        return refused(&site.base, error);
+    };
+    match html_of(error.status, document, &site.outgoing).await {
+        Ok(response) => later(response, error),
+        Err(overload) => refused(&site.base, &overload),
+    }
 }
 
 /// Receives a file, and shows what its import would do.
@@ -264,9 +294,10 @@ async fn receive(State(site): Shared, request: Request<Body>) -> Response {
         let visitor = guest.visitor();
         let visit = visit(site, (guest, &visitor), &parameters);
         let shown = page::uploaded(&visit, &id, upload)?;
-        Ok((Html(shown).into_response(), visit.into_named()))
+        Ok((Reply::Document(StatusCode::OK, shown), visit.into_named()))
     };
-    with_turn(site, guest, call, run).await
+    let shown = with_turn(&site, guest, call, run).await;
+    shown.unwrap_or_else(|error| refused(&site.base, &error))
 }
 
 /// Logs a browser in by a code.
@@ -385,6 +416,7 @@ fn visit<'a>(
         address: &guest.address,
         parameters,
         named: Default::default(),
+        warnings: Default::default(),
     }
 }
 
@@ -403,26 +435,33 @@ impl PageCall {
     }
 }
 
-/// Response to a call, and the ids of the memories that it names.
-type Done = (Response, Vec<String>);
+/// Answer to a call.
+enum Reply {
+    /// A document with its status.
+    Document(StatusCode, String),
+    /// Address to go on with, below that of the page.
+    See(String),
+}
+
+/// Answer to a call, and the ids of the memories that it names.
+type Done = (Reply, Vec<String>);
 
 /// Runs `act` when it is its turn, and as long as one may wait for it.
 async fn with_turn(
-    site: Arc<Site>,
+    site: &Arc<Site>,
     guest: Guest,
     call: PageCall,
     act: impl FnOnce(&Site, &Guest) -> Result<Done, PageError> + Send + 'static,
-) -> Response {
+) -> Result<Response, RequestError> {
     let turn = match site.admission.enter(&guest.client, call.writes).await {
         Ok(turn) => turn,
         Err(closed) => {
             call.refuse();
-            return refused(&site.base, &closed.into());
+            return Err(closed.into());
         }
     };
-    let of = Arc::clone(&site);
-    let run = move || -> Result<Response, RequestError> {
-        let _turn = turn;
+    let of = Arc::clone(site);
+    let run = move || -> Result<_, RequestError> {
         let engine = &of.served.engine;
         engine.writer.serve("page");
         let act = || act(&of, &guest).map_err(|error| told(&of, error));
@@ -432,25 +471,29 @@ async fn with_turn(
         };
         let run = || run_recorded(call.record, act, outcome);
         let (done, ended) = engine.live.call(None, call.writes, run)?;
-        let (mut response, _) = sequence::judged(done, &ended, call.writes)?;
-        sequence::tell(&mut response, &ended);
-        Ok(response)
+        let (reply, _) = sequence::judged(done, &ended, call.writes)?;
+        Ok((reply, ended, turn))
     };
-    match tokio::time::timeout(CALL_TIMEOUT, tokio::task::spawn_blocking(run)).await {
-        Ok(Ok(Ok(response))) => response,
-        Ok(Ok(Err(error))) => refused(&site.base, &error),
-        // The panic hook has written what happened to the log.
-        Ok(Err(_)) => failed(
-            &site.base,
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "an error of the program: the log says more",
-        ),
-        Err(_) => failed(
-            &site.base,
-            StatusCode::SERVICE_UNAVAILABLE,
-            "not done in time: it goes on, load the page again later",
-        ),
-    }
+    let done = tokio::time::timeout(CALL_TIMEOUT, tokio::task::spawn_blocking(run)).await;
+    let late = |_| {
+        let message = "not done in time: it goes on, load the page again later";
+        RequestError::new(StatusCode::SERVICE_UNAVAILABLE, "LATE", message)
+    };
+    // The panic hook has written what happened to the log.
+    let broken = |_| {
+        let message = "an error of the program: the log says more";
+        RequestError::new(StatusCode::INTERNAL_SERVER_ERROR, "FAILED", message)
+    };
+    let (reply, ended, _turn) = done.map_err(late)?.map_err(broken)??;
+    let mut response = match reply {
+        Reply::Document(status, document) => {
+            let response = html_of(status, document, &site.outgoing).await;
+            response.map_err(|error| sequence::of_call(error, ended.may_have_written))?
+        }
+        Reply::See(address) => see(&site.base, &address),
+    };
+    sequence::tell(&mut response, &ended);
+    Ok(response)
 }
 
 /// Returns what a visitor is told of an error: to one of a workspace, the server's machine is none of his business.
@@ -462,7 +505,11 @@ fn told(site: &Site, error: PageError) -> RequestError {
         error => {
             let status = StatusCode::from_u16(error.status());
             let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            RequestError::new(status, "FAILED", error.to_string())
+            let message = match error.hint() {
+                Some(hint) => format!("{error}. {hint}"),
+                None => error.to_string(),
+            };
+            RequestError::new(status, "FAILED", message)
         }
     }
 }

@@ -54,7 +54,10 @@ pub(in crate::page) fn document(
                 }
             }
         } }
-        main #main tabindex="-1" { (main) }
+        main #main tabindex="-1" {
+            @for warning in visit.warnings.borrow().iter() { p.problem role="status" { (warning) } }
+            (main)
+        }
         footer {
             button type="button" #keys-button hidden { (texts::KEYS) }
             @if !visit.visitor.may_write { span { (texts::ONLY_READS) } }
@@ -169,7 +172,7 @@ pub fn failure(base: &str, message: &str) -> String {
 }
 
 /// Returns a document. All addresses in it are relative to `base`: the page may lie at any address of a server.
-fn whole(base: &str, title: &str, body: &Markup, has_script: bool) -> String {
+pub(in crate::page) fn whole(base: &str, title: &str, body: &Markup, has_script: bool) -> String {
     let document = html! {
         (DOCTYPE)
         html lang="en" {
@@ -183,7 +186,8 @@ fn whole(base: &str, title: &str, body: &Markup, has_script: bool) -> String {
                 link rel="stylesheet" href="assets/page.css";
                 @if has_script { script src="assets/page.js" defer {} }
             }
-            body data-changed=(texts::CHANGED_HERE) data-reload=(texts::RELOAD) { (body) }
+            body data-changed=(texts::CHANGED_HERE) data-reload=(texts::RELOAD) data-edited=(texts::CHANGED_AND_EDITED)
+                data-newer=(texts::NEW_MEMORIES) data-restored=(texts::RESTORED) data-discard=(texts::DISCARD) { (body) }
         }
     };
     document.into_string()

@@ -1,14 +1,35 @@
 //! Parameters of an address or of a form, in their order.
 
+use super::error::PageError;
+
+/// Maximum number of parameters of an address: each link of a list holds all of them.
+pub(in crate::page) const MOST_OF_ADDRESS: usize = 32;
+/// Maximum number of fields of a form.
+pub(in crate::page) const MOST_OF_FORM: usize = 64;
+
 /// Names and values, as a browser sends them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// Reads the part of an address behind `?`, or the body of a form.
+    /// Reads the part of an address behind `?`, or the body of a form; of too many pairs as much as shows that.
     pub fn parse(text: &str) -> Parameters {
-        let pairs = form_urlencoded::parse(text.as_bytes());
-        Parameters(pairs.into_owned().collect())
+        let pairs = form_urlencoded::parse(text.as_bytes()).into_owned();
+        Parameters(pairs.take(MOST_OF_FORM + 1).collect())
+    }
+
+    /// Checks that there are at most `most`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there are more.
+    pub(in crate::page) fn check(&self, most: usize) -> Result<(), PageError> {
+        match self.0.len() <= most {
+            true => Ok(()),
+            false => Err(PageError::Bad(format!(
+                "more than {most} parameters are too many"
+            ))),
+        }
     }
 
     /// Returns the first value of a name, if it is not blank.

@@ -33,6 +33,7 @@ pub(in crate::page) const NOTHING: &str = "There is no memory here yet. What an 
 pub(in crate::page) const NOTHING_OF_WORKSPACE: &str =
     "There is no memory here yet. What an agent stores appears here at once.";
 pub(in crate::page) const NOTHING_FOUND: &str = "Nothing found.";
+pub(in crate::page) const NEW_MEMORIES: &str = "New memories:";
 pub(in crate::page) const OLDER: &str = "Older";
 pub(in crate::page) const NEWEST: &str = "Newest";
 pub(in crate::page) const FILTER: &str = "Filter";
@@ -85,23 +86,36 @@ pub(in crate::page) const WHOLE_HISTORY: &str = "Older versions: memdir log";
 pub(in crate::page) const RESTORE_VERSION: &str = "Restore this version";
 pub(in crate::page) const UNDO_LAST: &str = "Undo the last change";
 pub(in crate::page) const CHANGE: &str = "What this version changed";
-pub(in crate::page) const FIRST_VERSION: &str = "The first version.";
 pub(in crate::page) const OLDER_VERSIONS: &str = "There are older versions.";
+pub(in crate::page) const FIRST_VERSION: &str = "The first version.";
 pub(in crate::page) const NO_DIFFERENCE: &str = "No difference.";
+pub(in crate::page) const MORE_DIFFERENCE: &str = "more lines";
 
 pub(in crate::page) const SAVE: &str = "Save";
-pub(in crate::page) const MORE_DIFFERENCE: &str = "more lines";
 pub(in crate::page) const CANCEL: &str = "Cancel";
 pub(in crate::page) const FILE_TEXT: &str = "Text of the file";
 pub(in crate::page) const EDIT_HINT: &str =
     "This is the file as it is on disk: fields between the dashes, then the text.";
 pub(in crate::page) const EDIT_HINT_OF_WORKSPACE: &str =
     "This is the memory as it is kept: fields between the dashes, then the text.";
-pub(in crate::page) const NO_TEXT: &str =
-    "This file is no UTF-8 text: a browser would change its bytes. Open it in an editor.";
-pub(in crate::page) const CHANGED_MEANWHILE: &str = "Somebody else changed this memory while you edited it. Nothing of yours is saved yet. Left is the file as it is now, below is your text. Merge the two, then save.";
+pub(in crate::page) const NO_TEXT: &str = "This file holds what a browser would change: bytes that are no UTF-8, a NUL, or a carriage return without a line feed. Open it in an editor.";
+pub(in crate::page) const CHANGED_MEANWHILE: &str =
+    "Somebody else changed this memory while you edited it.";
+pub(in crate::page) const NOT_SAVED: &str = "Nothing of yours is saved yet.";
+pub(in crate::page) const SAVED_AS: &str = "Your text is kept beside it, as";
+pub(in crate::page) const MERGE: &str = "Below are what the file has else than your text, the whole file, and your text. Merge the two in yours, then save.";
+pub(in crate::page) const DIFFERING: &str = "What the file has else";
 pub(in crate::page) const THEIRS: &str = "The file now";
 pub(in crate::page) const YOURS: &str = "Your text";
+pub(in crate::page) const UNSENT: &str =
+    "Your text is not saved. It is here still: try again, or copy it.";
+pub(in crate::page) const UNSENT_FOR_GOOD: &str =
+    "Your text is not saved, and what it was for is gone. Copy it from here.";
+pub(in crate::page) const RESTORED: &str =
+    "This is your text of before, which was not saved. Save it, or";
+pub(in crate::page) const DISCARD: &str = "show it as it is";
+pub(in crate::page) const CHANGED_AND_EDITED: &str =
+    "If you changed its text here, Save shows both texts.";
 pub(in crate::page) const CHANGED_HERE: &str = "This memory was changed just now.";
 pub(in crate::page) const RELOAD: &str = "Show the change";
 
@@ -117,6 +131,10 @@ pub(in crate::page) const NEVER: &str = "Never again";
 pub(in crate::page) const KEEP_FIRST: &str = "Keep the first";
 pub(in crate::page) const KEEP_SECOND: &str = "Keep the second";
 pub(in crate::page) const KEEP_BOTH: &str = "Keep both";
+pub(in crate::page) const BLANK: &str = "the text is empty: a memory needs one";
+pub(in crate::page) const CHANGED_SINCE: &str =
+    "this memory was changed since it was shown, and is not accepted: look at it again";
+pub(in crate::page) const FIRST: &str = "The first";
 pub(in crate::page) const PROPOSED_TEXT: &str = "Text, as it will be stored";
 pub(in crate::page) const FROM_TALK: &str = "from";
 pub(in crate::page) const SAYS_THE_SAME: &str = "A memory says the same:";

@@ -49,6 +49,8 @@ pub struct Visit<'a> {
     pub parameters: &'a Parameters,
     /// Ids of the memories that the view names.
     pub named: RefCell<Vec<String>>,
+    /// Sentences about what an action did, for the document that follows it.
+    pub warnings: RefCell<Vec<String>>,
 }
 
 impl<'a> Visit<'a> {
@@ -63,6 +65,11 @@ impl<'a> Visit<'a> {
         if !named.iter().any(|known| known == id) {
             named.push(id.to_owned());
         }
+    }
+
+    /// Keeps sentences for the document that follows.
+    pub(in crate::page) fn warn(&self, sentences: Vec<String>) {
+        self.warnings.borrow_mut().extend(sentences);
     }
 
     /// Returns the parts of a store in a folder.

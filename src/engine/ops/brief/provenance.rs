@@ -118,7 +118,7 @@ impl Provenance {
 }
 
 /// Returns the digest by which a text is accepted.
-fn digest_of(memory: &Memory) -> u128 {
+pub fn digest_of(memory: &Memory) -> u128 {
     text_digest(
         memory.stem.as_str(),
         memory.title.as_deref(),
