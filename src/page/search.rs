@@ -46,7 +46,7 @@ pub(super) fn view(visit: &Visit<'_>) -> Result<String, PageError> {
         p.ways {
             @for (value, name) in WAYS {
                 @let address = visit.parameters.with("by", Some(value)).address("search");
-                a.chip href=(address) data-by=(value) aria-current=[(way == value).then_some("true")] { (name) }
+                a.chip href=(address) aria-current=[(way == value).then_some("true")] { (name) }
                 " "
             }
         }

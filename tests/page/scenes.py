@@ -79,6 +79,28 @@ def timeline(program, browser):
                 page.wait_for_timeout(60)
             page.wait_for_function("!document.querySelector('.older')")
             assert page.locator(".sheet").count() <= 3
+            # Who goes through the list keeps the place, and is told what is new.
+            look.goto("/")
+            page.keyboard.press("j")
+            first = page.locator(".entry.at").get_attribute("data-id")
+            site.remember("The newest note of all.")
+            expect(page.locator("#newer")).to_have_text("New memories: 1")
+            assert page.evaluate("document.activeElement.closest('.entry').dataset.id") == first
+            page.click("#newer a")
+            expect(page.locator("#newer")).to_have_count(0)
+            expect(page.locator("#list")).to_contain_text("The newest note of all")
+            # A request that fails ends nothing.
+            look.is_expected = lambda text: "503" in text
+            page.route("**/*before=*", lambda route: route.fulfill(status=503, body="<main>too much</main>"))
+            with page.expect_response(lambda answer: answer.status == 503):
+                page.mouse.wheel(0, 20_000)
+            page.unroute("**/*before=*")
+            # It is tried again where the link comes into sight.
+            page.mouse.wheel(0, -20_000)
+            page.wait_for_function("scrollY === 0")
+            page.mouse.wheel(0, 20_000)
+            expect(page.locator(".sheet")).not_to_have_count(1)
+            look.is_expected = lambda text: False
             look.goto("/")
             page.click("summary")
             page.click(".filter a.topic >> nth=0")
@@ -122,6 +144,16 @@ def search(program, browser):
         page.click("text=keywords")
         page.fill("input[name=q]", "tile")
         expect(page.locator(".entry")).to_have_count(1)
+        # A filter takes the words along that were typed here, and the next search the filter.
+        page.click("details.filter summary")
+        page.click(".filter a.topic >> nth=0")
+        expect(page.locator(".chosen a")).to_contain_text("topic")
+        expect(page.locator("input[name=q]")).to_have_value("tile")
+        page.locator("input[name=q]").press("Enter")
+        expect(page).to_have_url(re.compile("topic="))
+        page.wait_for_load_state()
+        page.click(".chosen a")
+        expect(page.locator(".chosen")).to_have_count(0)
         page.click("text=expression")
         expect(page).to_have_url(re.compile("by=expression"))
         page.fill("input[name=q]", "ali?lerg.c")
@@ -187,15 +219,61 @@ def edit(program, browser):
         theirs = file.read_text()
         page.fill("textarea", page.input_value("textarea").replace("First line", "My line"))
         look.is_expected = lambda text: "409" in text
+        expect(page.locator("#changed")).to_contain_text("Save shows both texts")
+        assert page.locator("#changed a").count() == 0
         page.click("button >> text=Save")
         expect(page.locator("[role=alert]")).to_contain_text("Somebody else")
         assert file.read_text() == theirs
         expect(page.locator(".difference")).to_contain_text("renamed")
+        assert page.locator(".theirs").inner_text().strip() == theirs.strip()
         assert "My line" in page.input_value("textarea")
         page.fill("textarea", theirs.replace("First line", "My line"))
         page.click("button >> text=Save")
         expect(page.locator("h1")).to_have_text("Two lines, renamed")
         expect(page.locator(".text")).to_contain_text("My line")
+
+
+def unsent(program, browser):
+    """A text that is typed is not lost: by leaving, by a refusal, by the end of the session."""
+    with Site(program) as site, Look(browser, site) as look:
+        one = site.remember("First line.", "--title", "A line")
+        file = site.file_of(one)
+        before = file.read_text()
+        page = look.page
+        look.goto(f"/memory/{one}/edit")
+        page.fill("textarea", before.replace("First", "Second"))
+        page.remove_listener("dialog", look._asked)
+        page.on("dialog", lambda dialog: dialog.dismiss())
+        with page.expect_event("dialog") as asked:
+            page.click("text=Cancel", no_wait_after=True)
+        assert asked.value.type == "beforeunload" and page.url.endswith("/edit"), page.url
+        # The session ends meanwhile.
+        look.is_expected = lambda text: "401" in text or "400" in text
+        look.context.clear_cookies()
+        page.click("button >> text=Save")
+        expect(page.locator("pre")).to_have_text("memdir open")
+        assert file.read_text() == before
+        site.enter(page)
+        look.goto(f"/memory/{one}")
+        look.goto(f"/memory/{one}/edit")
+        expect(page.locator("#restored")).to_be_visible()
+        assert "Second line" in page.input_value("textarea")
+        page.click("button >> text=Save")
+        expect(page.locator(".text")).to_contain_text("Second line")
+        look.goto(f"/memory/{one}/edit")
+        expect(page.locator("textarea")).to_be_visible()
+        assert page.locator("#restored").count() == 0
+        # A refusal: the text is there, and saved once it is right.
+        before = file.read_text()
+        page.evaluate("document.querySelector('input[name=seen]').value = 'none'")
+        page.fill("textarea", before.replace("Second", "Third"))
+        page.click("button >> text=Save")
+        expect(page.locator("[role=alert]")).to_be_visible()
+        assert "Third line" in page.input_value("textarea")
+        with page.expect_event("dialog") as asked:
+            page.click("text=Cancel", no_wait_after=True)
+        assert asked.value.type == "beforeunload", asked.value.type
+        assert file.read_text() == before
 
 
 def history(program, browser):
@@ -265,9 +343,20 @@ def review(program, browser):
         look.goto("/review")
         proposed = page.locator("textarea[name=text]").count()
         assert proposed >= 1, page.locator("main").inner_text()
+        # A text whose session ended is there again after the log in.
+        page.locator("textarea[name=text]").first.fill("Atlas tiles: PostgreSQL.")
+        look.is_expected = lambda text: "401" in text
+        look.context.clear_cookies()
+        page.locator("button >> text=Accept").first.click()
+        expect(page.locator("pre")).to_have_text("memdir open")
+        site.enter(page)
+        look.goto("/review")
+        expect(page.locator("#restored")).to_be_visible()
+        expect(page.locator("textarea[name=text]").first).to_have_value("Atlas tiles: PostgreSQL.")
         page.keyboard.press("j")
         page.keyboard.press("a")
         expect(page.locator("textarea[name=text]")).to_have_count(proposed - 1)
+        assert site.listed("grep", "Atlas tiles: PostgreSQL.")
         page.wait_for_load_state()
         pair = page.locator(".item", has=page.locator(".pair"))
         expect(pair).to_have_count(1)
@@ -639,7 +728,7 @@ def readme(program, browser, file):
 
 
 # The longest first, so that none is left when the others are done.
-SCENES = [hostile, hostile_forms, access, imports, rights, search, act, edit, timeline, without_script, live, memory, history, review, brief,
+SCENES = [hostile, hostile_forms, access, imports, rights, search, act, edit, unsent, timeline, without_script, live, memory, history, review, brief,
           store, login, two_stores]
 LONG = [large]
 OF_DATABASE = [workspace]

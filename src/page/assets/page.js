@@ -1,10 +1,12 @@
-// Keyboard, search as you type, live lists, uploads. Every view can be read without it. Addresses are relative to the
+// Keyboard, search as you type, live lists, texts that are kept, uploads. Every view can be read without it. Addresses are relative to the
 // document's base.
 "use strict";
 
 const list = document.getElementById("list");
 const search = document.getElementById("search");
 const memory = document.getElementById("memory");
+const editor = document.querySelector("form.edit, form.unsent");
+const words = document.body.dataset;
 const isField = (element) => element.matches("input, textarea, select");
 
 async function part(address, options) {
@@ -13,14 +15,48 @@ async function part(address, options) {
   const answer = await fetch(url, options);
   const text = await answer.text();
   const body = new DOMParser().parseFromString(text, "text/html").body;
-  const failure = body.querySelector("main");
-  return failure ? [...failure.childNodes] : [...body.childNodes];
+  const nodes = [...(body.querySelector("main") ?? body).childNodes];
+  if (!answer.ok) throw Object.assign(new Error(`HTTP ${answer.status}`), { nodes });
+  return nodes;
 }
 
-async function refresh(address) {
+// Puts an answer into the list, also one that says what failed; returns whether it did not fail.
+async function show(answer) {
+  try {
+    list.replaceChildren(...(await answer));
+    return true;
+  } catch (error) {
+    if (error.name !== "AbortError") list.replaceChildren(...(error.nodes ?? [String(error)]));
+    return false;
+  }
+}
+
+const link = (text, href) => Object.assign(document.createElement("a"), { textContent: text, href });
+
+function note(id, ...parts) {
+  const shown = document.getElementById(id) ?? document.createElement("p");
+  shown.id = id;
+  shown.setAttribute("role", "status");
+  shown.replaceChildren(...parts);
+  return shown;
+}
+
+async function refresh() {
+  const next = await part(location.href);
   const known = new Set([...list.querySelectorAll(".entry")].map((entry) => entry.dataset.id));
+  // Whoever reads on below, or goes through it by keys, keeps the place.
+  const isBelow = list.querySelectorAll(".sheet").length > 1 || scrollY > list.offsetTop;
+  if (isBelow || list.contains(document.activeElement)) {
+    const entries = next.flatMap((one) => [...(one.querySelectorAll?.(".entry") ?? [])]);
+    const added = entries.filter((entry) => !known.has(entry.dataset.id)).length;
+    // Without a fragment: with one, nothing would be loaded.
+    const here = location.pathname + location.search;
+    if (added) list.before(note("newer", link(`${words.newer} ${added}`, here)));
+    return;
+  }
+  document.getElementById("newer")?.remove();
   const chosen = list.querySelector(".entry.at")?.dataset.id;
-  list.replaceChildren(...(await part(address)));
+  list.replaceChildren(...next);
   for (const entry of list.querySelectorAll(".entry")) {
     if (known.size && !known.has(entry.dataset.id)) entry.classList.add("new");
     if (entry.dataset.id === chosen) entry.classList.add("at");
@@ -36,22 +72,18 @@ if (search) {
     if (!list?.dataset.search) return;
     const url = new URL(location.href);
     url.searchParams.set("q", search.q.value);
-    // Who goes on to another way takes the words along.
-    for (const way of document.querySelectorAll("[data-by]")) {
-      const target = new URL(url);
-      target.searchParams.set("by", way.dataset.by);
-      way.href = target;
+    // Who goes on to another way or filter takes the words along.
+    for (const chip of document.querySelectorAll(".ways a, .chosen a, .filter a")) {
+      const target = new URL(chip.href);
+      target.searchParams.set("q", search.q.value);
+      chip.href = target;
     }
     clearTimeout(typed);
-    typed = setTimeout(async () => {
+    typed = setTimeout(() => {
       history.replaceState(null, "", url);
       asked?.abort();
       asked = new AbortController();
-      try {
-        list.replaceChildren(...(await part(url, { signal: asked.signal })));
-      } catch (error) {
-        if (error.name !== "AbortError") throw error;
-      }
+      show(part(url, { signal: asked.signal }));
     }, 60);
   });
   document.addEventListener("click", (event) => event.target.closest("a") && clearTimeout(typed));
@@ -70,16 +102,21 @@ const end = new IntersectionObserver(async (seen) => {
   const older = list.querySelector(".older");
   if (loading || !older || !seen.some((one) => one.isIntersecting)) return;
   loading = true;
-  const next = await part(older.href);
-  older.closest(".turn").remove();
-  list.append(...next);
-  const all = list.querySelectorAll(".sheet");
-  if (all.length > sheets) {
-    all[0].remove();
-    delete list.dataset.live;
+  try {
+    const next = await part(older.href);
+    older.closest(".turn").remove();
+    list.append(...next);
+    const all = list.querySelectorAll(".sheet");
+    if (all.length > sheets) {
+      all[0].remove();
+      delete list.dataset.live;
+    }
+    watchEnd();
+  } catch {
+    // The link stays: it is tried again where it comes into sight, and by a click.
+  } finally {
+    loading = false;
   }
-  loading = false;
-  watchEnd();
 }, { rootMargin: "600px" });
 
 function watchEnd() {
@@ -96,19 +133,15 @@ if (list?.dataset.live || memory) {
   const changed = (ids) => {
     if (list?.dataset.live) {
       clearTimeout(waiting);
-      waiting = setTimeout(() => refresh(location.href), 100);
+      // The next change tries again.
+      waiting = setTimeout(() => refresh().catch(() => {}), 100);
     }
     if (memory && ids.includes(memory.dataset.id) && !document.getElementById("changed")) {
-      const texts = document.body.dataset;
-      const note = document.createElement("p");
-      note.id = "changed";
-      note.className = "problem";
-      note.setAttribute("role", "status");
-      const link = document.createElement("a");
-      link.href = location.href;
-      link.textContent = texts.reload;
-      note.append(texts.changed, " ", link);
-      memory.prepend(note);
+      // A form that was answered lies at an address that can only be sent to.
+      const here = memory.querySelector("nav.views [aria-current]")?.pathname + location.search;
+      const changed = note("changed", words.changed, " ", editor ? words.edited : link(words.reload, here));
+      changed.className = "problem";
+      memory.prepend(changed);
     }
   };
   // A browser has few connections to a host: a tab that nobody sees needs none.
@@ -143,8 +176,49 @@ if (memory?.querySelector("pre code[class]")) {
 // Forms that want to be asked about once more.
 document.addEventListener("submit", (event) => {
   const sure = event.target.dataset.sure;
-  if (sure && !confirm(sure)) event.preventDefault();
+  if (sure && !confirm(sure)) return event.preventDefault();
+  sent = event.target;
+  // An upload goes on here, and other forms leave the page.
+  if (typing.includes(sent)) keep(sent);
+  if (sent.getAttribute("action") === "logout") sessionStorage.clear();
 });
+
+// Texts that are typed: leaving asks first. What was sent is kept until it is saved: the session may have ended, and the
+// server may be away.
+let sent = null;
+const isRefused = Boolean(editor) && (editor.matches(".unsent") || location.pathname.endsWith("/save"));
+const isChanged = (field) => field.value !== field.defaultValue || isRefused;
+addEventListener("beforeunload", (event) => {
+  if (texts.some((field) => field.form !== sent && isChanged(field))) event.preventDefault();
+});
+addEventListener("pageshow", () => { sent = null; });
+// The form of a memory's text, or those of proposals, by what they are about.
+const texts = [...document.querySelectorAll("textarea[name=text]")];
+const typing = texts.map((field) => field.form);
+const placeOf = (form) => form.action + (form.elements.id ? `?${form.elements.id.value}` : "");
+function keep(form) {
+  try {
+    sessionStorage.setItem(placeOf(form), JSON.stringify([form.seen?.value, form.text.value]));
+  } catch {
+    // There is no room for it.
+  }
+}
+for (const form of typing.filter((one) => !one.matches(".unsent"))) {
+  const [seen, text] = JSON.parse(sessionStorage.getItem(placeOf(form))) ?? [];
+  if (text === undefined || text === form.text.value) continue;
+  const discard = link(words.discard, location.pathname.replace(/save$/, "edit"));
+  discard.addEventListener("click", () => {
+    typing.forEach((one) => sessionStorage.removeItem(placeOf(one)));
+    sent = form;
+  });
+  form.prepend(note("restored", words.restored, " ", discard, "."));
+  if (form.seen) form.seen.value = seen;
+  form.text.value = text;
+}
+if (memory && !editor && /\/(edit|save)$/.test(document.referrer)) {
+  // The form leads here when it is saved.
+  sessionStorage.removeItem(`${location.origin}${location.pathname.replace(/\/save$/, "")}/save`);
+}
 
 // Import: files or a folder that are chosen or dropped, each file with its path.
 const form = document.getElementById("import");
@@ -166,11 +240,7 @@ async function send(found) {
   url.searchParams.set("name", name);
   const headers = { "Content-Type": "application/octet-stream", "X-Form-Token": form.dataset.token };
   list.replaceChildren(form.dataset.sending);
-  try {
-    list.replaceChildren(...(await part(url, { method: "POST", headers, body })));
-  } catch (error) {
-    list.replaceChildren(String(error));
-  }
+  await show(part(url, { method: "POST", headers, body }));
 }
 async function filesBelow(entry, path = entry.name) {
   if (entry.isFile) return [{ path, file: await new Promise((done, fail) => entry.file(done, fail)) }];
@@ -209,16 +279,18 @@ if (form) {
 }
 if (list?.querySelector("[data-busy]")) {
   const again = setInterval(async () => {
-    list.replaceChildren(...(await part(location.href)));
-    if (!list.querySelector("[data-busy]")) clearInterval(again);
+    const isShown = await show(part(location.href));
+    if (!isShown || !list.querySelector("[data-busy]")) clearInterval(again);
   }, 500);
 }
 
 // Keyboard.
 const keys = document.getElementById("keys");
 const keysButton = document.getElementById("keys-button");
-keysButton.hidden = false;
-keysButton.addEventListener("click", () => keys.showModal());
+if (keysButton) {
+  keysButton.hidden = false;
+  keysButton.addEventListener("click", () => keys.showModal());
+}
 let isGoing = false;
 
 function move(step) {
@@ -239,7 +311,7 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown" && event.target === search?.q) move(1);
     return;
   }
-  if (keys.open) return;
+  if (!keys || keys.open) return;
   const go = isGoing && document.querySelector(`[data-go="${CSS.escape(event.key)}"]`);
   isGoing = event.key === "g" && !isGoing;
   if (go) return go.click();
