@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-use memdir::rows::access::{self, AuditLine, Role};
+use memdir::rows::access::{self, AuditLine, Quota, Role};
 use serde_json::json;
 
 use crate::access::make;
@@ -294,6 +294,45 @@ fn each_view_and_action_has_a_line_by_the_token_of_its_session() {
     for action in ["page/timeline", "page/search", "page/memory"] {
         assert_eq!(of(action).memories, std::slice::from_ref(&id), "{action}");
     }
+}
+
+#[test]
+fn a_text_that_a_quota_refuses_comes_back_in_a_form() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    let limit = |quota, most| {
+        access::set_quotas(&test.open(), "atlas", &[(quota, Some(most))]).unwrap();
+    };
+    limit(Quota::Requests, 8);
+    let server = server(&test, &[]);
+    let id = remember(&server, "The zebra has stripes.");
+    limit(Quota::Bytes, 10);
+    let anna = cookie(
+        &server,
+        "atlas",
+        &make(&test, "atlas", "anna", Role::Writer),
+    );
+    let shown = view(&server, &anna, &format!("memory/{id}/edit"));
+    let text = shown.text();
+    let (_, seen) = text.split_once("name=\"seen\" value=\"").unwrap();
+    let seen = seen.split('"').next().unwrap();
+    let form = format!(
+        "token={}&seen={seen}&text=A+longer+text{}",
+        form_token(&shown),
+        "+again".repeat(500)
+    );
+    let save = || send(&server, &anna, &format!("memory/{id}/save"), &form);
+    let refused = save();
+    assert_eq!(refused.status, 403, "{refused:?}");
+    assert!(refused.text().contains("its quota is 10"), "{refused:?}");
+    assert!(refused.text().contains("\nA longer text again again"));
+    let often = (0..10).map(|_| save()).find(|saved| saved.status == 429);
+    let often = often.expect("the calls of a minute have an end");
+    assert!(often.header("retry-after").is_some(), "{often:?}");
+    assert!(often.text().contains("may be called 8 times a minute"));
+    assert!(often.text().contains("\nA longer text again again"));
 }
 
 #[test]
