@@ -23,7 +23,7 @@ pub(super) enum Saved {
 /// Returns the form with a file's text.
 pub(super) fn view(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
     let shown = memory::find(visit, id)?;
-    let (_, version) = ops::read_text(visit.engine, shown.memory.stem.as_str())?;
+    let (_, version) = ops::read_text(visit.engine, shown.whole_id())?;
     let main = html! {
         div #memory data-id=(shown.id) data-stem=(shown.memory.stem.as_str()) {
             (memory::head(visit, &shown, "/edit"))

@@ -21,7 +21,7 @@ pub(super) fn view(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
     {
         tracing::info!("what waits was not committed: {error}");
     }
-    let log = match ops::log(visit.engine, Some(stem), MOST) {
+    let log = match ops::log(visit.engine, Some(shown.whole_id()), MOST) {
         Ok(log) => Some(log),
         // Without a repository there is none; an error of reading one is told.
         Err(EngineError::Past(_) | EngineError::NotFound(_)) => None,
@@ -37,7 +37,7 @@ pub(super) fn view(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
                     @if shown.file.is_some() && visit.folder.is_some() {
                         (frame::button(visit, &entry::address(&shown.id, "/undo"), &[], texts::UNDO_LAST, None))
                     }
-                    (versions(visit, &shown.id, stem, &log, open)?)
+                    (versions(visit, &shown.id, &log, open)?)
                     @if log.has_more {
                         p.note {
                             @if visit.folder.is_some() { (texts::WHOLE_HISTORY) " " (shown.id) }
@@ -55,7 +55,6 @@ pub(super) fn view(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
 fn versions(
     visit: &Visit<'_>,
     id: &str,
-    stem: &str,
     log: &Log,
     open: Option<&str>,
 ) -> Result<Markup, PageError> {
@@ -73,7 +72,7 @@ fn versions(
         };
         let older = log.changes.get(at + 1);
         let changed = match is_open {
-            true => Some(changed(visit, stem, change, older)?),
+            true => Some(changed(visit, id, change, older)?),
             false => None,
         };
         rows.push((change, at > 0, changed));
@@ -118,27 +117,27 @@ fn who(change: &PastChange) -> String {
 /// Returns the difference of a version from the one before it.
 fn changed(
     visit: &Visit<'_>,
-    stem: &str,
+    id: &str,
     change: &PastChange,
     older: Option<&PastChange>,
 ) -> Result<Markup, PageError> {
-    let after = text_at(visit, stem, change)?;
+    let after = text_at(visit, id, change)?;
     let Some(older) = older else {
         let after = String::from_utf8_lossy(&after).into_owned();
         return Ok(
             html! { p.note { (texts::FIRST_VERSION) } pre tabindex="0" dir="auto" { (after) } },
         );
     };
-    difference::difference(&text_at(visit, stem, older)?, &after)
+    difference::difference(&text_at(visit, id, older)?, &after)
 }
 
 /// Returns the text of a memory as of a commit; empty where it was not there.
-fn text_at(visit: &Visit<'_>, stem: &str, change: &PastChange) -> Result<Vec<u8>, PageError> {
+fn text_at(visit: &Visit<'_>, id: &str, change: &PastChange) -> Result<Vec<u8>, PageError> {
     let revision = Revision {
         text: change.commit.clone(),
         at: None,
     };
-    match ops::versions(visit.engine, stem, Some(&revision)) {
+    match ops::versions(visit.engine, id, Some(&revision)) {
         Ok(versions) => Ok(versions
             .before
             .map(|before| before.bytes)

@@ -26,6 +26,16 @@ pub(super) struct Shown {
     pub(super) file: Option<String>,
 }
 
+impl Shown {
+    /// Returns what calls this memory and no other, also where several ids begin alike.
+    pub(super) fn whole_id(&self) -> &str {
+        match self.memory.stem.is_canonical() {
+            true => self.memory.stem.as_str(),
+            false => &self.id,
+        }
+    }
+}
+
 /// Reads the memory called `id`, also a forgotten one.
 pub(super) fn find(visit: &Visit<'_>, id: &str) -> Result<Shown, PageError> {
     let shown = read(visit, id)?;
@@ -36,14 +46,18 @@ pub(super) fn find(visit: &Visit<'_>, id: &str) -> Result<Shown, PageError> {
 fn read(visit: &Visit<'_>, id: &str) -> Result<Shown, PageError> {
     match ops::recall_one(visit.engine, id) {
         Ok((memory, name)) => Ok(Shown {
-            id: visit.engine.live.shown_id(&memory.stem),
+            id: live::shown_name(&visit.engine.live, &memory.stem, &name),
             memory,
             file: Some(name),
         }),
         Err(missing @ EngineError::NotFound(_)) => {
             let forgotten = ops::forgotten(visit.engine, id).map_err(|_| missing)?;
             Ok(Shown {
-                id: forgotten.memory.stem.as_str().to_owned(),
+                // As its history has it: there may be a live one of its name in another folder.
+                id: match forgotten.memory.stem.is_canonical() || !forgotten.name.contains('/') {
+                    true => forgotten.memory.stem.as_str().to_owned(),
+                    false => forgotten.name,
+                },
                 memory: Box::new(forgotten.memory),
                 file: None,
             })
@@ -84,7 +98,7 @@ pub(super) fn view(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
     let shown = find(visit, id)?;
     let memory = &shown.memory;
     let relations = match shown.file {
-        Some(_) => ops::relations_of(visit.engine, memory.stem.as_str())?,
+        Some(_) => ops::relations_of(visit.engine, shown.whole_id())?,
         None => Relations::default(),
     };
     let known = |name: &str| -> Option<String> {
@@ -121,7 +135,7 @@ pub(super) fn raw(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
     let shown = find(visit, id)?;
     let text = match &shown.file {
         Some(_) => {
-            let (_, version) = ops::read_text(visit.engine, shown.memory.stem.as_str())?;
+            let (_, version) = ops::read_text(visit.engine, shown.whole_id())?;
             String::from_utf8_lossy(&version.bytes).into_owned()
         }
         None => shown.memory.content.clone(),

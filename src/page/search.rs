@@ -102,7 +102,7 @@ fn results(visit: &Visit<'_>) -> Result<Markup, PageError> {
                 @if let Some(passage) = passage { " " span.lines { "lines " (passage.lines()) } }
                 (why(hit, &query))
             };
-            (entry::entry(visit, &hit.memory, &preview))
+            (entry::entry(visit, hit, &preview))
         }
     })
 }

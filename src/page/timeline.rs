@@ -65,7 +65,7 @@ fn list(visit: &Visit<'_>) -> Result<Markup, PageError> {
             @for day in days(&found.hits) {
                 h2.day { (day[0].memory.timestamp.date().format("%A, %-d %B %Y")) }
                 @for hit in day {
-                    (entry::entry(visit, &hit.memory, &shown(hit)))
+                    (entry::entry(visit, hit, &shown(hit)))
                 }
             }
             p.turn {

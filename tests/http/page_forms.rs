@@ -161,6 +161,40 @@ fn a_text_that_was_changed_meanwhile_is_shown_as_a_whole() {
 }
 
 #[test]
+fn notes_of_one_name_have_addresses_and_a_history_of_their_own() {
+    let store = TestStore::of_folder();
+    for (name, text) in [("p1/index.md", "One.\n"), ("p2/index.md", "Two.\n")] {
+        store.put(name, text);
+    }
+    let git = [("MEMDIR_GIT", "true")];
+    let browser = Browser::at(Server::with(store, &[], &git));
+    let listed = browser.text("/");
+    for (id, text) in [("p1%2Findex%2Emd", "One."), ("p2%2Findex%2Emd", "Two.")] {
+        assert!(listed.contains(&format!("memory/{id}\"")), "{listed}");
+        let shown = browser.text(&format!("/memory/{id}"));
+        assert!(shown.contains(text), "{shown}");
+    }
+    // A restored version is one of that note.
+    let edit = "/memory/p2%2Findex%2Emd/edit";
+    let seen = field(&browser.text(edit), "class=\"edit\"", "seen");
+    let fields = [("seen", seen.as_str()), ("text", "Two, later.\n")];
+    let saved = browser.post("/memory/p2%2Findex%2Emd/save", &fields);
+    assert_eq!(saved.status, 303, "{saved:?}");
+    let history = browser.text("/memory/p2%2Findex%2Emd/history");
+    assert!(history.contains("later"), "{history}");
+    assert!(!history.contains("One"), "{history}");
+    let version = field(&history, "p2%2Findex%2Emd/restore-version", "version");
+    let restored = browser.post(
+        "/memory/p2%2Findex%2Emd/restore-version",
+        &[("version", &version)],
+    );
+    assert_eq!(restored.status, 303, "{restored:?}");
+    let now = |name: &str| std::fs::read_to_string(browser.server.store.files().join(name));
+    assert_eq!(now("p1/index.md").unwrap(), "One.\n");
+    assert_eq!(now("p2/index.md").unwrap(), "Two.\n");
+}
+
+#[test]
 fn a_credential_that_is_saved_is_named() {
     let store = TestStore::of_folder();
     store.put(ONE, memory("aaaaaaaa", "", "Bread is at seven."));

@@ -17,6 +17,7 @@ use crate::engine::{
     Engine, EngineError, PastChange, PastText, Recalled, UndoneFile, history, ops,
 };
 use crate::git::compare_texts;
+use crate::model::Stem;
 
 /// Maximum number of changes that `recall --verbose` shows.
 const MOST_RECALLED: usize = 10;
@@ -276,11 +277,12 @@ pub fn histories(
     commit_first(engine);
     let mut histories = Vec::new();
     for one in recalled {
-        let Recalled::Found { memory, .. } = one else {
+        let Recalled::Found { memory, name } = one else {
             histories.push(None);
             continue;
         };
-        let changes = match ops::log(engine, Some(memory.stem.as_str()), usize::MAX) {
+        let id = id_in_history(&memory.stem, name);
+        let changes = match ops::log(engine, Some(id), usize::MAX) {
             Ok(log) => log.changes,
             Err(error @ EngineError::Past(_)) => {
                 context.output.note(error.to_string());
@@ -294,6 +296,14 @@ pub fn histories(
         histories.push(Some(changes));
     }
     Ok(histories)
+}
+
+/// Returns what calls the memory in the file `name`, and no other: of names that are no ids, each folder may have one.
+pub fn id_in_history<'a>(stem: &'a Stem, name: &'a str) -> &'a str {
+    match stem.is_canonical() {
+        true => stem.as_str(),
+        false => name,
+    }
 }
 
 /// Returns the newest of a memory's changes, for scripts.

@@ -296,7 +296,7 @@ fn show_pair(
         ))?;
         let [agent, user, at] =
             [&memory.agent, &memory.user, memory.timestamp.as_str()].map(|text| output.shown(text));
-        let changes = changes_of(engine, &memory.stem)?;
+        let changes = changes_of(engine, side)?;
         let mut said = vec![format!("dated: {at} by {agent}, {user}")];
         said.extend(history::life(output, &changes));
         for line in said {
@@ -337,8 +337,9 @@ fn compared_texts([one, other]: &[Contender; 2]) -> [String; 2] {
 }
 
 /// Returns the changes of a memory, newest first; none in a store without history.
-fn changes_of(engine: &Engine, stem: &Stem) -> Result<Vec<PastChange>, Failure> {
-    match ops::log(engine, Some(stem.as_str()), usize::MAX) {
+fn changes_of(engine: &Engine, side: &Contender) -> Result<Vec<PastChange>, Failure> {
+    let id = history::id_in_history(&side.memory.stem, &side.name);
+    match ops::log(engine, Some(id), usize::MAX) {
         Ok(log) => Ok(log.changes),
         Err(EngineError::Past(_)) => Ok(Vec::new()),
         Err(error) => Err(error.into()),
@@ -347,7 +348,7 @@ fn changes_of(engine: &Engine, stem: &Stem) -> Result<Vec<PastChange>, Failure> 
 
 fn as_json(engine: &Engine, side: &Contender) -> Result<Value, Failure> {
     let memory = &side.memory;
-    let changes = changes_of(engine, &memory.stem)?;
+    let changes = changes_of(engine, side)?;
     Ok(json!({
         "id": engine.live.shown_id(&memory.stem),
         "stem": memory.stem.as_str(),

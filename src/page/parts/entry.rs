@@ -9,7 +9,7 @@ use super::frame;
 use super::parameters::Parameters;
 use super::texts;
 use super::visit::Visit;
-use crate::engine::live;
+use crate::engine::{Hit, live};
 use crate::model::{Memory, Timestamp};
 use crate::words::Analyzer;
 
@@ -56,8 +56,9 @@ pub(in crate::page) fn time(at: &Timestamp) -> Markup {
 }
 
 /// Returns one memory of a list; `preview` stands below its headline.
-pub(in crate::page) fn entry(visit: &Visit<'_>, memory: &Memory, preview: &Markup) -> Markup {
-    let id = visit.engine.live.shown_id(&memory.stem);
+pub(in crate::page) fn entry(visit: &Visit<'_>, hit: &Hit, preview: &Markup) -> Markup {
+    let memory = &hit.memory;
+    let id = live::shown_name(&visit.engine.live, &memory.stem, &hit.name);
     visit.name(&id);
     html! {
         article.entry data-id=(id) {
