@@ -15,12 +15,13 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use prometheus_client::metrics::gauge::Gauge;
 use serde_json::json;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::time::Interval;
 
 use super::answer::RequestError;
 use super::connection::{Phase, reached};
-use crate::engine::{Changed, Engine, Listening, live};
+use super::site::Site;
+use crate::engine::{Changed, Listening, live};
 
 /// Maximum number of open event streams.
 const MOST_LISTENERS: i64 = 64;
@@ -39,7 +40,7 @@ pub struct Events {
     inbox: mpsc::Receiver<Bytes>,
     lost: Arc<AtomicBool>,
     alive: Interval,
-    /// Ready when the server stops, or `is_open` has no sender any more.
+    /// Ready when the server stops, or the workspace is closed.
     ending: Pin<Box<dyn Future<Output = ()> + Send>>,
     _listening: Listening,
     _counted: Counted,
@@ -55,18 +56,15 @@ impl Drop for Counted {
 }
 
 impl Events {
-    /// Opens a stream of the changes from now on, until the server stops or `is_open` loses its sender: nobody tells
-    /// of the changes of a closed workspace.
+    /// Opens a stream of the changes of a store from now on, until the server stops or its workspace is closed: nobody
+    /// tells of the changes of that.
     ///
     /// # Errors
     ///
     /// Fails if too many streams are open.
-    pub fn of(
-        engine: &Arc<Engine>,
-        listeners: &Gauge,
-        phase: watch::Receiver<Phase>,
-        mut is_open: watch::Receiver<()>,
-    ) -> Result<Events, RequestError> {
+    pub(super) fn of(site: &Site) -> Result<Events, RequestError> {
+        let (engine, listeners) = (&site.served.engine, &site.metrics.listeners);
+        let (phase, mut is_open) = (site.phase.clone(), site.is_open.subscribe());
         let counted = Counted(listeners.clone());
         if listeners.inc() >= MOST_LISTENERS {
             return Err(RequestError::overload());

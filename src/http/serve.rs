@@ -579,13 +579,7 @@ async fn serve_events(
     if let Some(record) = recorded(request.extensions(), "events") {
         record.run(&mut || CallOutcome::of(true, ""));
     }
-    let engine = &site.served.engine;
-    let events = Events::of(
-        engine,
-        &site.metrics.listeners,
-        site.phase.clone(),
-        site.is_open.subscribe(),
-    )?;
+    let events = Events::of(&site)?;
     Ok(([(CONTENT_TYPE, "text/event-stream")], Body::new(events)))
 }
 

@@ -7,8 +7,8 @@ use super::parts::parameters::Parameters;
 use super::parts::{entry, frame, texts};
 
 /// Returns the document that says why a form failed, and holds its text, to be sent again with the form token `token`; `None`
-/// of a form without a text of a person. Where the store has nothing any more that the text is for, it can only be
-/// copied: `why` is the message, and whether that is so.
+/// of a form without a text of a person. `message` says why it failed; with `is_gone` the store has nothing any more that
+/// the text is for, and it can only be copied.
 ///
 /// It needs nothing of the store, which may be what failed.
 pub fn unsent(

@@ -140,8 +140,10 @@ pub(in crate::git) fn packs(repository: &Repository) -> Vec<Pack> {
     packs
 }
 
-/// Beginnings of the names of unfinished packs, indexes and lock files: libgit2's, git's.
-const UNFINISHED: [&str; 4] = ["pack_git2_", "tmp_pack_", "tmp_idx_", "tmp_rev_"];
+/// Beginning of the names of libgit2's unfinished packs and their lock files.
+const OF_LIBGIT2: &str = "pack_git2_";
+/// Beginnings of the names of git's unfinished packs and indexes.
+const OF_GIT: [&str; 3] = ["tmp_pack_", "tmp_idx_", "tmp_rev_"];
 /// Age from which an unfinished pack counts as abandoned, whoever makes it: an exchange takes an hour at
 /// most.
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
@@ -154,12 +156,13 @@ pub fn remove_unfinished_packs(repository: &Repository, is_alone: bool) {
     for file in files.into_iter().flatten().flatten() {
         let name = file.file_name();
         let name = name.to_string_lossy();
-        if !UNFINISHED.iter().any(|begin| name.starts_with(begin)) {
+        let is_of_libgit2 = name.starts_with(OF_LIBGIT2);
+        if !is_of_libgit2 && !OF_GIT.iter().any(|begin| name.starts_with(begin)) {
             continue;
         }
         let age = || file.metadata().ok()?.modified().ok()?.elapsed().ok();
-        let is_abandoned = (is_alone && name.starts_with(UNFINISHED[0]))
-            || age().is_some_and(|age| age > ABANDONED_AFTER);
+        let is_abandoned =
+            (is_alone && is_of_libgit2) || age().is_some_and(|age| age > ABANDONED_AFTER);
         if is_abandoned && !processes::is_open_somewhere(&file.path()) {
             let _ = remove_read_only(&file.path()); // Tried again later.
         }

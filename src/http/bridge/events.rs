@@ -38,7 +38,7 @@ impl Messages {
     ///
     /// # Errors
     ///
-    /// Fails if the connection breaks off, or is silent for longer than a live server.
+    /// Fails if the connection breaks off, or is silent for longer than a live server, or if the message has no end.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, RequestFailure> {
         loop {
             if self.is_stream

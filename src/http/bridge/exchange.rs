@@ -58,7 +58,7 @@ impl Exchange {
     ///
     /// # Errors
     ///
-    /// Fails if there is no response.
+    /// Fails if there is no response, or one to another request.
     pub async fn ask(
         &self,
         message: &Message,

@@ -346,13 +346,7 @@ async fn live(
     if let Some(record) = recorded(request.extensions(), "page/live") {
         record.run(&mut || CallOutcome::of(true, ""));
     }
-    let engine = &site.served.engine;
-    let events = Events::of(
-        engine,
-        &site.metrics.listeners,
-        site.phase.clone(),
-        site.is_open.subscribe(),
-    )?;
+    let events = Events::of(&site)?;
     Ok((
         [(header::CONTENT_TYPE, "text/event-stream")],
         Body::new(events),

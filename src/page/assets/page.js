@@ -1,5 +1,5 @@
-// Keyboard, search as you type, live lists, texts that are kept, uploads. Every view can be read without it. Addresses are relative to the
-// document's base.
+// Keyboard, search as you type, live lists, texts that are kept, uploads. Every view can be read without it. Addresses
+// are relative to the document's base.
 "use strict";
 
 const list = document.getElementById("list");
