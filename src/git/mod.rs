@@ -16,7 +16,9 @@ mod settings;
 mod upkeep;
 
 pub use author::Author;
-pub use committing::branch_update::{advance_reference, finish_branch_move, move_branch};
+pub use committing::branch_update::{
+    IndexVersion, advance_reference, finish_branch_move, index_version, move_branch,
+};
 pub use committing::commit::{NewText, TextOf, write_commit};
 pub use committing::foreign_files::{
     ForeignChange, foreign_changes, foreign_files_differ, merge_foreign_files,

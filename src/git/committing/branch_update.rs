@@ -1,7 +1,8 @@
 //! Moves the branch and git's index together.
 //!
-//! Guarantees: git sees the branch and the index of one state; entries that somebody staged stay; if
-//! the process is killed in between, the next one completes the move from a prepared file.
+//! Guarantees: git sees the branch and the index of one state; entries that somebody staged stay; files
+//! that git reset meanwhile are not taken for the branch's; if the process is killed in between, the next
+//! one completes the move from a prepared file.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -26,9 +27,19 @@ const TURN: &str = "memdir-moving";
 const TRIES: usize = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// A version of git's index, by the size, time and inode of its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexVersion(Option<(u64, i64, u64)>);
+
+/// Returns the present version of the index. Every git program that resets files writes another one.
+pub fn index_version(repository: &Repository) -> IndexVersion {
+    version_of(&repository.inner.path().join("index"))
+}
+
 /// Moves the checked out branch from `from` to `to`, and updates the index with the changes `told`, as
 /// one step: a commit with git in the next moment does not revert them. Returns `Ok(false)` if the
-/// branch is elsewhere by now, or git is at work.
+/// branch is elsewhere by now, git is at work, or the index is not of the version `since`, from before
+/// the files were read or written: git may have reset them.
 ///
 /// # Errors
 ///
@@ -39,12 +50,13 @@ pub fn move_branch(
     to: Id,
     why: &str,
     told: &BTreeMap<String, Staged>,
+    since: IndexVersion,
 ) -> Result<bool, GitError> {
     let Some(_turn) = take_turn(repository).to(TELL)? else {
         return Ok(false);
     };
     let prepared = repository.inner.path().join(format!("{PREPARED}{to}"));
-    let moved = move_prepared(repository, &prepared, (from, to), why, told);
+    let moved = move_prepared(repository, &prepared, (from, to), why, told, since);
     let _ = std::fs::remove_file(&prepared); // It is found and removed later.
     moved
 }
@@ -90,10 +102,10 @@ fn move_prepared(
     (from, to): (Option<Id>, Id),
     why: &str,
     told: &BTreeMap<String, Staged>,
+    since: IndexVersion,
 ) -> Result<bool, GitError> {
     let branch = format!("refs/heads/{}", repository.branch());
     let index = repository.inner.path().join("index");
-    let seen = stamp_of(&index);
     let mut file = File::create(prepared).to(TELL)?;
     let began = file.metadata().and_then(|data| data.modified());
     let began = began.to(TELL)?;
@@ -106,7 +118,7 @@ fn move_prepared(
             (path.into_bytes(), edit)
         })
         .collect();
-    let written = seen.map_or(0, |(_, modified, _)| seconds(modified));
+    let written = since.0.map_or(0, |(_, modified, _)| seconds(modified));
     let new = staging::edited_index(repository, from, written..now, &edits)?;
     // Files were read from then on: git reads one that was modified since.
     let done = file
@@ -119,13 +131,17 @@ fn move_prepared(
     if let Ok(data) = std::fs::metadata(&index) {
         let _ = std::fs::set_permissions(prepared, data.permissions());
     }
+    // A `git merge` that is refused removes uncommitted changes from the disk for a moment, and fails to
+    // restore them if the index is locked, however shortly.
+    if version_of(&index) != since || is_git_committing(repository) {
+        return Ok(false);
+    }
     let lock = repository.inner.path().join("index.lock");
     if !take_lock(prepared, &lock).to(TELL)? {
         return Ok(false);
     }
-    // git may have written it since it was read. A `git merge` removes uncommitted changes from
-    // the disk for a moment, and fails to restore them if the index is locked.
-    let is_in_the_way = stamp_of(&index) != seen || is_git_committing(repository);
+    // One may have begun since.
+    let is_in_the_way = version_of(&index) != since || is_git_committing(repository);
     let moved = match is_in_the_way {
         true => Ok(false),
         false => advance_reference(repository, &branch, from, to, why),
@@ -195,14 +211,15 @@ fn seconds(nanos: i64) -> u32 {
     u32::try_from(nanos.div_euclid(1_000_000_000)).unwrap_or(0)
 }
 
-/// Returns the stamp of a version of the index: size, time and inode.
-fn stamp_of(path: &Path) -> Option<(u64, i64, u64)> {
-    let data = std::fs::metadata(path).ok()?;
-    #[cfg(unix)]
-    let inode = std::os::unix::fs::MetadataExt::ino(&data);
-    #[cfg(not(unix))]
-    let inode = 0;
-    Some((data.len(), staging::modified(path).ok()?, inode))
+fn version_of(path: &Path) -> IndexVersion {
+    let found = std::fs::metadata(path).ok().and_then(|data| {
+        #[cfg(unix)]
+        let inode = std::os::unix::fs::MetadataExt::ino(&data);
+        #[cfg(not(unix))]
+        let inode = 0;
+        Some((data.len(), staging::modified(path).ok()?, inode))
+    });
+    IndexVersion(found)
 }
 
 /// Locks the index as git does, with a lock file that holds the prepared index; false if it is locked
@@ -223,4 +240,45 @@ fn take_lock(prepared: &Path, lock: &Path) -> std::io::Result<bool> {
         let _ = std::fs::remove_file(lock); // Else it would look like somebody else's.
     }
     written.map(|()| true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_stays_where_it_is_if_files_were_reset_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = Repository::create(folder.path(), "main").unwrap();
+        let inner = &repository.inner;
+        let file = folder.path().join("one.md");
+        let signature = git2::Signature::now("Mira", "mira@example.org").unwrap();
+        let commit = |text: &str, parents: &[&git2::Commit<'_>]| {
+            std::fs::write(&file, text).unwrap();
+            let mut index = inner.index().unwrap();
+            index.add_path(Path::new("one.md")).unwrap();
+            let tree = inner.find_tree(index.write_tree().unwrap()).unwrap();
+            index.write().unwrap();
+            let made = inner.commit(None, &signature, &signature, text, &tree, parents);
+            inner.find_commit(made.unwrap()).unwrap()
+        };
+        let first = commit("first", &[]);
+        let branch = inner.reference("refs/heads/main", first.id(), true, "first");
+        branch.unwrap();
+        let second = commit("second", &[&first]);
+        let ends = (Id(first.id()), Id(second.id()));
+        let moved = |since| {
+            let none = BTreeMap::new();
+            move_branch(&repository, Some(ends.0), ends.1, "second", &none, since).unwrap()
+        };
+        let since = index_version(&repository);
+        inner
+            .reset(first.as_object(), git2::ResetType::Hard, None)
+            .unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "first");
+        assert!(!moved(since));
+        assert_eq!(repository.head().unwrap(), Some(ends.0));
+        assert!(moved(index_version(&repository)));
+        assert_eq!(repository.head().unwrap(), Some(ends.1));
+    }
 }

@@ -259,6 +259,7 @@ fn commit_in(
             trees = git::trees(repository, head)?;
         }
     }
+    let since = git::index_version(repository);
     let message = message_of(history, &differences, why, notes);
     let author = repository.author(user, history.live.clock.now().timestamp());
     let files = differences.len();
@@ -274,7 +275,7 @@ fn commit_in(
     else {
         return Ok(Committed::Busy); // A file changed meanwhile.
     };
-    if !git::move_branch(repository, head, commit, COMMITTED, &staged)? {
+    if !git::move_branch(repository, head, commit, COMMITTED, &staged, since)? {
         return Ok(Committed::Busy);
     }
     if let Some(unfinished) = unfinished {

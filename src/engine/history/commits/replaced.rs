@@ -270,6 +270,7 @@ fn commit_formers(
         .collect();
     let mut text_of =
         |path: &str, _: Id| Ok(texts.remove(path).map_or(NewText::Gone, NewText::Bytes));
+    let since = git::index_version(repository);
     let mut trees = git::trees(repository, head)?;
     let parents: Vec<Id> = head.into_iter().collect();
     let commit = git::write_commit(
@@ -284,7 +285,7 @@ fn commit_formers(
     let Some(commit) = commit else {
         return Ok(None);
     };
-    let is_moved = git::move_branch(repository, head, commit, COMMITTED, &staged)?;
+    let is_moved = git::move_branch(repository, head, commit, COMMITTED, &staged, since)?;
     if is_moved && history.live.has_background() {
         *git_work::committed_to(history) = Some(commit);
     }

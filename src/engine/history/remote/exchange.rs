@@ -473,6 +473,11 @@ fn carry_out(
         ),
         _ => None,
     };
+    // A `git merge` that is refused resets files, and restores what it knew to be uncommitted.
+    let since = git::index_version(repository);
+    if git::is_git_committing(repository) {
+        return Ok(Pulled::Again);
+    }
     if let Some(path) = apply::apply(history, repository, &plan.steps, unfinished.as_ref())? {
         return Ok(Pulled::Blocked(path));
     }
@@ -481,7 +486,7 @@ fn carry_out(
     }
     foreign_files::take_over_others(history, repository, head, commit)?;
     let staged = staged(history, repository, head, commit)?;
-    if !git::move_branch(repository, head, commit, "memdir: sync", &staged)? {
+    if !git::move_branch(repository, head, commit, "memdir: sync", &staged, since)? {
         return Ok(Pulled::Again);
     }
     if unfinished.is_some() {
