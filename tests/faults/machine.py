@@ -81,7 +81,9 @@ class Machine:
         return harness.tree_of(self.root)
 
     def tokens(self):
-        return set().union(*(editing.tokens_of(text.decode(errors="replace")) for text in self.tree().values()))
+        """The tokens of all memories. Unfinished files of a writer that was killed are none."""
+        return set().union(*(editing.tokens_of(text.decode(errors="replace")) for path, text in self.tree().items()
+                             if harness.is_memory(path)))
 
     def memories(self, place="files"):
         """Paths of the memories of one place, the newest last."""
