@@ -1,6 +1,7 @@
 //! Numbers of changes in replies and requests, and reads from a real standby that is behind.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -261,4 +262,56 @@ fn a_number_that_is_none_or_of_another_workspace_is_refused() {
     let headers = [bearer.as_str(), &one];
     let answered = server.ask("GET", path, &headers, b"");
     assert_eq!(answered.status, 400, "{answered:?}");
+}
+
+/// Moves the memories of the workspace `beta` to `atlas` as another writer does, without a notification.
+const MOVE: &str = "WITH head AS (UPDATE workspace SET head = head + 1 WHERE name = 'atlas' RETURNING head), \
+    moved AS (UPDATE memory SET workspace = 'atlas', seq = head.head FROM head WHERE workspace = 'beta' \
+        RETURNING place, name, hash, seq) \
+    INSERT INTO change (workspace, seq, op, place, name, hash, token) \
+    SELECT 'atlas', seq, 'put', place, name, hash, 0 FROM moved";
+
+#[test]
+fn an_answer_holds_what_was_written_50_ms_before_if_nobody_tells() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    test.workspace("beta");
+    let server = server(&test.address(), &[]);
+    let bearer = bearer(&server);
+    let write = |word: &str| {
+        let body = json!({"title": word, "content": format!("The {word}."), "tier": "long"});
+        let headers = [bearer.as_str(), "Content-Type: application/json"];
+        let path = "/w/beta/api/v1/memories";
+        let answered = server.ask("POST", path, &headers, body.to_string().as_bytes());
+        assert_eq!(answered.status, 201, "{answered:?}");
+        answered.value()["id"].as_str().unwrap().to_owned()
+    };
+    // A listing counts no uses, so that nothing is notified.
+    let lists = |id: &str| {
+        let answered = ask(&server, "GET", "/api/v1/memories", &[], &Value::Null);
+        assert_eq!(answered.status, 200, "{answered:?}");
+        String::from_utf8(answered.body).unwrap().contains(id)
+    };
+    let mut writer = Session::new(&test.address());
+    for word in ["zebra", "okapi", "quagga"] {
+        let id = write(word);
+        assert!(!lists(&id), "{word}");
+        writer.execute(MOVE).unwrap();
+        let committed = Instant::now();
+        while committed.elapsed() < Duration::from_millis(50) {
+            lists(&id);
+        }
+        assert!(lists(&id) && finds(&server, word, &[]), "{word}");
+    }
+    // A call that writes holds everything.
+    let id = write("tapir");
+    assert!(!lists(&id));
+    writer.execute(MOVE).unwrap();
+    let body = json!({"content": "The gnu."});
+    let path = format!("/api/v1/memories/{id}");
+    let answered = ask(&server, "PUT", &path, &[], &body);
+    assert_eq!(answered.status, 200, "{answered:?}");
+    assert!(finds(&server, "gnu", &[]));
 }

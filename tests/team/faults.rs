@@ -1,9 +1,9 @@
 //! Connections that break in the middle of a write.
 
-use memdir::files::{Place, Replaced, Storage, WritableStorage};
+use memdir::files::{FilesError, Place, Replaced, Storage, WritableStorage};
 use memdir::rows::{Database, Rows};
 
-use crate::postgres::{Cut, CutAt, Session, TestDatabase, query};
+use crate::postgres::{Cut, CutAt, CutBy, Session, TestDatabase, query};
 
 const ONE: &str = "20260101_000000_aaaaaaaa.md";
 
@@ -21,14 +21,14 @@ fn waiting_in(test: &TestDatabase) -> String {
     )
 }
 
-/// Writes, replaces and moves a memory over a cable that is cut at `at`, each time anew.
-fn over_a_cut_cable(at: CutAt) {
+/// Writes, replaces and moves a memory over a cable that is cut, each time anew.
+fn over_a_cut_cable(at: CutAt, by: CutBy) {
     let Some(test) = TestDatabase::new() else {
         return;
     };
     let rows = test.workspace("atlas");
     let cut_rows = || {
-        let cut = Cut::lay(&test.address(), at);
+        let cut = Cut::lay(&test.address(), at, by);
         let database = Database::new(&cut.address(&test.address())).unwrap();
         Rows::open(&database, "atlas").unwrap()
     };
@@ -53,12 +53,40 @@ fn over_a_cut_cable(at: CutAt) {
 
 #[test]
 fn a_commit_that_never_arrived_is_made_again() {
-    over_a_cut_cable(CutAt::BeforeCommit);
+    over_a_cut_cable(CutAt::BeforeCommit, CutBy::Close);
+    over_a_cut_cable(CutAt::BeforeCommit, CutBy::Error);
 }
 
 #[test]
 fn a_commit_whose_answer_was_lost_is_not_made_twice() {
-    over_a_cut_cable(CutAt::AfterCommit);
+    over_a_cut_cable(CutAt::AfterCommit, CutBy::Close);
+    over_a_cut_cable(CutAt::AfterCommit, CutBy::Error);
+}
+
+#[test]
+fn a_commit_that_nobody_answers_ends_with_an_unknown_outcome() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    test.workspace("beta");
+    let written = |workspace: &str, at: CutAt| {
+        let cut = Cut::lay(&test.address(), at, CutBy::Silence);
+        let database = Database::new(&cut.address(&test.address())).unwrap();
+        let rows = Rows::open(&database, workspace).unwrap();
+        let Err(FilesError::Io { source, .. }) = rows.add(Place::Files, ONE, b"one") else {
+            panic!("a write that nobody answered is done");
+        };
+        let told = source.to_string();
+        assert!(told.contains("whether it was written is unknown"), "{told}");
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| written("atlas", CutAt::BeforeCommit));
+        written("beta", CutAt::AfterCommit);
+    });
+    let rows = query(&test.address(), "SELECT workspace FROM memory");
+    let written: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    assert_eq!(written, ["beta"]);
 }
 
 #[test]

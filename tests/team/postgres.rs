@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use memdir::engine::{Backend, Engine, Options};
@@ -183,6 +183,17 @@ pub enum CutAt {
     AfterCommit,
 }
 
+/// Signs of a cut that reach the client.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum CutBy {
+    /// The connection ends.
+    Close,
+    /// A pooler tells it with an error of the class 08 before.
+    Error,
+    /// No byte arrives over this connection, nor over any other.
+    Silence,
+}
+
 /// A cable to the server that is cut once, at the first commit of a write.
 pub struct Cut {
     pub port: u16,
@@ -191,21 +202,61 @@ pub struct Cut {
 /// Begins the commit of a write.
 const COMMIT: &[u8] = b"pg_notify";
 
+/// State of a cable.
+struct Cable {
+    /// Where it is to be cut, until it is.
+    at: Mutex<Option<CutAt>>,
+    by: CutBy,
+    is_silent: AtomicBool,
+}
+
+impl Cable {
+    /// Keeps this thread, with the connections that it holds, if nothing passes any more.
+    fn hold_if_silent(&self) {
+        while self.is_silent.load(Ordering::SeqCst) {
+            std::thread::park();
+        }
+    }
+
+    /// Tells the client that the connection was cut.
+    fn tell(&self, mut client: &TcpStream) {
+        match self.by {
+            CutBy::Close => {}
+            CutBy::Error => client.write_all(&error_of_connections()).unwrap(),
+            CutBy::Silence => {
+                self.is_silent.store(true, Ordering::SeqCst);
+                self.hold_if_silent();
+            }
+        }
+    }
+}
+
+/// Returns the message of a server whose own connection failed.
+fn error_of_connections() -> Vec<u8> {
+    let fields = b"SFATAL\0VFATAL\0C08P01\0Mserver conn crashed?\0\0";
+    let length = u32::try_from(fields.len() + 4).unwrap().to_be_bytes();
+    [&b"E"[..], &length, fields].concat()
+}
+
 impl Cut {
     /// Lays a cable to the server at `address`.
-    pub fn lay(address: &str, at: CutAt) -> Cut {
+    pub fn lay(address: &str, at: CutAt, by: CutBy) -> Cut {
         let rest = address.split_once('@').unwrap().1;
         let target = rest.split_once('/').unwrap().0.to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let cut = Arc::new(Mutex::new(Some(at)));
+        let cable = Arc::new(Cable {
+            at: Mutex::new(Some(at)),
+            by,
+            is_silent: AtomicBool::new(false),
+        });
         std::thread::spawn(move || {
             for client in listener.incoming() {
                 let (Ok(client), Ok(server)) = (client, TcpStream::connect(&target)) else {
                     continue;
                 };
-                let cut = Arc::clone(&cut);
-                std::thread::spawn(move || carry(client, server, &cut));
+                let cable = Arc::clone(&cable);
+                std::thread::spawn(move || carry(client, server, &cable));
             }
         });
         Cut { port }
@@ -220,18 +271,20 @@ impl Cut {
 }
 
 /// Carries what both sides say, until one ends or the cable is cut.
-fn carry(mut client: TcpStream, mut server: TcpStream, cut: &Mutex<Option<CutAt>>) {
+fn carry(mut client: TcpStream, mut server: TcpStream, cable: &Arc<Cable>) {
     let is_cut = Arc::new(Mutex::new(false));
     let (mut from_server, mut to_client) =
         (server.try_clone().unwrap(), client.try_clone().unwrap());
-    let silent = Arc::clone(&is_cut);
+    let (silent, shared) = (Arc::clone(&is_cut), Arc::clone(cable));
     let back = std::thread::spawn(move || {
         let mut bytes = [0; 65_536];
         while let Ok(count @ 1..) = from_server.read(&mut bytes) {
             // The answer to a commit over a cut cable.
             if *silent.lock().unwrap() {
+                shared.tell(&to_client);
                 break;
             }
+            shared.hold_if_silent();
             if to_client.write_all(&bytes[..count]).is_err() {
                 break;
             }
@@ -240,12 +293,16 @@ fn carry(mut client: TcpStream, mut server: TcpStream, cut: &Mutex<Option<CutAt>
     });
     let mut bytes = [0; 65_536];
     while let Ok(count @ 1..) = client.read(&mut bytes) {
+        cable.hold_if_silent();
         let commits = bytes[..count]
             .windows(COMMIT.len())
             .any(|part| part == COMMIT);
-        let at = commits.then(|| cut.lock().unwrap().take()).flatten();
+        let at = commits.then(|| cable.at.lock().unwrap().take()).flatten();
         match at {
-            Some(CutAt::BeforeCommit) => break,
+            Some(CutAt::BeforeCommit) => {
+                cable.tell(&client);
+                break;
+            }
             Some(CutAt::AfterCommit) => {
                 *is_cut.lock().unwrap() = true;
                 let _ = server.write_all(&bytes[..count]);
