@@ -278,10 +278,28 @@ where
         let _ = stream.write_all(refusal.as_bytes()).await; // It may be gone by now.
         return;
     };
-    state.metrics.connections.inc();
-    serve_http(stream, peer, link, &state, &slot).await;
-    state.metrics.connections.dec();
-    state.slots.leave(&slot);
+    let open = OpenConnection::begin(&state, slot);
+    serve_http(stream, peer, link, &state, &open.slot).await;
+}
+
+/// A connection that is served; it counts, and has its slot, until this is dropped, even by a panic.
+struct OpenConnection<'a> {
+    state: &'a ServerState,
+    slot: Arc<ConnectionSlot>,
+}
+
+impl<'a> OpenConnection<'a> {
+    fn begin(state: &'a ServerState, slot: Arc<ConnectionSlot>) -> OpenConnection<'a> {
+        state.metrics.connections.inc();
+        OpenConnection { state, slot }
+    }
+}
+
+impl Drop for OpenConnection<'_> {
+    fn drop(&mut self) {
+        self.state.metrics.connections.dec();
+        self.state.slots.leave(&self.slot);
+    }
 }
 
 async fn serve_http<S>(

@@ -81,7 +81,8 @@ fn number(text: &str) -> Option<u64> {
 /// Returns the age of an answer in whole seconds, rounded up.
 pub fn stale_seconds(ended: &EndedCall) -> Option<u64> {
     let age = ended.age?;
-    Some(age.as_secs() + u64::from(age.subsec_nanos() > 0))
+    let begun = u64::from(age.subsec_nanos() > 0);
+    Some(age.as_secs().saturating_add(begun))
 }
 
 /// Adds what an answer holds to the `_meta` of a result.

@@ -2,7 +2,7 @@
 
 use tokio_postgres::types::{ToSql, Type};
 
-use super::database::{Database, begin_for_all, check_name, discard};
+use super::database::{Database, answered, begin_for_all, check_name, discard};
 use super::error::RowsError;
 use super::schema;
 
@@ -66,9 +66,9 @@ impl Database {
     pub(super) fn analyze(&self) -> Result<(), RowsError> {
         self.run(|database| async move {
             let connection = database.connection().await?;
-            connection
-                .batch_execute("ANALYZE memory, version, change")
-                .await?;
+            let analyze = "BEGIN; SET LOCAL statement_timeout = '10min'; \
+                 ANALYZE memory, version, change; COMMIT";
+            connection.batch_execute(analyze).await?;
             Ok(())
         })
     }
@@ -110,10 +110,20 @@ impl Database {
     pub fn workspaces(&self) -> Result<Vec<Workspace>, RowsError> {
         self.run(|database| async move {
             let connection = database.connection().await?;
-            schema::check(&connection).await?;
-            let sql = "SELECT name, head, (SELECT count(*) FROM memory \
-                 WHERE workspace = w.name AND place = 'files') FROM workspace w ORDER BY name";
-            let rows = connection.query_typed(sql, &[]).await?;
+            let listed = answered(async {
+                schema::check(&connection).await?;
+                connection.batch_execute(&begin_for_all()).await?;
+                let sql = "SELECT name, head, (SELECT count(*) FROM memory \
+                     WHERE workspace = w.name AND place = 'files') FROM workspace w ORDER BY name";
+                let rows = connection.query_typed(sql, &[]).await?;
+                connection.batch_execute("COMMIT").await?;
+                Ok(rows)
+            });
+            let listed = listed.await;
+            if listed.is_err() {
+                discard(connection);
+            }
+            let rows = listed?;
             let workspace = |row: &tokio_postgres::Row| Workspace {
                 name: row.get(0),
                 head: row.get(1),

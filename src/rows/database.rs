@@ -9,7 +9,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use deadpool_postgres::Object;
 use tokio::runtime::{Builder, Runtime};
@@ -18,8 +18,8 @@ use tokio_postgres::Row;
 use super::error::RowsError;
 use super::notices::{Notices, Signal};
 use super::schema;
+pub(super) use super::server::{Pace, Value, answered, discard};
 use super::server::{Question, Server};
-pub(super) use super::server::{Value, answered, discard};
 
 /// Threads that speak to the database; they wait most of the time.
 const THREADS: usize = 2;
@@ -50,6 +50,7 @@ pub struct Database {
     turn: Arc<AtomicUsize>,
     notices: Arc<Notices>,
     threads: Arc<Threads>,
+    begun: Instant,
 }
 
 /// Threads of the connections, which end with the last owner.
@@ -93,6 +94,7 @@ impl Database {
             turn: Arc::default(),
             notices: Arc::default(),
             threads: Arc::new(Threads(Some(runtime))),
+            begun: Instant::now(),
         })
     }
 
@@ -117,28 +119,24 @@ impl Database {
     ///
     /// Fails with the reason.
     pub fn check(&self) -> Result<(), RowsError> {
-        self.run(|database| async move { database.check_primary().await })
+        self.run(|database| async move { database.primary.check().await })
     }
 
     /// As [`Database::check`], or of a replica while the primary is away.
     pub(super) fn check_any(&self) -> Result<(), RowsError> {
         self.run(|database| async move {
-            let error = match database.check_primary().await {
+            let error = match database.primary.check().await {
                 Err(error) if error.is_away() => error,
                 checked => return checked,
             };
             for replica in &*database.replicas {
-                if let Ok(connection) = replica.connection().await {
-                    return schema::check(&connection).await;
+                match replica.check().await {
+                    Err(error) if error.is_away() => {}
+                    checked => return checked,
                 }
             }
             Err(error)
         })
-    }
-
-    async fn check_primary(&self) -> Result<(), RowsError> {
-        let connection = self.connection().await?;
-        schema::check(&connection).await
     }
 
     /// Applies the migrations that the database lacks; returns their names.
@@ -199,6 +197,12 @@ impl Database {
         self.primary.forget_idle();
     }
 
+    /// Returns the time since this program uses the database: what it knows is that old at least, if the database
+    /// told nothing yet.
+    pub(super) fn age(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
     /// Returns whether the primary is known to be away.
     pub(super) fn is_away(&self) -> bool {
         self.primary.is_away()
@@ -220,9 +224,20 @@ impl Database {
         workspace: &Arc<str>,
         sql: &'static str,
         values: Vec<Value>,
+        pace: Pace,
     ) -> Result<Vec<Row>, RowsError> {
         let begin = begin(workspace);
-        self.run(|database| async move { database.primary.ask(&begin, sql, &values).await })
+        let workspace = Arc::clone(workspace);
+        self.run(|database| async move {
+            let question = Question {
+                begin: &begin,
+                workspace: &workspace,
+                sql,
+                values: &values,
+                pace,
+            };
+            database.primary.ask(&question).await
+        })
     }
 
     /// Returns the rows that `sql` finds at the primary, in a transaction that begins with `begin`.
@@ -232,7 +247,14 @@ impl Database {
         sql: &str,
         values: &[Value],
     ) -> Result<Vec<Row>, RowsError> {
-        self.primary.ask(begin, sql, values).await
+        let question = Question {
+            begin,
+            workspace: "",
+            sql,
+            values,
+            pace: Pace::Any,
+        };
+        self.primary.ask(&question).await
     }
 
     /// Returns the rows that `sql` finds in `workspace`, and where: at a replica that has the changes `wanted`, or at
@@ -252,6 +274,7 @@ impl Database {
                 workspace: &workspace,
                 sql,
                 values: &values,
+                pace: wanted.pace,
             };
             database.ask(&question, wanted).await
         })
@@ -271,10 +294,7 @@ impl Database {
             };
             return Ok((rows, origin));
         }
-        let Question {
-            begin, sql, values, ..
-        } = question;
-        match self.primary.ask(begin, sql, values).await {
+        match self.primary.ask(question).await {
             Err(error) if error.is_away() => {
                 let rows = self.ask_replicas(question, wanted.told).await;
                 rows.map(|rows| (rows, Origin::Earlier)).ok_or(error)
@@ -307,6 +327,7 @@ impl Database {
             workspace,
             sql: "SELECT WHERE $1 = ''",
             values: &[Value::from("")],
+            pace: Pace::Quick,
         };
         self.ask_replicas(&question, least).await.is_some()
     }
@@ -321,6 +342,7 @@ pub(super) struct Wanted {
     pub(super) told: i64,
     /// Whether there may be changes of which nothing is known yet.
     pub(super) prefers_primary: bool,
+    pub(super) pace: Pace,
 }
 
 /// State of what was read.

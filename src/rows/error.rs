@@ -19,6 +19,8 @@ pub enum RowsError {
     Address(String),
     #[error("the database cannot be reached")]
     Unreachable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("no connection to the database is free")]
+    Busy(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the server of the database is away")]
     Away(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the database has not answered for {} s", ANSWER.as_secs())]
@@ -90,7 +92,7 @@ impl RowsError {
     /// Returns whether the connection is gone, so that another one may succeed.
     pub(super) fn is_disconnected(&self) -> bool {
         match self {
-            RowsError::Unreachable(_) | RowsError::Away(_) => true,
+            RowsError::Unreachable(_) | RowsError::Busy(_) | RowsError::Away(_) => true,
             RowsError::Failed(error) => is_disconnection(error),
             _ => false,
         }
@@ -114,11 +116,17 @@ impl RowsError {
         matches!(self, RowsError::Away(_))
     }
 
+    /// Returns whether the server is away, or has no connection to spare for now.
+    pub(super) fn is_away_or_busy(&self) -> bool {
+        matches!(self, RowsError::Away(_) | RowsError::Busy(_))
+    }
+
     /// Returns whether the database gave no answer to a question, be it for want of a connection or of time.
     pub(super) fn is_lack(&self) -> bool {
         matches!(
             self,
             RowsError::Unreachable(_)
+                | RowsError::Busy(_)
                 | RowsError::Away(_)
                 | RowsError::Silent
                 | RowsError::Failed(_)
@@ -137,7 +145,7 @@ impl RowsError {
     fn kind(&self) -> io::ErrorKind {
         if matches!(
             self,
-            RowsError::Away(_) | RowsError::Unreachable(_) | RowsError::Silent
+            RowsError::Away(_) | RowsError::Busy(_) | RowsError::Unreachable(_) | RowsError::Silent
         ) {
             return io::ErrorKind::NotConnected;
         }

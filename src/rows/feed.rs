@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::calls;
-use super::database::{Database, Origin, Value, Wanted};
+use super::database::{Database, Origin, Pace, Value, Wanted};
 use super::known::Known;
 use super::notices::Signal;
 use crate::files::{ChangeFeed, Changed};
@@ -87,6 +87,7 @@ impl ChangeFeed for Feed {
         let wanted = Wanted {
             // Of a change that was told, a replica may know nothing yet.
             prefers_primary: is_given || told.is_none() || !self.database.is_listening(),
+            pace: Pace::Quick,
             ..self.known.wanted()
         };
         let values = vec![
@@ -109,8 +110,8 @@ impl ChangeFeed for Feed {
                 }
                 rows
             }
-            // What was told holds until the database is back, and tells what came after it.
-            Err(error) if error.is_away() && told.is_some() => {
+            // What was told holds until the database answers again, and tells what came after it.
+            Err(error) if error.is_away_or_busy() && told.is_some() => {
                 self.note_as_known();
                 return Changed::default();
             }

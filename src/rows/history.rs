@@ -11,10 +11,11 @@ use crate::files::{
     ChangeLog, FileEdit, FilesError, FilesOf, RecordedChange, RecordedFile, RecordedText,
 };
 
-/// Condition that a file is one of those that `$2` stands for, see [`names`].
+/// Condition that a file is one of those that `$2` stands for, see [`names`]. Its first part is that of an index.
 macro_rules! is_one {
     () => {
-        "$2 IN ('/' || name, regexp_replace(name, '^.*/', ''))"
+        "regexp_replace(name, '^.*/', '') = regexp_replace($2, '^.*/', '') \
+         AND $2 IN ('/' || name, regexp_replace(name, '^.*/', ''))"
     };
 }
 
@@ -59,12 +60,12 @@ const LAST: &str = concat!(
 
 /// Places and texts of a file after a change; a live one is first.
 const TEXTS: &str = concat!(
-    "SELECT place, name, bytes FROM memory WHERE workspace = $1 AND place <> 'beside' AND seq <= $3 AND ",
+    "SELECT f.place, f.name, t.bytes FROM (SELECT DISTINCT place, name FROM change WHERE workspace = $1 \
+     AND place <> 'beside' AND seq <= $3 AND ",
     is_one!(),
-    " UNION ALL SELECT place, name, bytes FROM version WHERE workspace = $1 AND place <> 'beside' \
-     AND seq <= $3 AND until > $3 AND ",
-    is_one!(),
-    " ORDER BY place DESC LIMIT 1"
+    ") f CROSS JOIN LATERAL (SELECT bytes FROM memory WHERE workspace = $1 AND place = f.place AND name = f.name \
+     AND seq <= $3 UNION ALL SELECT bytes FROM version WHERE workspace = $1 AND place = f.place AND name = f.name \
+     AND seq <= $3 AND until > $3 OFFSET 0) t ORDER BY f.place DESC LIMIT 1"
 );
 
 /// Names of files of all changes.

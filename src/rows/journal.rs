@@ -102,7 +102,7 @@ impl LineStore for Rows {
     fn lines_after(&self, number: u64) -> io::Result<Vec<NumberedLine>> {
         let sql =
             "SELECT number, line FROM journal WHERE workspace = $1 AND number > $2 ORDER BY number";
-        let rows = self.ask(sql, [Value::Number(number as i64)]);
+        let rows = self.look_at_newest(sql, [Value::Number(number as i64)]);
         let rows = rows.map_err(RowsError::into_io)?;
         let line = |row: &tokio_postgres::Row| NumberedLine {
             number: row.get::<_, i64>(0) as u64,

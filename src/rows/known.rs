@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::database::Wanted;
+use super::database::{Pace, Wanted};
 use crate::files::Entry;
 
 /// Maximum number of entries that are kept; then all are forgotten.
@@ -27,6 +27,8 @@ struct Facts {
     floor: i64,
     /// Time at which everything was told last.
     as_of: Option<Instant>,
+    /// Whether the feed tells since then.
+    is_told: bool,
     /// Number of the last line of the journal, as of the last question of a feed.
     journal_head: i64,
     entries: HashMap<String, Entry>,
@@ -60,6 +62,7 @@ impl Known {
             floor: facts.floor,
             told: facts.head,
             prefers_primary: false,
+            pace: Pace::Any,
         }
     }
 
@@ -67,17 +70,19 @@ impl Known {
     pub(super) fn confirm(&self, moment: Instant) {
         let mut facts = self.lock();
         facts.as_of = facts.as_of.max(Some(moment));
+        facts.is_told = true;
     }
 
     /// Returns whether everything until `moment` was told, and every change that is known to be there.
     pub(super) fn is_told_until(&self, moment: Instant) -> bool {
         let facts = self.lock();
-        facts.feeds > 0 && facts.floor <= facts.head && facts.as_of >= Some(moment)
+        let is_told = facts.feeds > 0 && facts.is_told && facts.floor <= facts.head;
+        is_told && facts.as_of >= Some(moment)
     }
 
-    /// Returns the time since everything was told.
-    pub(super) fn age(&self) -> Duration {
-        self.lock().as_of.map_or(Duration::MAX, |at| at.elapsed())
+    /// Returns the time since everything was told; `None` if it never was.
+    pub(super) fn age(&self) -> Option<Duration> {
+        self.lock().as_of.map(|at| at.elapsed())
     }
 
     /// Begins to follow a feed.
@@ -138,7 +143,7 @@ impl Known {
     pub(super) fn lose(&self) {
         let mut facts = self.lock();
         facts.head = 0;
-        facts.as_of = None;
+        facts.is_told = false;
         facts.forget();
     }
 

@@ -67,6 +67,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "servers",
         sql: include_str!("migrations/0024_servers.sql"),
     },
+    Migration {
+        number: 25,
+        name: "files",
+        sql: include_str!("migrations/0025_files.sql"),
+    },
 ];
 
 /// Key of the advisory lock that a migrating program holds: `memdir` in ASCII.

@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use super::calls;
+use super::database::Pace;
 use super::error::RowsError;
 use super::workspace::Rows;
 use crate::files::{BegunCall, EndedCall, Sequence, SequenceError};
@@ -67,7 +68,7 @@ impl Sequence for Rows {
         };
         EndedCall {
             number: (number > 0).then_some(number),
-            age: is_as_known.then(|| self.known.age()),
+            age: is_as_known.then(|| self.known.age().unwrap_or_else(|| self.database.age())),
             is_incomplete: lacks_something || (is_as_known && told < begun.least),
             may_have_written,
         }
@@ -84,7 +85,7 @@ impl Rows {
         let workspace = self.workspace.clone();
         let rows = self
             .database
-            .read_primary(&workspace, HEAD, self.values([]));
+            .read_primary(&workspace, HEAD, self.values([]), Pace::Quick);
         match rows?.first() {
             Some(row) => Ok(row.get(0)),
             None => Err(RowsError::NoWorkspace(workspace.to_string())),

@@ -1,18 +1,20 @@
 //! One server of a database: its connections, and whether it is away.
 //!
-//! Promises: after a failed connection every further question fails at once, until an attempt in the background
-//! succeeds. So no request waits for a server that is known to be away.
+//! Promises: after a failed connection, or a question without an answer, every further question fails at once, until an
+//! attempt in the background succeeds. So no request waits for a server that is known to be away.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Config, Row};
 
 use super::encryption::{Address, Encryption};
 use super::error::{ANSWER, RowsError, is_disconnection};
+use super::schema;
 
 /// Pauses before another attempt to connect to a server that is away: the first one, and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
@@ -25,7 +27,7 @@ pub(super) struct Server {
     pool: Pool,
     config: Config,
     encryption: Encryption,
-    /// Maximum time until a connection is made.
+    /// Maximum time until a connection is made, or a quick question answered.
     patience: Duration,
     is_away: Mutex<bool>,
 }
@@ -90,7 +92,20 @@ impl Server {
         match self.pool.get().await {
             Ok(connection) => Ok(connection),
             Err(error) if is_outage(&error) => Err(self.begin_outage(error)),
+            Err(error) if is_full(&error) => Err(RowsError::Busy(Box::new(error))),
             Err(error) => Err(RowsError::Unreachable(Box::new(error))),
+        }
+    }
+
+    /// Checks that the server answers and has the schema of this program.
+    pub(super) async fn check(self: &Arc<Server>) -> Result<(), RowsError> {
+        let connection = self.connection().await?;
+        match answered_within(self.patience, schema::check(&connection)).await {
+            Err(RowsError::Silent) => {
+                discard(connection);
+                Err(self.begin_outage(RowsError::Silent))
+            }
+            checked => checked,
         }
     }
 
@@ -128,24 +143,22 @@ impl Server {
         self.pool.retain(|_, _| false);
     }
 
-    /// Returns the rows that `sql` finds in a transaction that `begin` begins. Asks once more, on a new connection, if
-    /// the first was broken, or if the transaction was undone since it and another one waited for each other.
+    /// Returns the rows that a question finds. Asks once more, on a new connection, if the first was broken, or if the
+    /// transaction was undone since it and another one waited for each other.
     pub(super) async fn ask(
         self: &Arc<Server>,
-        begin: &str,
-        sql: &str,
-        values: &[Value],
+        question: &Question<'_>,
     ) -> Result<Vec<Row>, RowsError> {
         let mut is_first = true;
         loop {
             let connection = self.connection().await?;
-            let values: Vec<_> = values.iter().map(Value::typed).collect();
+            let values: Vec<_> = question.values.iter().map(Value::typed).collect();
             // Sent together: one way to the database and back.
-            let rows = answered(async {
+            let rows = answered_within(self.limit(question), async {
                 let (begun, rows, ended) = tokio::join!(
                     biased;
-                    connection.batch_execute(begin),
-                    connection.query_typed(sql, &values),
+                    connection.batch_execute(question.begin),
+                    connection.query_typed(question.sql, &values),
                     connection.batch_execute("COMMIT"),
                 );
                 let rows = begun.and(rows).and_then(|rows| ended.map(|()| rows));
@@ -161,6 +174,7 @@ impl Server {
                     true => self.forget_idle(),
                     false => return Err(self.begin_outage(error)),
                 },
+                RowsError::Silent => return Err(self.begin_outage(RowsError::Silent)),
                 error if is_first && error.is_deadlock() => {}
                 error => return Err(error),
             }
@@ -177,18 +191,25 @@ impl Server {
         let connection = self.connection().await?;
         let workspace: [(&(dyn ToSql + Sync), Type); 1] = [(&question.workspace, Type::TEXT)];
         let values: Vec<_> = question.values.iter().map(Value::typed).collect();
-        // The number is read before, so that the rows are as of it or later.
-        let found = answered(async {
-            let (begun, head, rows, ended) = tokio::join!(
+        // The number is read before, so that the rows are as of it or later. It is quick, whatever the rows are.
+        let head = answered_within(self.patience, async {
+            let (begun, head) = tokio::join!(
                 biased;
                 connection.batch_execute(question.begin),
                 connection.query_typed("SELECT head FROM workspace WHERE name = $1", &workspace),
+            );
+            Ok(begun.and(head)?)
+        });
+        let rows = async {
+            let (rows, ended) = tokio::join!(
+                biased;
                 connection.query_typed(question.sql, &values),
                 connection.batch_execute("COMMIT"),
             );
-            let head = begun.and(head)?;
-            let rows = rows.and_then(|rows| ended.map(|()| rows))?;
-            Ok((head, rows))
+            Ok(rows.and_then(|rows| ended.map(|()| rows))?)
+        };
+        let found = answered_within(self.limit(question), async {
+            tokio::try_join!(biased; head, rows)
         });
         match found.await {
             Ok((head, rows)) => {
@@ -202,9 +223,17 @@ impl Server {
                         self.forget_idle();
                         Err(self.begin_outage(error))
                     }
+                    RowsError::Silent => Err(self.begin_outage(RowsError::Silent)),
                     error => Err(error),
                 }
             }
+        }
+    }
+
+    fn limit(&self, question: &Question<'_>) -> Duration {
+        match question.pace {
+            Pace::Quick => self.patience,
+            Pace::Any => ANSWER,
         }
     }
 
@@ -228,12 +257,24 @@ impl Server {
     }
 }
 
-/// A question about a workspace.
+/// A question.
 pub(super) struct Question<'a> {
+    /// Begins its transaction.
     pub(super) begin: &'a str,
+    /// Workspace that it is about; empty if it is about none.
     pub(super) workspace: &'a str,
     pub(super) sql: &'a str,
     pub(super) values: &'a [Value],
+    pub(super) pace: Pace,
+}
+
+/// Time that the answer of a question takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// A few rows by their keys: a server that does not answer in the time of a connection is away.
+    Quick,
+    /// As long as statements may take.
+    Any,
 }
 
 /// A value of a statement.
@@ -272,13 +313,29 @@ impl From<&str> for Value {
 pub(super) async fn answered<T>(
     answer: impl Future<Output = Result<T, RowsError>>,
 ) -> Result<T, RowsError> {
-    let answer = tokio::time::timeout(ANSWER, answer).await;
+    answered_within(ANSWER, answer).await
+}
+
+async fn answered_within<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T, RowsError>>,
+) -> Result<T, RowsError> {
+    let answer = tokio::time::timeout(limit, answer).await;
     answer.unwrap_or(Err(RowsError::Silent))
 }
 
 /// Closes a connection whose transaction is in an unknown state.
 pub(super) fn discard(connection: Object) {
     drop(Object::take(connection));
+}
+
+/// Returns whether an error of the pool says that all connections are in use: those of the pool, or of the server.
+fn is_full(error: &PoolError) -> bool {
+    match error {
+        PoolError::Timeout(deadpool_postgres::TimeoutType::Wait) => true,
+        PoolError::Backend(error) => error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS),
+        _ => false,
+    }
 }
 
 /// Returns whether an error of the pool says that the server is away, and not that it refuses or is busy.

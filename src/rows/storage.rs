@@ -152,9 +152,11 @@ impl Storage for Rows {
     }
 
     fn list_called(&self, place: Place, file: &str) -> Result<Vec<Entry>, FilesError> {
-        let sql = "SELECT name, octet_length(bytes)::bigint, seq, modified, changed FROM memory \
-             WHERE workspace = $1 AND place = $2 AND (name = $3 OR right(name, length($3) + 1) = '/' || $3) \
-             ORDER BY name";
+        // By the index of changes: there is a change of every file.
+        let sql = "SELECT m.* FROM (SELECT DISTINCT place, name FROM change WHERE workspace = $1 AND place = $2 \
+             AND regexp_replace(name, '^.*/', '') = $3) f CROSS JOIN LATERAL ( \
+             SELECT name, octet_length(bytes)::bigint, seq, modified, changed FROM memory \
+             WHERE workspace = $1 AND place = f.place AND name = f.name OFFSET 0) m ORDER BY m.name";
         let values = [Value::from(place_name(place)), Value::from(file)];
         let rows = self.look(sql, values);
         let rows = rows.map_err(|error| error.at("list", place_name(place)))?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio_postgres::Row;
 
 use super::calls;
-use super::database::{Database, Origin, Value, check_name};
+use super::database::{Database, Origin, Pace, Value, Wanted, check_name};
 use super::error::RowsError;
 use super::known::Known;
 use crate::files::Place;
@@ -114,7 +114,9 @@ impl Rows {
         values: [Value; N],
     ) -> Result<Vec<Row>, RowsError> {
         let values = self.values(values);
-        let answered = self.database.read_primary(&self.workspace, sql, values);
+        let answered = self
+            .database
+            .read_primary(&self.workspace, sql, values, Pace::Any);
         answered.inspect_err(note_unread)
     }
 
@@ -130,7 +132,29 @@ impl Rows {
         if values.iter().any(has_nul) {
             return Ok(Vec::new());
         }
-        let (values, wanted) = (self.values(values), self.known.wanted());
+        self.look_for(sql, values, self.known.wanted())
+    }
+
+    /// Asks the primary; while it is away, a replica that has the changes that this process follows.
+    pub(super) fn look_at_newest<const N: usize>(
+        &self,
+        sql: &'static str,
+        values: [Value; N],
+    ) -> Result<Vec<Row>, RowsError> {
+        let wanted = Wanted {
+            prefers_primary: true,
+            ..self.known.wanted()
+        };
+        self.look_for(sql, values, wanted)
+    }
+
+    fn look_for<const N: usize>(
+        &self,
+        sql: &'static str,
+        values: [Value; N],
+        wanted: Wanted,
+    ) -> Result<Vec<Row>, RowsError> {
+        let values = self.values(values);
         let answered = self.database.read(&self.workspace, sql, values, wanted);
         let (rows, origin) = answered.inspect_err(note_unread)?;
         if origin == Origin::Earlier {

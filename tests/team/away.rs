@@ -10,7 +10,7 @@ use memdir::rows::access;
 use memdir::rows::access::{AccessTokens, Role};
 use serde_json::{Value, json};
 
-use crate::consistency::{ask, call, finds, remember, server};
+use crate::consistency::{Standby, ask, call, finds, remember, server};
 use crate::postgres::{TestDatabase, query};
 use crate::support::memdir_server::Answered;
 use crate::support::until;
@@ -24,6 +24,8 @@ struct Cable {
 #[derive(Default)]
 struct State {
     is_out: bool,
+    /// Whether what both sides send is lost, and no connection ends.
+    is_silent: bool,
     open: Vec<TcpStream>,
 }
 
@@ -47,7 +49,8 @@ impl Cable {
                 };
                 for (from, to) in [(&client, &server), (&server, &client)] {
                     let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
-                    std::thread::spawn(move || carry(from, to));
+                    let shared = Arc::clone(&shared);
+                    std::thread::spawn(move || carry(from, to, &shared));
                 }
                 state.open.extend([client, server]);
             }
@@ -63,8 +66,13 @@ impl Cable {
         }
     }
 
+    fn silence(&self) {
+        self.state.lock().unwrap().is_silent = true;
+    }
+
     fn put_in(&self) {
-        self.state.lock().unwrap().is_out = false;
+        let mut state = self.state.lock().unwrap();
+        (state.is_out, state.is_silent) = (false, false);
     }
 
     fn address(&self, test: &TestDatabase) -> String {
@@ -72,15 +80,73 @@ impl Cable {
     }
 }
 
-fn carry(mut from: TcpStream, mut to: TcpStream) {
+fn carry(mut from: TcpStream, mut to: TcpStream, state: &Mutex<State>) {
     let mut bytes = [0; 65_536];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
-        if to.write_all(&bytes[..count]).is_err() {
+        if !state.lock().unwrap().is_silent && to.write_all(&bytes[..count]).is_err() {
             break;
         }
     }
     let _ = to.shutdown(Shutdown::Both);
     let _ = from.shutdown(Shutdown::Both);
+}
+
+/// Returns whether an answer says that it is of an earlier time.
+fn is_old(answered: &Answered) -> bool {
+    answered.header("memdir-stale-seconds").is_some()
+}
+
+#[test]
+fn a_database_that_hangs_counts_as_away() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    let cable = Cable::lay(&test.address());
+    let served = server(&cable.address(&test), &[]);
+    remember(&served, "The zebra.");
+    assert!(finds(&served, "zebra", &[]));
+    cable.silence();
+    let path = "/api/v1/search?q=zebra";
+    until("answers say their age", || {
+        is_old(&ask(&served, "GET", path, &[], &Value::Null))
+    });
+    assert!(finds(&served, "zebra", &[]));
+    let body = json!({"title": "The tapir.", "content": "The tapir.", "tier": "long"});
+    let refused = ask(&served, "POST", "/api/v1/memories", &[], &body);
+    assert_eq!(refused.status, 503, "{refused:?}");
+    cable.put_in();
+    until("a memory is written", || {
+        ask(&served, "POST", "/api/v1/memories", &[], &body).status == 201
+    });
+}
+
+#[test]
+fn a_workspace_is_opened_from_a_replica_while_the_primary_is_away() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    let mut standby = Standby::of(&test);
+    remember(&server(&test.address(), &[]), "The zebra.");
+    standby.catch_up(&test);
+    let cable = Cable::lay(&test.address());
+    let served = server(&cable.address(&test), &["--replica", &standby.address]);
+    cable.pull();
+    let path = "/api/v1/search?q=zebra";
+    until("the workspace is opened", || {
+        ask(&served, "GET", path, &[], &Value::Null).status == 200
+    });
+    let answered = ask(&served, "GET", path, &[], &Value::Null);
+    assert!(is_old(&answered), "{answered:?}");
+    assert!(answered.text().contains("The zebra."), "{answered:?}");
+    let told = call(&served, "think", json!({"query": "zebra"}), json!({}));
+    let age = &told["result"]["_meta"]["memdir/stale-seconds"];
+    assert!(age.is_u64(), "{told}");
+    cable.put_in();
+    until("answers are new", || {
+        !is_old(&ask(&served, "GET", path, &[], &Value::Null))
+    });
 }
 
 #[test]
@@ -101,7 +167,6 @@ fn reads_say_how_old_they_are_and_writes_are_refused_until_the_database_is_back(
     cable.pull();
     let header = format!("Memdir-Sequence: {number}");
     // What was told up to 50 ms ago is new enough.
-    let is_old = |answered: &Answered| answered.header("memdir-stale-seconds").is_some();
     until("answers say their age", || {
         is_old(&ask(&served, "GET", path, &[], &Value::Null))
     });
@@ -155,9 +220,10 @@ fn reads_say_how_old_they_are_and_writes_are_refused_until_the_database_is_back(
     }
     let fresh = ask(&served, "GET", path, &[], &Value::Null);
     assert_eq!(fresh.header("memdir-stale-seconds"), None, "{fresh:?}");
-    let ready = served.ask("GET", "/ready", &[], b"");
-    assert_eq!(ready.status, 200, "{ready:?}");
-    assert_eq!(ready.value()["status"], "ready");
+    // What it said holds for a second.
+    let ready = || served.ask("GET", "/ready", &[], b"");
+    until("the server is ready", || ready().status == 200);
+    assert_eq!(ready().value()["status"], "ready");
     // Nothing that was refused was written later.
     let rows = query(&test.address(), "SELECT FROM memory WHERE place = 'files'");
     assert_eq!(rows.len(), 4);

@@ -10,15 +10,15 @@ use crate::support::TestStore;
 use crate::support::memdir_server::{Answered, Server};
 
 /// A standby whose replay a test may pause; tests that do so run one after another.
-struct Standby {
+pub struct Standby {
     session: Session,
-    address: String,
+    pub address: String,
     _alone: MutexGuard<'static, ()>,
 }
 
 impl Standby {
     /// Returns the standby, once it has everything in `test`.
-    fn of(test: &TestDatabase) -> Standby {
+    pub fn of(test: &TestDatabase) -> Standby {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let server = std::env::var("MEMDIR_TEST_POSTGRES_STANDBY").unwrap();
@@ -43,7 +43,7 @@ impl Standby {
     }
 
     /// Waits until everything that is written now is there.
-    fn catch_up(&mut self, test: &TestDatabase) {
+    pub fn catch_up(&mut self, test: &TestDatabase) {
         let sql = "SELECT pg_current_wal_lsn()::text";
         let now: String = Session::new(&test.address()).query(sql)[0].get(0);
         let sql = format!("SELECT WHERE pg_last_wal_replay_lsn() >= '{now}'");

@@ -7,7 +7,7 @@ use crate::postgres::{Session, TestDatabase, query};
 use crate::support::skip;
 
 /// Names of all migrations, in their order.
-const MIGRATIONS: [&str; 10] = [
+const MIGRATIONS: [&str; 11] = [
     "workspaces",
     "access",
     "audit",
@@ -18,6 +18,7 @@ const MIGRATIONS: [&str; 10] = [
     "authors",
     "vectors",
     "servers",
+    "files",
 ];
 
 #[test]
@@ -63,7 +64,7 @@ fn a_newer_schema_is_refused_with_a_clear_word() {
     );
     let database = test.open();
     let shown = |error: RowsError| format!("{error}; {}", error.hint().unwrap());
-    let text = "the database has schema 99, and this program knows schemas up to 24; Use a newer memdir with this database.";
+    let text = "the database has schema 99, and this program knows schemas up to 25; Use a newer memdir with this database.";
     assert_eq!(shown(database.check().unwrap_err()), text);
     assert_eq!(shown(database.migrate().unwrap_err()), text);
     assert_eq!(

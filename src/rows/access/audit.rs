@@ -11,6 +11,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio_postgres::Row;
+
 use super::tokens::administer;
 use crate::rows::database::{Database, Value, begin, check_name};
 use crate::rows::error::RowsError;
@@ -43,9 +45,15 @@ pub(in crate::rows) const ADD: &str = "WITH drawn AS (\
          $9::bigint[], $10::bigint[], $11::bigint[]) WITH ORDINALITY \
          AS l(age, identity, action, request, outcome, memories, count, first, last, n)";
 
-/// Removes lines whose time is over; which those are, the database says.
-const REMOVE_EXPIRED: &str = "DELETE FROM audit WHERE workspace = $1 \
-     AND at < now() - (SELECT audit_days FROM workspace WHERE name = $1) * interval '1 day'";
+/// Removes lines whose time is over among the `$2` oldest ones, so that a long audit is not read whole; returns their
+/// number. Which those are, the database says.
+const REMOVE_EXPIRED: &str = "WITH removed AS (DELETE FROM audit WHERE workspace = $1 \
+     AND number < (SELECT min(number) FROM audit WHERE workspace = $1) + $2 \
+     AND at < now() - (SELECT audit_days FROM workspace WHERE name = $1) * interval '1 day' RETURNING 1) \
+     SELECT count(*) FROM removed";
+
+/// Number of the oldest lines that are looked at together.
+const OLDEST: i64 = 10_000;
 
 /// Identity that does something, and its call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -296,21 +304,35 @@ impl AuditLog {
             failed = Err(error);
         }
         for workspace in workspaces.iter().filter(|_| failed.is_ok()) {
-            if self.is_to_expire(workspace) {
-                let values = [Value::from(&**workspace)];
-                if let Err(error) = self.execute(workspace, REMOVE_EXPIRED, &values).await {
-                    tracing::warn!("old lines of the audit of {workspace} stay: {error}");
-                }
+            if self.is_to_expire(workspace)
+                && let Err(error) = self.remove_expired(workspace).await
+            {
+                tracing::warn!("old lines of the audit of {workspace} stay: {error}");
             }
         }
         failed
     }
 
-    async fn execute(&self, workspace: &str, sql: &str, values: &[Value]) -> Result<(), RowsError> {
+    async fn remove_expired(&self, workspace: &str) -> Result<(), RowsError> {
+        let values = [Value::from(workspace), Value::Number(OLDEST)];
+        loop {
+            let rows = self.execute(workspace, REMOVE_EXPIRED, &values).await?;
+            let removed = rows.first().map_or(0, |row| row.get::<_, i64>(0));
+            if removed < OLDEST {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn execute(
+        &self,
+        workspace: &str,
+        sql: &str,
+        values: &[Value],
+    ) -> Result<Vec<Row>, RowsError> {
         self.database
             .ask_primary(&begin(workspace), sql, values)
             .await
-            .map(drop)
     }
 
     /// Returns whether expired lines of a workspace were not removed for a while, and notes that they are now.

@@ -3,7 +3,7 @@
 //! Guarantees: a change counts at every server within seconds, as for tokens. Who is of which group says the issuer's
 //! token, which others verify.
 
-use super::tokens::{LOCK, NOTIFY, Role, administer, notice, role_in};
+use super::tokens::{LOCK, NOTIFY, Role, administer, list_of, notice, role_in};
 use crate::rows::database::{Database, Value, check_name};
 use crate::rows::error::RowsError;
 
@@ -84,18 +84,8 @@ pub fn unmap_group(database: &Database, workspace: &str, group: &str) -> Result<
 ///
 /// Fails if there is no such workspace.
 pub fn groups(database: &Database, workspace: &str) -> Result<Vec<GroupRole>, RowsError> {
-    check_name(workspace)?;
-    let there = "SELECT FROM workspace WHERE name = $1";
     let list = "SELECT claim_group, role, extract(epoch FROM changed)::bigint FROM issuer_role \
          WHERE workspace = $1 ORDER BY claim_group";
-    let of = || vec![Value::from(workspace)];
-    let rows = administer(database, vec![(there, of()), (list, of())])?;
-    let [there, list] = &rows[..] else {
-        return Ok(Vec::new());
-    };
-    if there.is_empty() {
-        return Err(RowsError::NoWorkspace(workspace.to_owned()));
-    }
     let group = |row: &tokio_postgres::Row| {
         Ok(GroupRole {
             group: row.get(0),
@@ -103,5 +93,6 @@ pub fn groups(database: &Database, workspace: &str) -> Result<Vec<GroupRole>, Ro
             changed: row.get(2),
         })
     };
-    list.iter().map(group).collect()
+    let rows = list_of(database, workspace, list)?;
+    rows.iter().map(group).collect()
 }

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::Row;
 
-use crate::rows::database::{Database, Value, answered, begin, begin_for_all, check_name, discard};
+use crate::rows::database::{
+    Database, Pace, Value, answered, begin, begin_for_all, check_name, discard,
+};
 use crate::rows::error::RowsError;
 use crate::rows::notices::{CHANNEL, Signal};
 use crate::rows::schema;
@@ -256,22 +258,12 @@ pub fn revoke(database: &Database, workspace: &str, name: &str) -> Result<usize,
 ///
 /// Fails if there is no such workspace.
 pub fn granted(database: &Database, workspace: &str) -> Result<Vec<TokenState>, RowsError> {
-    check_name(workspace)?;
-    let there = "SELECT FROM workspace WHERE name = $1";
     let list = concat!(
         "SELECT name, role, extract(epoch FROM created)::bigint, extract(epoch FROM expires)::bigint, \
          extract(epoch FROM last_used)::bigint, ",
         valid!(),
         " FROM token WHERE workspace = $1 AND revoked IS NULL ORDER BY name, created"
     );
-    let of = || vec![Value::from(workspace)];
-    let rows = administer(database, vec![(there, of()), (list, of())])?;
-    let [there, list] = &rows[..] else {
-        return Ok(Vec::new());
-    };
-    if there.is_empty() {
-        return Err(RowsError::NoWorkspace(workspace.to_owned()));
-    }
     let state = |row: &Row| {
         Ok(TokenState {
             name: row.get(0),
@@ -282,7 +274,8 @@ pub fn granted(database: &Database, workspace: &str) -> Result<Vec<TokenState>, 
             is_valid: row.get(5),
         })
     };
-    list.iter().map(state).collect()
+    let rows = list_of(database, workspace, list)?;
+    rows.iter().map(state).collect()
 }
 
 pub(super) fn role_in(row: &Row, column: usize) -> Result<Role, RowsError> {
@@ -308,11 +301,37 @@ pub(super) fn administer(
     database: &Database,
     statements: Vec<(&'static str, Vec<Value>)>,
 ) -> Result<Vec<Vec<Row>>, RowsError> {
+    execute(database, begin_for_all(), statements)
+}
+
+/// Returns the rows that `sql` finds in a workspace, with the rights of a server.
+pub(super) fn list_of(
+    database: &Database,
+    workspace: &str,
+    sql: &'static str,
+) -> Result<Vec<Row>, RowsError> {
+    check_name(workspace)?;
+    let there = "SELECT FROM workspace WHERE name = $1";
+    let of = || vec![Value::from(workspace)];
+    let statements = vec![(there, of()), (sql, of())];
+    let mut found = execute(database, begin(workspace), statements)?.into_iter();
+    match found.next() {
+        Some(there) if !there.is_empty() => Ok(found.next().unwrap_or_default()),
+        _ => Err(RowsError::NoWorkspace(workspace.to_owned())),
+    }
+}
+
+/// Executes statements in the transaction that `begin` begins.
+fn execute(
+    database: &Database,
+    begin: String,
+    statements: Vec<(&'static str, Vec<Value>)>,
+) -> Result<Vec<Vec<Row>>, RowsError> {
     database.run(|database| async move {
         let connection = database.connection().await?;
         let work = async {
             schema::check(&connection).await?;
-            connection.batch_execute(&begin_for_all()).await?;
+            connection.batch_execute(&begin).await?;
             let mut found = Vec::with_capacity(statements.len());
             for (sql, values) in &statements {
                 let values: Vec<_> = values.iter().map(Value::typed).collect();
@@ -456,7 +475,7 @@ impl AccessTokens {
         let key = (workspace.to_owned(), hash);
         let rows = match self
             .database
-            .read_primary(&Arc::from(workspace), sql, values)
+            .read_primary(&Arc::from(workspace), sql, values, Pace::Quick)
         {
             Err(error) if error.is_away() => {
                 let kept = self.kept.lock();

@@ -66,6 +66,7 @@ pub(super) fn write(
                 known: &known,
                 actor: actor.as_ref(),
                 token,
+                since: known.floor(),
                 work: Work::Edits(&edits),
                 undoes: None,
             };
@@ -112,6 +113,7 @@ pub(super) fn rename(
             known: &known,
             actor: actor.as_ref(),
             token: draw()?,
+            since: known.floor(),
             work: Work::Rename(&from, &to),
             undoes: None,
         };
@@ -138,6 +140,7 @@ pub(super) fn undo(
             known: &known,
             actor: actor.as_ref(),
             token: draw()?,
+            since: known.floor(),
             work: Work::Edits(&edits),
             undoes: Some(undone),
         };
@@ -163,6 +166,7 @@ pub(super) fn add_new(
             known: &known,
             actor: actor.as_ref(),
             token: draw()?,
+            since: known.floor(),
             work: Work::New(&memories),
             undoes: None,
         };
@@ -202,6 +206,8 @@ struct Attempt<'a> {
     /// Identity that makes the changes.
     actor: Option<&'a Actor>,
     token: i64,
+    /// Number of a change before the attempt.
+    since: i64,
     work: Work<'a>,
     /// Number of the change that is undone: all edits are made then, or none.
     undoes: Option<i64>,
@@ -585,9 +591,13 @@ impl Attempt<'_> {
         let values: [(&(dyn ToSql + Sync), Type); 1] = [(&self.workspace, Type::TEXT)];
         // The lock is free once the transaction has ended.
         let head = "SELECT head FROM workspace WHERE name = $1 FOR UPDATE";
-        let token_values: [(&(dyn ToSql + Sync), Type); 2] =
-            [(&self.workspace, Type::TEXT), (&self.token, Type::INT8)];
-        let changes = "SELECT name, seq FROM change WHERE workspace = $1 AND token = $2";
+        let token_values: [(&(dyn ToSql + Sync), Type); 3] = [
+            (&self.workspace, Type::TEXT),
+            (&self.since, Type::INT8),
+            (&self.token, Type::INT8),
+        ];
+        let changes =
+            "SELECT name, seq FROM change WHERE workspace = $1 AND seq > $2 AND token = $3";
         let asked = answered(async {
             let (begun, head, changes, ended) = tokio::join!(
                 biased;
