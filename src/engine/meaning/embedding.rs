@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::embed::{self, EmbedError, Priority};
 use crate::engine::error::EngineError;
@@ -35,6 +35,10 @@ const IDLE: Duration = Duration::from_secs(300);
 
 /// Time after which vectors are looked for that another server was making.
 const ELSEWHERE: Duration = Duration::from_secs(2);
+
+/// Looking for passages without vectors takes a time that grows with all of them: at most one part in so many of that in
+/// which they are embedded.
+const LOOK_SHARE: u32 = 20;
 
 /// Time after a failure during which nothing is embedded.
 const PAUSE: Duration = Duration::from_secs(60);
@@ -146,8 +150,8 @@ impl Worker {
         }
     }
 
-    /// Embeds until nothing is missing. Looks again after each look-ahead, for what was written and
-    /// changed meanwhile. Returns false if another server is still making some of the vectors.
+    /// Embeds until nothing is missing. Looks again for what was written and changed meanwhile, after each
+    /// look-ahead where that is cheap. Returns false if another server is still making some of the vectors.
     fn embed(&self) -> Result<bool, EngineError> {
         let Some(embedder) = models::embedder(&self.meaning) else {
             return Ok(true);
@@ -159,27 +163,35 @@ impl Worker {
         let mut elsewhere = HashSet::new();
         let mut log = ProgressLog::begin();
         while goes_on() {
+            let looked = Instant::now();
             let views = Views::now(&self.meaning)?;
             let mut missing = views.unembedded(embedder.id(), usize::MAX)?;
+            let again = LOOK_SHARE * looked.elapsed();
             missing.retain(|one| !given_up.contains(&one.key) && !elsewhere.contains(&one.key));
             if missing.is_empty() {
                 views::tidy_vectors(&self.meaning)?;
                 return Ok(elsewhere.is_empty());
             }
             let total = given_up.len() + elsewhere.len() + missing.len();
-            missing.truncate(LOOK_AHEAD);
-            let Division { own, there, others } =
-                sharing::divide(&self.meaning, embedder, missing)?;
-            given_up.extend(there);
-            elsewhere.extend(others);
-            let before = given_up.len();
-            let mut note = |done| {
-                let done = before + done;
-                log.note(Progress { done, total });
-                goes_on()
-            };
-            embed_passages(&self.meaning, embedder, Priority::Low, &own, &mut note)?;
-            given_up.extend(own.iter().map(|one| one.key));
+            let mut missing = missing.into_iter();
+            while missing.len() > 0 && goes_on() {
+                let some = missing.by_ref().take(LOOK_AHEAD).collect();
+                let Division { own, there, others } =
+                    sharing::divide(&self.meaning, embedder, some)?;
+                given_up.extend(there);
+                elsewhere.extend(others);
+                let before = given_up.len();
+                let mut note = |done| {
+                    let done = before + done;
+                    log.note(Progress { done, total });
+                    goes_on()
+                };
+                embed_passages(&self.meaning, embedder, Priority::Low, &own, &mut note)?;
+                given_up.extend(own.iter().map(|one| one.key));
+                if looked.elapsed() >= again {
+                    break;
+                }
+            }
         }
         Ok(true)
     }
