@@ -181,6 +181,45 @@ fn is_of_a_moment(error: &io::Error) -> bool {
     }
 }
 
+/// Returns the bytes of all files in a folder and its folders, without links; 0 if it cannot be read.
+pub fn folder_bytes(folder: &Path) -> u64 {
+    if folder.is_symlink() {
+        return 0;
+    }
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return 0;
+    };
+    entries
+        .flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(data) if data.is_dir() => folder_bytes(&entry.path()),
+            Ok(data) => data.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+/// Moves a folder away, which takes a moment, so that [`remove_moved_folder`] may take its time.
+///
+/// # Errors
+///
+/// Fails as the system says.
+pub fn move_folder(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(from, to)
+}
+
+/// Removes a folder of derived files that was moved away, with all that is in it; none is no error.
+///
+/// # Errors
+///
+/// Fails as the system says.
+pub fn remove_moved_folder(folder: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Makes a folder for the user alone, with its missing parents. The folder of derived files is made only
 /// in an existing store, so that one that was just moved away is not begun again in its place.
 ///

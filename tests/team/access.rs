@@ -1,12 +1,15 @@
 //! Tokens of workspaces: roles, rotation, ends, and what nobody learns by them.
 
+use std::io::{Read, Write};
+
 use memdir::rows::RowsError;
 use memdir::rows::access::{self, Role};
 use serde_json::{Value, json};
 
+use crate::consistency;
 use crate::postgres::{Session, TestDatabase, query};
 use crate::serving::{json_of, server, token};
-use crate::support::memdir_server::{Answered, Server};
+use crate::support::memdir_server::{Answered, Server, request};
 use crate::support::program::Home;
 use crate::support::until;
 
@@ -316,5 +319,64 @@ fn the_command_gives_lists_and_ends_tokens() {
         &["tokens", "nowhere"],
     ] {
         assert_eq!(team(wrong).0, 2, "{wrong:?}");
+    }
+}
+
+#[test]
+fn a_login_with_the_role_of_servers_serves() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    let login = format!("login_of_{}", test.name);
+    let mut session = Session::new(&test.address());
+    let made = format!("CREATE ROLE {login} LOGIN IN ROLE memdir_server");
+    session.execute(&made).unwrap();
+    let address = test.address().replacen("memdir@", &format!("{login}@"), 1);
+    let served = consistency::server(&address, &["--advertise", "one"]);
+    consistency::remember(&served, "The zebra.");
+    assert!(consistency::finds(&served, "zebra", &[]));
+    for part in ["tokens", "groups", "audit"] {
+        let path = format!("/api/v1/{part}");
+        let answered = consistency::ask(&served, "GET", &path, &[], &Value::Null);
+        assert_eq!(answered.status, 200, "{part}: {answered:?}");
+    }
+    let ready = served.ask("GET", "/ready", &[], b"");
+    assert_eq!(ready.status, 200, "{ready:?}");
+}
+
+#[test]
+fn a_stream_of_events_ends_with_its_token() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    let server = server(&test, &[]);
+    let header = |secret: &str| format!("Authorization: Bearer {secret}");
+    let watch = |secret: &str| {
+        let mut stream = server.connect();
+        let path = "/w/atlas/api/v1/events";
+        let asked = request("GET", path, &server.address, &[&header(secret)], b"");
+        stream.write_all(&asked).unwrap();
+        stream
+    };
+    let [anna, ben] = ["anna", "ben"].map(|name| make(&test, "atlas", name, Role::Reader));
+    let mut streams = [watch(&anna), watch(&ben)];
+    let mut bytes = [0; 4096];
+    for stream in &mut streams {
+        assert!(stream.read(&mut bytes).unwrap() > 0);
+    }
+    access::revoke(&test.open(), "atlas", "anna").unwrap();
+    // To its end.
+    let mut told = String::new();
+    streams[0].read_to_string(&mut told).unwrap();
+    assert!(!told.contains("changed"), "{told}");
+    // The other one goes on.
+    assert_eq!(write(&server, "atlas", &token(&server)).status, 201);
+    let mut told = String::new();
+    while !told.contains("event: changed") {
+        let length = streams[1].read(&mut bytes).unwrap();
+        assert!(length > 0, "{told}");
+        told.push_str(&String::from_utf8_lossy(&bytes[..length]));
     }
 }

@@ -101,6 +101,15 @@ pub struct Serve {
     /// user's folder for caches]
     #[arg(long, value_name = "DIR", requires = "database", help_heading = "Team")]
     pub cache: Option<PathBuf>,
+    /// Size of the indexes in the cache in GB, beyond which those go that were opened longest ago; open ones stay
+    #[arg(
+        long,
+        value_name = "GB",
+        requires = "database",
+        help_heading = "Team",
+        default_value_t = 20
+    )]
+    pub cache_size: u32,
     /// Seconds for which the server goes on after SIGTERM while /ready says 503, so that a load balancer takes it out
     /// first: 0 to 600. Without it MEMDIR_DRAIN [default: 5]
     #[arg(

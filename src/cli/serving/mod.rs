@@ -1,6 +1,8 @@
 //! Commands that serve a store until they are stopped: over MCP, over HTTP.
 
 mod also;
+#[cfg(feature = "team")]
+mod cache;
 mod health;
 pub mod mcp;
 pub mod open;

@@ -101,6 +101,7 @@ fn words(context: &Context, command: &Serve) -> Vec<String> {
         // A service is one of the user's store.
         database: _,
         cache: _,
+        cache_size: _,
         replica: _,
         drain: _,
         advertise: _,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::cli::args::serve::Serve;
+use crate::cli::serving::cache::WorkspaceCache;
 use crate::cli::serving::health::DoctorRuns;
 use crate::cli::serving::{mcp, serve};
 use crate::cli::store::team::{audit_as_json, group_as_json, token_as_json};
@@ -26,6 +27,8 @@ use crate::rows::{Database, Presence, Rows, RowsError};
 
 /// Folder below the user's cache, where no other is named.
 const CACHE: &str = "team";
+
+const GIGABYTE: u64 = 1_000_000_000;
 
 /// Variable with the seconds for which a server drains.
 const DRAIN_VARIABLE: &str = "MEMDIR_DRAIN";
@@ -67,7 +70,7 @@ pub fn serve(context: &mut Context, command: &Serve) -> Result<Outcome, Failure>
         options: database::options(context, &cache),
         dialect: mcp::dialect(context, &command.tool_set)?,
         preferences: Arc::new(mcp::preferences(context, &command.tool_set)?),
-        cache: cache.clone(),
+        cache: WorkspaceCache::new(&cache, u64::from(command.cache_size) * GIGABYTE),
     };
     let doctor = DoctorRuns::new();
     let settings = Settings {
@@ -188,7 +191,7 @@ struct TeamWorkspaces {
     audit: AuditLog,
     /// This server among the others, if it has a name.
     presence: Option<Presence>,
-    cache: PathBuf,
+    cache: WorkspaceCache,
     options: Options,
     dialect: Arc<dyn Dialect>,
     preferences: Arc<Preferences>,
@@ -207,9 +210,11 @@ impl Workspaces for TeamWorkspaces {
                 return Err(told(error));
             }
         };
-        let folder = self.cache.join(name);
-        let options = database::options_of(&rows, &folder, self.options.clone());
-        let engine = Arc::new(open(options).map_err(|failure| failure.what)?);
+        let engine = self.cache.open(name, |folder| {
+            let options = database::options_of(&rows, folder, self.options.clone());
+            open(options).map_err(|failure| failure.what)
+        })?;
+        let engine = Arc::new(engine);
         let background = Background::start(&engine).map_err(|error| error.to_string())?;
         Ok(Some(Workspace {
             served: Served {
@@ -260,6 +265,10 @@ impl Workspaces for TeamWorkspaces {
         let presence = self.presence.as_ref();
         let presence = presence.filter(|_| rows::is_workspace_name(name))?;
         presence.preferred(name)
+    }
+
+    fn trim_cache(&self, is_open: &dyn Fn(&str) -> bool) {
+        self.cache.trim(is_open);
     }
 
     fn leave(&self) {

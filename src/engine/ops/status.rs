@@ -14,7 +14,7 @@ use crate::engine::ops::retrieval::search;
 use crate::engine::ops::{adopt_notes, stats};
 use crate::engine::parts::Engine;
 use crate::engine::texts::{parse, stem_of};
-use crate::files::{FilesError, Place, Store, Version};
+use crate::files::{FilesError, Place, Store, Version, folder_bytes};
 use crate::format::{FileNameKind, MAX_INDEXED_BYTES, classify};
 use crate::index::Snapshot;
 use crate::model::{Filter, Layout, Problem, Talks, Visibility};
@@ -234,21 +234,4 @@ pub(in crate::engine) fn twins<'a>(names: &[&'a str]) -> Vec<(&'a str, Problem)>
         }
     }
     twins
-}
-
-fn folder_bytes(folder: &std::path::Path) -> u64 {
-    if folder.is_symlink() {
-        return 0;
-    }
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return 0;
-    };
-    entries
-        .flatten()
-        .map(|entry| match entry.metadata() {
-            Ok(data) if data.is_dir() => folder_bytes(&entry.path()),
-            Ok(data) => data.len(),
-            Err(_) => 0,
-        })
-        .sum()
 }

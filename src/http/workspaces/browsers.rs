@@ -114,12 +114,7 @@ impl Asked<'_> {
         let recorder = workspaces.recorder(self.name, &visitor.identity, &self.id);
         let recorder = recorder.ok_or_else(no_workspace)?;
         self.hosted
-            .pass_on(
-                (self.name, within),
-                visitor.client,
-                (recorder, &self.id),
-                request,
-            )
+            .pass_on((self.name, within), visitor, (recorder, &self.id), request)
             .await
     }
 

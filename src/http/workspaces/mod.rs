@@ -8,6 +8,7 @@
 //! page for people are served.
 
 mod browsers;
+mod ended_body;
 pub(super) mod exchange;
 pub(super) mod protected_resource;
 pub(super) mod routes;
@@ -18,6 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use ::http::header::CONTENT_TYPE;
 use ::http::{HeaderValue, Request, StatusCode, Uri};
 use axum::Router;
 use axum::body::Body;
@@ -28,6 +30,7 @@ use tower::ServiceExt;
 
 pub use protected_resource::ProtectedResource;
 
+use self::ended_body::EndedBody;
 use super::admission::Recording;
 use super::answer::{RequestError, sequence};
 use super::client::{CallQuota, Client};
@@ -52,6 +55,12 @@ const MAX_OPENINGS: usize = 8;
 /// Time in which a workspace that is being opened or indexed keeps requests from this server. One that takes longer
 /// would send the requests to all others away, to servers that must open those first.
 const OPENING_COUNTS: Duration = Duration::from_secs(10);
+
+/// Time for which what `/ready` said holds.
+const READY_HOLDS: Duration = Duration::from_secs(1);
+
+/// Interval at which the token of an open stream of events is asked for again.
+const TOKEN_HOLDS: Duration = Duration::from_secs(15);
 
 /// Address of the tokens of a workspace, below that of the workspace.
 const TOKENS: &str = "tokens";
@@ -127,6 +136,9 @@ pub trait Workspaces: Send + Sync {
     /// not known. Whether there is such a workspace makes no difference.
     fn preferred_server(&self, name: &str) -> Option<String>;
 
+    /// Removes indexes of workspaces from the cache if it is too large, of none for which `is_open` holds.
+    fn trim_cache(&self, is_open: &dyn Fn(&str) -> bool);
+
     /// Has no workspace prefer this server any more, which is about to end.
     fn leave(&self);
 
@@ -170,6 +182,8 @@ pub(super) struct Hosted {
     openings: Semaphore,
     /// Sessions of browsers, of all workspaces.
     sessions: Sessions,
+    /// What `/ready` said last, and when.
+    readiness: Mutex<Option<(Instant, Vec<String>)>>,
 }
 
 /// Part of a workspace that its owner may see.
@@ -216,6 +230,8 @@ struct Visitor {
     is_owner: bool,
     /// Whether it has a token of the server, which opens all workspaces.
     is_operator: bool,
+    /// Token of the workspace that it shows.
+    secret: Option<String>,
 }
 
 /// A workspace that is open, or about to be.
@@ -266,6 +282,7 @@ impl Hosted {
             verifications: Semaphore::new(MAX_LOOKUPS),
             openings: Semaphore::new(MAX_OPENINGS),
             sessions: Sessions::of_workspaces(),
+            readiness: Mutex::default(),
         }
     }
 
@@ -306,6 +323,11 @@ impl Hosted {
             // On a task of its own: a client that goes away must not throw away what was opened for it.
             let opening = tokio::spawn(async move { hosted.open_slot(&opened, &name).await });
             opening.await.map_err(|_| RequestError::internal())??;
+            let hosted = Arc::clone(self);
+            drop(tokio::task::spawn_blocking(move || {
+                let is_open = |name: &str| hosted.slots().contains_key(name);
+                hosted.workspaces.trim_cache(&is_open);
+            }));
         }
         self.close_unused();
         Ok(slot)
@@ -347,6 +369,7 @@ impl Hosted {
                     client,
                     is_owner: true,
                     is_operator: true,
+                    secret: None,
                 });
             }
             Err(unknown) => unknown,
@@ -375,6 +398,7 @@ impl Hosted {
             },
             is_owner: holder.is_owner,
             is_operator: false,
+            secret: Some(secret.to_owned()),
         })
     }
 
@@ -459,26 +483,33 @@ impl Hosted {
         })
     }
 
-    /// Has the workspace `name` answer a request of `client` at the address `within` it, whose calls `recorder` keeps under
-    /// the id of the request.
+    /// Has the workspace `name` answer a request of `visitor` at the address `within` it, whose calls `recorder` keeps under
+    /// the id of the request. A stream of events ends with the visitor's token.
     async fn pass_on(
         self: &Arc<Hosted>,
         (name, within): (&str, Uri),
-        client: Client,
+        visitor: Visitor,
         (recorder, id): (Arc<dyn Recorder>, &str),
         mut request: Request<Body>,
     ) -> Result<Response, RequestError> {
         let slot = self.workspace(name).await?;
         let open = slot.open.get().ok_or_else(RequestError::internal)?;
         *request.uri_mut() = within;
-        request.extensions_mut().insert(client);
+        request.extensions_mut().insert(visitor.client);
         request.extensions_mut().insert(Recording(recorder));
         if let Ok(id) = HeaderValue::from_str(id) {
             // The reply names the request as the audit does.
             request.headers_mut().insert(guard::REQUEST_ID, id);
         }
         let answered = open.router.clone().oneshot(request).await;
-        Ok(answered.unwrap_or_else(|never| match never {}))
+        let response = answered.unwrap_or_else(|never| match never {});
+        Ok(match visitor.secret {
+            Some(secret) if is_stream(&response) => {
+                let revoked = until_revoked(Arc::clone(self), name.to_owned(), secret);
+                response.map(|body| Body::new(EndedBody::new(body, revoked)))
+            }
+            _ => response,
+        })
     }
 
     /// Returns why no requests should be sent here; nothing if they should.
@@ -486,6 +517,22 @@ impl Hosted {
         if self.front.is_ending() {
             return vec!["the server ends".to_owned()];
         }
+        // Whoever asks needs no token: however many do, the database is asked once in a while.
+        let mut readiness = self
+            .readiness
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match &*readiness {
+            Some((at, reasons)) if at.elapsed() < READY_HOLDS => reasons.clone(),
+            _ => {
+                let reasons = self.look_for_reasons();
+                *readiness = Some((Instant::now(), reasons.clone()));
+                reasons
+            }
+        }
+    }
+
+    fn look_for_reasons(&self) -> Vec<String> {
         if let Err(why) = self.workspaces.check() {
             return vec![why];
         }
@@ -535,6 +582,23 @@ impl Hosted {
         if !closed.is_empty() {
             // Work in the background is waited for.
             drop(tokio::task::spawn_blocking(move || drop(closed)));
+        }
+    }
+}
+
+/// Returns whether a response is a stream of events, which may last for days.
+fn is_stream(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+/// Returns when the token `secret` does not open the workspace `name` any more.
+async fn until_revoked(hosted: Arc<Hosted>, name: String, secret: String) {
+    loop {
+        tokio::time::sleep(TOKEN_HOLDS).await;
+        // While it cannot be asked for, nobody has revoked it.
+        if let Ok(None) = hosted.look_up(&name, &secret).await {
+            return;
         }
     }
 }

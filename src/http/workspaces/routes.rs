@@ -148,7 +148,7 @@ async fn answer_visitor(
         record.run(&mut || CallOutcome::of(answered.is_ok(), ""));
         return answered.unwrap_or_else(IntoResponse::into_response);
     }
-    let answered = hosted.pass_on((&name, rest), visitor.client, (recorder, &id), request);
+    let answered = hosted.pass_on((&name, rest), visitor, (recorder, &id), request);
     answered.await.unwrap_or_else(IntoResponse::into_response)
 }
 
