@@ -205,7 +205,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ),
     (
         "engine/history/with",
-        &["commits", "merge_plan", "remote", "warn_once"],
+        &["commits", "git_work", "merge_plan", "remote", "warn_once"],
     ),
     (
         "engine/ops/brief",
@@ -525,7 +525,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("fs::remove_file", &["beneath", "git", "fetch"]),
     // Folders of a client that memdir made, if they are empty.
     ("fs::remove_dir", &["beneath", "clients"]),
-    ("fs::remove_dir_all", &["git"]),
+    ("fs::remove_dir_all", &["files", "git"]),
     ("DirBuilder", &[]),
     // `git` only reads by it, without following a link or waiting for a pipe.
     ("OpenOptions", &["fetch", "git"]),

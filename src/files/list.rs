@@ -95,6 +95,18 @@ impl Listing {
         Ok(listing)
     }
 
+    /// Returns whether nothing is known of the file `name`: it was skipped, or a folder above it.
+    pub fn is_unknown(&self, name: &str) -> bool {
+        let is_skipped = |name: &str| {
+            let found = self
+                .skipped
+                .binary_search_by(|one| one.name.as_str().cmp(name));
+            found.is_ok()
+        };
+        let folders = name.match_indices('/').map(|(at, _)| &name[..at]);
+        !self.skipped.is_empty() && folders.chain([name]).any(is_skipped)
+    }
+
     /// Adds the entries of another listing.
     #[cfg(unix)]
     fn add(&mut self, mut other: Listing) {
@@ -432,12 +444,15 @@ pub(super) mod unix {
     fn found(stat: io::Result<Stat>) -> Option<DirectoryEntry> {
         match stat {
             Ok(stat) => Some(seen(&stat)),
+            // What lies behind a folder that is a link now is not gone.
+            Err(error) if crate::beneath::is_link(&error) => {
+                Some(DirectoryEntry::Other("it lies behind a link".to_owned()))
+            }
             Err(error)
-                if crate::beneath::is_link(&error)
-                    || matches!(
-                        error.kind(),
-                        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                    ) =>
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
             {
                 None
             }

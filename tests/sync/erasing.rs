@@ -209,3 +209,24 @@ fn a_remote_keeps_it_until_its_owner_replaces_the_branch() {
     );
     assert!(one.text_of(&kept).contains("two herons"));
 }
+
+#[test]
+fn what_was_stashed_stays() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    let id = home.remember(&["a heron"]);
+    let purged = home.remember(&[TEXT]);
+    for text in ["an okapi", "a tapir"] {
+        edit(&home, &id, "a heron", text);
+        git.says(&["stash", "push", "-q"]);
+        assert!(home.text_of(&id).contains("a heron"));
+    }
+    erase(&home, &[&purged]);
+    assert_eq!(git.says(&["stash", "list"]).lines().count(), 2);
+    git.says(&["stash", "apply", "-q", "stash@{1}"]);
+    assert!(home.text_of(&id).contains("an okapi"));
+    assert_eq!(
+        git.says(&["log", "-g", "--format=%H", "-Szebra", "stash"]),
+        ""
+    );
+}

@@ -26,4 +26,6 @@ mod setup;
 #[path = "../support/mod.rs"]
 mod support;
 mod undoing;
+#[cfg(unix)]
+mod unlisted;
 mod with;

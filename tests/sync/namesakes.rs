@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::support::git::Git;
+use crate::support::machines::Machines;
 use crate::support::program::{Home, names};
 
 const ONE: &str = "store/files/p1/index.md";
@@ -224,4 +225,54 @@ fn a_tombstone_names_no_text_that_a_namesake_had() {
     let stone = fs::read_to_string(home.store().join("tombstones/index")).unwrap();
     assert!(stone.contains(own.trim()), "{stone}");
     assert!(!stone.contains(shared.trim()), "{stone}");
+}
+
+#[test]
+fn a_deletion_of_many_of_them_is_asked_about() {
+    let machines = Machines::new(2);
+    let [here, there] = &machines.homes[..] else {
+        unreachable!()
+    };
+    let path = |number: usize| format!("store/files/p{number}/index.md");
+    for number in 0..10 {
+        here.write(&path(number), format!("Note {number}.\n"));
+    }
+    machines.settle();
+    // A folder that is renamed deletes nothing.
+    fs::rename(
+        here.store().join("files/p9"),
+        here.store().join("files/p10"),
+    )
+    .unwrap();
+    machines.settle();
+    for number in 1..9 {
+        fs::remove_file(here.root().join(path(number))).unwrap();
+    }
+    let why = machines.pauses(0);
+    assert!(why.contains("8 of 10 memories were deleted"), "{why}");
+    assert!(there.root().join(path(1)).exists());
+    here.run(&["sync", "--accept-deletions"]).done();
+    let why = machines.pauses(1);
+    assert!(why.contains("8 of 10 memories were deleted"), "{why}");
+    assert!(there.root().join(path(1)).exists());
+}
+
+#[test]
+fn a_note_that_moved_is_not_merged_with_another_one_of_its_name() {
+    let machines = Machines::new(2);
+    let [here, there] = &machines.homes[..] else {
+        unreachable!()
+    };
+    here.write(ONE, "One.\n");
+    machines.settle();
+    // Here it goes, and another one comes in another folder; there it is edited.
+    fs::remove_file(here.root().join(ONE)).unwrap();
+    here.write(TWO, "A zebra, and nothing of the other.\n");
+    there.write(ONE, "One, edited.\n");
+    machines.settle();
+    for home in [here, there] {
+        let text = |path| fs::read_to_string(home.root().join(path)).unwrap();
+        assert_eq!(text(ONE), "One, edited.\n");
+        assert_eq!(text(TWO), "A zebra, and nothing of the other.\n");
+    }
 }

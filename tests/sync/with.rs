@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::support::git::Git;
-use crate::support::machines::{edit, text, texts};
+use crate::support::machines::{edit, failure, text, texts};
 use crate::support::program::{Home, names};
 use crate::support::regular_files;
 
@@ -550,4 +550,24 @@ fn people_read_it_in_words() {
     assert!(said.starts_with("brought: 1 came"), "{said}");
     let said = pair.here.run(&["sync", "--with", &folder]).done();
     assert_eq!(said, format!("in step with {folder}\n"));
+}
+
+#[test]
+fn files_of_another_commit_are_not_sent() {
+    let pair = Pair::new();
+    let git = Git::of(&pair.here);
+    let id = pair.here.remember(&["a heron"]);
+    pair.here
+        .run(&["update", &id, "--content", "a zebra"])
+        .done();
+    pair.run("merge", &[]);
+    git.says(&["checkout", "-q", "--detach", "HEAD~1"]);
+    let ran = pair.here.run(&["sync", "--with", &pair.folder(), "--json"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let said = failure(&ran);
+    assert!(said.contains("no branch is checked out"), "{said}");
+    assert!(pair.there.text_of(&id).contains("a zebra"));
+    git.says(&["checkout", "-q", "main"]);
+    pair.run("merge", &[]);
+    assert!(pair.there.text_of(&id).contains("a zebra"));
 }

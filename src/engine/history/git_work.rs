@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use crate::engine::error::EngineError;
-use crate::engine::history::History;
+use crate::engine::history::{History, consent};
 use crate::engine::locked::locked;
 use crate::files::{CrashMarker, Lock};
 use crate::git;
-use crate::git::{Id, Repository};
+use crate::git::{Id, Owner, Repository};
 
 /// Takes the lock of the repository, which excludes all other processes on the store; waits two seconds
 /// for it.
@@ -45,6 +45,27 @@ pub(in crate::engine) fn begin_git_work(
         at_work.leave_unfinished();
     }
     Ok(None)
+}
+
+/// Fails while git has the files of another branch or commit in the folder, or is about to change them: they are not
+/// what somebody wants others to have.
+pub(in crate::engine) fn check_undisturbed(history: &History) -> Result<(), EngineError> {
+    let repository = consent::repository(history)?;
+    let Some(repository) = repository.filter(|repository| repository.owner() != Owner::Other)
+    else {
+        return Ok(());
+    };
+    let why = match repository.obstacle() {
+        Some(obstacle) => obstacle.to_string(),
+        None if git::is_git_committing(&repository) => {
+            "git is at work in its repository; try again once that has ended".to_owned()
+        }
+        None => return Ok(()),
+    };
+    let root = history.live.root().display();
+    Err(EngineError::Paused(format!(
+        "nothing was exchanged with {root}: {why}"
+    )))
 }
 
 /// Returns the commit that a server made or saw last.

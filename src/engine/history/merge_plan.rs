@@ -88,9 +88,9 @@ pub(in crate::engine) trait Sources {
     /// Returns path and text of the live memory `stem` on the local side; on the other one if
     /// the local one has none.
     fn memory(&self, stem: &str) -> Result<Option<Lying>, EngineError>;
-    /// Returns when the local side, or the other one, last changed a file of the memory `stem`; in seconds
-    /// since 1970.
-    fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError>;
+    /// Returns when the local side, or the other one, last changed the memory whose file lies at `path` there; in
+    /// seconds since 1970.
+    fn changed_at(&self, path: &str, is_local: bool) -> Result<i64, EngineError>;
     /// Returns the texts of both sides' tombstones for the memory `stem`.
     fn tombstones(&self, stem: &str) -> Vec<Id>;
     /// Returns the united tombstone of both sides for the memory `stem`.

@@ -120,17 +120,29 @@ impl ChangeNotes {
         Some(note.tool.clone())
     }
 
-    /// Keeps the notes for the next commit.
+    /// Drops the notes about the files that `is_waiting` is false of.
+    pub fn retain(&mut self, mut is_waiting: impl FnMut(&str) -> bool) {
+        if let Some(taken) = &mut self.taken {
+            taken.retain(|name, _| is_waiting(name));
+        }
+    }
+
+    /// Keeps the notes for the next commit, before those that were left meanwhile.
     pub fn put_back(self) {
-        for (name, notes) in self.taken.unwrap_or_default() {
+        let Some(taken) = self.taken.filter(|taken| !taken.is_empty()) else {
+            return;
+        };
+        let mut lines = Vec::new();
+        for (name, notes) in taken {
             for ChangeNote { tool, deed } in notes {
-                let line = match deed {
+                lines.push(match deed {
                     None => format!("{tool}\t{name}"),
                     Some(deed) => format!("{tool}\t{name}\t{deed}"),
-                };
-                let _ = leave_line(&self.path, &line); // The commit then says "by hand".
+                });
             }
         }
+        lines.extend(take_lines(&self.path));
+        let _ = leave_line(&self.path, &lines.join("\n")); // The commit then says "by hand".
     }
 }
 
@@ -167,4 +179,27 @@ pub(in crate::engine) fn change_notes(state: &Path) -> ChangeNotes {
 
 fn notes_of_tools(state: &Path) -> PathBuf {
     state.join("tools.log")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_of_what_no_commit_has_yet_stay_before_later_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let leave = |tool: &str, name: &str| leave_note(folder.path(), "", false, tool, name);
+        leave("remember", "a.md");
+        leave("remember", "b.md");
+        let mut notes = change_notes(folder.path());
+        assert_eq!(notes.last("a.md").unwrap().tool, "remember");
+        // Changed while the commit of the first file is made.
+        leave("update", "b.md");
+        notes.retain(|name| name != "a.md");
+        notes.put_back();
+        let mut notes = change_notes(folder.path());
+        assert_eq!(notes.last("a.md"), None);
+        assert_eq!(notes.last("b.md").unwrap().tool, "update");
+        assert_eq!(notes.tool_before("b.md", 1).unwrap(), "remember");
+    }
 }

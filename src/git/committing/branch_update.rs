@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::git::committing::index_file::Edit;
+use crate::git::committing::index_file::{Edit, has_own_sum};
 use crate::git::committing::local_commits::note_local_commit;
 use crate::git::committing::staging;
 use crate::git::committing::staging::TELL;
@@ -57,7 +57,9 @@ pub fn move_branch(
     };
     let prepared = repository.inner.path().join(format!("{PREPARED}{to}"));
     let moved = move_prepared(repository, &prepared, (from, to), why, told, since);
-    let _ = std::fs::remove_file(&prepared); // It is found and removed later.
+    if moved.is_ok() {
+        let _ = std::fs::remove_file(&prepared); // It is found and removed later.
+    }
     moved
 }
 
@@ -95,7 +97,7 @@ pub fn advance_reference(
     }
 }
 
-/// Moves the branch by way of the file `prepared`, which the caller removes.
+/// Moves the branch by way of the file `prepared`, which the caller removes; after an error the next one may need it.
 fn move_prepared(
     repository: &Repository,
     prepared: &Path,
@@ -140,8 +142,10 @@ fn move_prepared(
     if !take_lock(prepared, &lock).to(TELL)? {
         return Ok(false);
     }
-    // One may have begun since.
-    let is_in_the_way = version_of(&index) != since || is_git_committing(repository);
+    // One may have begun since, or checked out another branch.
+    let is_in_the_way = version_of(&index) != since
+        || is_git_committing(repository)
+        || repository.obstacle().is_some();
     let moved = match is_in_the_way {
         true => Ok(false),
         false => advance_reference(repository, &branch, from, to, why),
@@ -178,15 +182,22 @@ pub fn finish_branch_move(repository: &Repository) -> Result<(), GitError> {
         let Ok(text) = std::fs::read(&path) else {
             continue; // It was ended meanwhile.
         };
-        let lock = folder.join("index.lock");
+        let (lock, index) = (folder.join("index.lock"), folder.join("index"));
         // A lock that holds what was prepared was made of it. One that was killed earlier had
         // taken none, and a git that has just begun holds an empty one.
         let is_ours = !text.is_empty() && std::fs::read(&lock).is_ok_and(|lock| lock == text);
         let branch = repository.reference(&format!("refs/heads/{}", repository.branch()));
         let is_moved = branch.is_ok_and(|tip| tip.is_some() && tip == to);
         match (is_ours, is_moved) {
-            (true, true) => std::fs::rename(&lock, folder.join("index")).to(TELL)?,
+            (true, true) => std::fs::rename(&lock, &index).to(TELL)?,
             (true, false) => std::fs::remove_file(&lock).to(TELL)?,
+            // Somebody removed the lock. An index that was written since is that of a later state.
+            (false, true) if has_own_sum(&text) && is_older(&index, &path) => {
+                if !take_lock(&path, &lock).to(TELL)? {
+                    continue;
+                }
+                std::fs::rename(&lock, &index).to(TELL)?;
+            }
             (false, _) => {}
         }
         std::fs::remove_file(&path).to(TELL)?;
@@ -205,6 +216,14 @@ fn take_turn(repository: &Repository) -> std::io::Result<Option<File>> {
         }
     }
     Ok(None)
+}
+
+/// Returns whether the index was written before the file `prepared`, which gets the time at which it was begun.
+fn is_older(index: &Path, prepared: &Path) -> bool {
+    match (staging::modified(index), staging::modified(prepared)) {
+        (Ok(index), Ok(prepared)) => index < prepared,
+        _ => false,
+    }
 }
 
 fn seconds(nanos: i64) -> u32 {
@@ -246,15 +265,13 @@ fn take_lock(prepared: &Path, lock: &Path) -> std::io::Result<bool> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_branch_stays_where_it_is_if_files_were_reset_meanwhile() {
-        let folder = tempfile::tempdir().unwrap();
-        let repository = Repository::create(folder.path(), "main").unwrap();
+    /// A repository with one file, whose branch is at the first of two commits.
+    fn repository(folder: &Path) -> (Repository, Id, Id) {
+        let repository = Repository::create(folder, "main").unwrap();
         let inner = &repository.inner;
-        let file = folder.path().join("one.md");
         let signature = git2::Signature::now("Mira", "mira@example.org").unwrap();
         let commit = |text: &str, parents: &[&git2::Commit<'_>]| {
-            std::fs::write(&file, text).unwrap();
+            std::fs::write(folder.join("one.md"), text).unwrap();
             let mut index = inner.index().unwrap();
             index.add_path(Path::new("one.md")).unwrap();
             let tree = inner.find_tree(index.write_tree().unwrap()).unwrap();
@@ -267,18 +284,71 @@ mod tests {
         branch.unwrap();
         let second = commit("second", &[&first]);
         let ends = (Id(first.id()), Id(second.id()));
-        let moved = |since| {
-            let none = BTreeMap::new();
-            move_branch(&repository, Some(ends.0), ends.1, "second", &none, since).unwrap()
-        };
+        drop((first, second));
+        (repository, ends.0, ends.1)
+    }
+
+    fn moved(repository: &Repository, (from, to): (Id, Id), since: IndexVersion) -> bool {
+        let none = BTreeMap::new();
+        move_branch(repository, Some(from), to, "second", &none, since).unwrap()
+    }
+
+    #[test]
+    fn a_branch_stays_where_it_is_if_files_were_reset_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let (repository, from, to) = repository(folder.path());
         let since = index_version(&repository);
-        inner
-            .reset(first.as_object(), git2::ResetType::Hard, None)
+        let first = repository.inner.find_object(from.0, None).unwrap();
+        let reset = repository.inner.reset(&first, git2::ResetType::Hard, None);
+        reset.unwrap();
+        let text = std::fs::read_to_string(folder.path().join("one.md"));
+        assert_eq!(text.unwrap(), "first");
+        assert!(!moved(&repository, (from, to), since));
+        assert_eq!(repository.head().unwrap(), Some(from));
+        assert!(moved(&repository, (from, to), index_version(&repository)));
+        assert_eq!(repository.head().unwrap(), Some(to));
+    }
+
+    #[test]
+    fn a_branch_stays_where_it_is_if_another_one_was_checked_out_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let (repository, from, to) = repository(folder.path());
+        repository.inner.set_head("refs/heads/other").unwrap();
+        assert!(!moved(&repository, (from, to), index_version(&repository)));
+        repository.inner.set_head("refs/heads/main").unwrap();
+        assert!(moved(&repository, (from, to), index_version(&repository)));
+    }
+
+    #[test]
+    fn an_index_whose_lock_somebody_removed_follows_the_branch() {
+        let folder = tempfile::tempdir().unwrap();
+        let (repository, from, to) = repository(folder.path());
+        let index = repository.inner.path().join("index");
+        // The second of these is that of the branch afterwards.
+        let mut known = repository.inner.index().unwrap();
+        let new = std::fs::read(&index).unwrap();
+        known.remove_path(Path::new("one.md")).unwrap();
+        known.write().unwrap();
+        let before = std::fs::read(&index).unwrap();
+        let past = std::time::SystemTime::now() - Duration::from_secs(60);
+        std::fs::File::open(&index)
+            .unwrap()
+            .set_modified(past)
             .unwrap();
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "first");
-        assert!(!moved(since));
-        assert_eq!(repository.head().unwrap(), Some(ends.0));
-        assert!(moved(index_version(&repository)));
-        assert_eq!(repository.head().unwrap(), Some(ends.1));
+        // As a process leaves it that was killed after it had moved the branch.
+        let prepared = repository.inner.path().join(format!("{PREPARED}{to}"));
+        std::fs::write(&prepared, &new).unwrap();
+        let branch = "refs/heads/main";
+        assert!(advance_reference(&repository, branch, Some(from), to, "second").unwrap());
+        finish_branch_move(&repository).unwrap();
+        assert_eq!(std::fs::read(&index).unwrap(), new);
+        assert!(!prepared.exists() && !index.with_file_name("index.lock").exists());
+        // One that was written since is that of a later state.
+        std::fs::write(&prepared, &new).unwrap();
+        let old = std::fs::File::open(&prepared).unwrap();
+        old.set_modified(past).unwrap();
+        std::fs::write(&index, &before).unwrap();
+        finish_branch_move(&repository).unwrap();
+        assert_eq!(std::fs::read(&index).unwrap(), before);
     }
 }

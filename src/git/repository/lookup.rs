@@ -90,6 +90,20 @@ impl Repository {
         Ok(())
     }
 
+    /// Removes the reference `name`, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be read or removed.
+    pub fn remove_reference(&self, name: &str) -> Result<(), GitError> {
+        let removed = match self.inner.find_reference(name) {
+            Ok(mut reference) => reference.delete(),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(()),
+            Err(error) => Err(error),
+        };
+        removed.to("remove a reference")
+    }
+
     /// Returns whether older commits were left away when it was fetched.
     pub fn is_shallow(&self) -> bool {
         self.inner.is_shallow()

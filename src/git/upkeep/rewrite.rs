@@ -67,7 +67,8 @@ pub fn rewrite_without(
     let branch = format!("refs/heads/{}", repository.branch());
     let mut rewriting = Rewriting::of(repository, is_gone)?;
     let tips = tips(repository)?;
-    let commits = oldest_first(repository, tips.values().map(|(_, commit)| *commit))?;
+    let named = tips.values().map(|(_, commit)| *commit);
+    let commits = oldest_first(repository, named.chain(stashed(repository)))?;
     for commit in &commits {
         let tree = repository.inner.find_commit(*commit).to(ACTION)?.tree_id();
         rewriting.collect(tree, "")?;
@@ -124,6 +125,19 @@ fn tips(repository: &Repository) -> Result<BTreeMap<String, (Oid, Oid)>, GitErro
     Ok(tips)
 }
 
+/// Reference of `git stash`.
+const STASH: &str = "refs/stash";
+
+/// Returns the commits of `git stash`. All but the newest are named by the reference's log alone.
+fn stashed(repository: &Repository) -> Vec<Oid> {
+    let log = repository.inner.commondir().join("logs").join(STASH);
+    let log = std::fs::read_to_string(log).unwrap_or_default();
+    let ids = log.lines().filter_map(|line| line.split(' ').nth(1));
+    let ids = ids.filter_map(|id| Oid::from_str(id).ok());
+    ids.filter(|id| repository.inner.find_commit(*id).is_ok())
+        .collect()
+}
+
 fn oldest_first(
     repository: &Repository,
     tips: impl Iterator<Item = Oid>,
@@ -158,12 +172,15 @@ fn rewrite_logs(repository: &Repository, map: &HashMap<Oid, Oid>) -> Result<(), 
         let Ok(text) = std::fs::read_to_string(&path) else {
             continue;
         };
+        let is_stash = path.ends_with(STASH);
         let line = |line: &str| {
             let (before, rest) = line.split_at_checked(40)?;
             let (after, rest) = rest.strip_prefix(' ')?.split_at_checked(40)?;
             let after = named(after)?;
             let before = named(before).unwrap_or_else(|| ZERO.to_owned());
-            Some(format!("{before} {after}{rest}\n"))
+            // The rewriting of the reference is no entry of the stash.
+            let is_own = is_stash && before == after;
+            (!is_own).then(|| format!("{before} {after}{rest}\n"))
         };
         let new: String = text.lines().filter_map(line).collect();
         if new != text {

@@ -1,6 +1,6 @@
 //! Commits the changes since the newest commit.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::compare::{
@@ -72,11 +72,11 @@ fn commit_pending(history: &History, why: Why<'_>) -> Result<Committed, EngineEr
         && !error.is_busy
     {
         // If nothing is damaged, another git was packing at the same moment.
-        let pending = match repair::repair_repository(history)? {
-            true => &Pending::Everything,
-            false => &pending,
+        done = match repair::repair_repository(history) {
+            Ok(true) => commit_locked(history, &Pending::Everything, &git.user, why),
+            Ok(false) => commit_locked(history, &pending, &git.user, why),
+            Err(error) => Err(error),
         };
-        done = commit_locked(history, pending, &git.user, why);
     }
     if !matches!(done, Ok(Committed::Nothing | Committed::Done { .. })) {
         history.live.pending().add_all(pending);
@@ -193,9 +193,7 @@ pub(in crate::engine) fn commit_locked(
         Some(_at_work) => {
             let mut notes = change_notes::change_notes(history.live.state());
             let done = commit_in(history, &repository, pending, user, why, &mut notes);
-            if !matches!(done, Ok(Committed::Done { .. })) {
-                notes.put_back();
-            }
+            notes.put_back();
             done
         }
         None => Ok(Committed::Busy),
@@ -229,6 +227,7 @@ fn commit_in(
         names.extend(replaced);
     }
     let mut trees = git::trees(repository, head)?;
+    let mut since = git::index_version(repository);
     let Some(Waiting {
         mut differences,
         unfinished,
@@ -257,9 +256,9 @@ fn commit_in(
         }
         if head != before {
             trees = git::trees(repository, head)?;
+            since = git::index_version(repository);
         }
     }
-    let since = git::index_version(repository);
     let message = message_of(history, &differences, why, notes);
     let author = repository.author(user, history.live.clock.now().timestamp());
     let files = differences.len();
@@ -284,9 +283,28 @@ fn commit_in(
     if history.live.has_background() {
         *committed_to(history) = Some(commit);
     }
+    // What was changed meanwhile, or is held back, is told by a later commit.
+    let mut trees = git::trees(repository, Some(commit))?;
+    let committed: HashSet<&str> = staged.keys().map(|path| name_of(path)).collect();
+    notes.retain(|name| {
+        let is_other = !committed.contains(name) && !history.live.is_local(name);
+        is_other && is_waiting(history, &mut trees, name)
+    });
     Ok(Committed::Done {
         id: commit.short(),
         files,
+    })
+}
+
+/// Returns whether the file `name` is another one than in a commit, whose files are `trees`, or unknown.
+fn is_waiting(history: &History, trees: &mut Trees<'_>, name: &str) -> bool {
+    [Place::Files, Place::Archive].into_iter().any(|place| {
+        let path = place.path_of(name);
+        let present = reading::bytes_at(&history.live, &path);
+        match (trees.file(&path), present) {
+            (Ok(committed), Ok(present)) => committed != present.map(|text| Id::of_text(&text)),
+            _ => true,
+        }
     })
 }
 
@@ -410,7 +428,12 @@ fn write_commit(
     if let Some(error) = failed {
         return Err(error.into());
     }
-    let Some(commit) = commit else {
+    // An editor may have had its file away for a moment.
+    let is_back = |difference: &Difference| {
+        let at = Place::of(&difference.path).filter(|_| difference.after.is_none());
+        at.is_some_and(|(place, name)| history.live.store.look_at(place, name).is_some())
+    };
+    let Some(commit) = commit.filter(|_| !differences.iter().any(is_back)) else {
         return Ok(None);
     };
     let staged = differences

@@ -256,14 +256,11 @@ pub(in crate::engine) fn compare_all(
                 differences.push(Difference::of(path, before, Some(after)));
             }
         }
-        let skipped: BTreeSet<String> = listing
-            .skipped
-            .iter()
-            .map(|skipped| place.path_of(&skipped.name))
-            .collect();
+        let is_known =
+            |path: &str| Place::of(path).is_none_or(|(_, name)| !listing.is_unknown(name));
         let mut gone: Vec<(String, Id)> = committed
             .into_iter()
-            .filter(|(path, _)| is_ours(path) && !skipped.contains(path))
+            .filter(|(path, _)| is_ours(path) && is_known(path))
             .filter(|(path, _)| Place::of(path).is_none_or(|(_, name)| !is_local(name)))
             .collect();
         gone.sort_unstable();

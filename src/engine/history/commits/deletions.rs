@@ -11,6 +11,7 @@ use crate::engine::error::EngineError;
 use crate::engine::history::History;
 use crate::engine::history::commits::compare::is_ours;
 use crate::engine::history::merge_plan::{MergePlan, MergeStep, stem_of_path};
+use crate::engine::texts::{key_of, name_of, stem_of};
 use crate::format::content_start;
 use crate::git;
 use crate::git::{Id, PathChange, Repository};
@@ -43,7 +44,7 @@ pub(in crate::engine) fn deleted_there(
         return Ok(None);
     };
     let mut files = memories(repository, head)?;
-    let before = by_stem(&files);
+    let before = by_key(files.clone());
     let mut new = BTreeMap::new();
     for step in &plan.steps {
         match step.after {
@@ -59,8 +60,8 @@ pub(in crate::engine) fn deleted_there(
         Some(text) => Ok(Some(text.to_vec())),
         None => Ok(Some(repository.text(id)?)),
     };
-    let lost = lost(&all, &by_stem(&files), &text)?;
-    Ok(reason(all.len(), &lost))
+    let lost = lost(&all, &by_key(files), &text)?;
+    Ok(reason(all.len() - lost.moved, &lost))
 }
 
 /// Returns the reason why the commits from `tip` to `head` delete too many. Purges are not counted.
@@ -74,15 +75,16 @@ pub(in crate::engine) fn deleted_here(
     if !changes.iter().any(is_loss) {
         return Ok(None);
     }
-    let all = measured(repository, by_stem(&memories(repository, tip)?))?;
-    let after = by_stem(&memories(repository, head)?);
+    let all = measured(repository, by_key(memories(repository, tip)?))?;
+    let after = by_key(memories(repository, head)?);
     let tombstones = git::trees(repository, Some(head))?.files_below("tombstones")?;
     let purged: BTreeSet<String> = tombstones
         .iter()
         .map(|(path, _)| stem_of_path(path).to_owned())
         .collect();
     let mut lost = lost(&all, &after, &|id| Ok(Some(repository.text(id)?)))?;
-    lost.deleted.retain(|stem| !purged.contains(stem));
+    lost.deleted
+        .retain(|key| !purged.contains(stem_of_path(key)));
     let gone = lost.deleted.len();
     // Also of a few: a reset here does not imply that others are to lose theirs.
     if gone > 0 && repository.get(RESET).is_some() {
@@ -90,7 +92,7 @@ pub(in crate::engine) fn deleted_here(
             "the store was reset: {gone} memories went; if other machines are to lose them, too, `memdir sync --accept-deletions`; if not, `memdir reset --from BACKUP` brings them back"
         )));
     }
-    Ok(reason(all.len(), &lost))
+    Ok(reason(all.len() - lost.moved, &lost))
 }
 
 /// Makes `head` the deletion baseline if somebody `accepts` it, or if the present one is a day old.
@@ -122,15 +124,15 @@ fn deletion_baseline(repository: &Repository) -> String {
     format!("refs/memdir/yardstick/{}", repository.branch())
 }
 
-/// Memories by stem, with the texts that they have or had.
+/// Memories by what tells them from others ([`key_of`]), with the texts that they have or had.
 pub(in crate::engine) type Memories = BTreeMap<String, BTreeSet<Id>>;
 
 /// Returns the memories of the baseline and `others`.
 fn measured(repository: &Repository, others: Memories) -> Result<Memories, EngineError> {
     let mut all = others;
     if let Some(commit) = repository.reference(&deletion_baseline(repository))? {
-        for (stem, texts) in by_stem(&memories(repository, commit)?) {
-            all.entry(stem).or_default().extend(texts);
+        for (key, texts) in by_key(memories(repository, commit)?) {
+            all.entry(key).or_default().extend(texts);
         }
     }
     Ok(all)
@@ -139,10 +141,12 @@ fn measured(repository: &Repository, others: Memories) -> Result<Memories, Engin
 /// Lost memories.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Lost {
-    /// Stems of the deleted memories.
+    /// Keys of the deleted memories.
     pub deleted: BTreeSet<String>,
     /// Number of further memories with a tenth of their text left, or less.
     pub emptied: usize,
+    /// Number of memories without an id that are in another folder now, under another key.
+    pub moved: usize,
 }
 
 impl Lost {
@@ -161,14 +165,21 @@ pub(in crate::engine) fn lost(
 ) -> Result<Lost, EngineError> {
     let mut lost = Lost::default();
     let mut changed = Vec::new();
-    for (stem, texts) in before {
-        match after.get(stem) {
-            None => drop(lost.deleted.insert(stem.clone())),
+    let left: BTreeSet<&Id> = after.values().flatten().collect();
+    // What has no id has another key in another folder.
+    let is_moved = |key: &str, texts: &BTreeSet<Id>| {
+        !stem_of(key).is_canonical() && texts.iter().any(|text| left.contains(text))
+    };
+    for (key, texts) in before {
+        match after.get(key) {
+            None if is_moved(key, texts) => lost.moved += 1,
+            None => drop(lost.deleted.insert(key.clone())),
             Some(now) if now.is_superset(texts) => {}
             Some(now) => changed.push((texts, now)),
         }
     }
-    if !are_too_many(before.len(), lost.deleted.len() + changed.len()) {
+    let all = before.len() - lost.moved;
+    if !are_too_many(all, lost.deleted.len() + changed.len()) {
         return Ok(lost);
     }
     for (texts, now) in changed {
@@ -277,14 +288,12 @@ pub(in crate::engine) fn is_memory(path: &str) -> bool {
     is_there && is_ours(path)
 }
 
-/// Groups the memories among `files` by stem.
-fn by_stem(files: &BTreeMap<String, Id>) -> Memories {
+/// Groups the files of memories by the key of their memory.
+pub(in crate::engine) fn by_key(files: impl IntoIterator<Item = (String, Id)>) -> Memories {
     let mut memories = Memories::new();
     for (path, id) in files {
-        memories
-            .entry(stem_of_path(path).to_owned())
-            .or_default()
-            .insert(*id);
+        let key = key_of(name_of(&path)).to_owned();
+        memories.entry(key).or_default().insert(id);
     }
     memories
 }

@@ -187,7 +187,7 @@ pub(in crate::engine) fn end_merge(
     history: &History,
     repository: &Repository,
 ) -> Result<(), EngineError> {
-    repository.keep_newest(&reference(repository), 0)?;
+    repository.remove_reference(&reference(repository))?;
     let _ = remove_lines(&merge_note(history)); // Without its reference it says nothing.
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::merge_plan::{Lying, Sources, stem_of_path};
-use crate::engine::texts::name_of;
+use crate::engine::texts::{key_of, name_of};
 use crate::engine::write::tombstones::all_texts_since_added;
 use crate::files::tombstone_of;
 use crate::git;
@@ -133,14 +133,19 @@ impl Sources for CommitSources<'_> {
             .cloned())
     }
 
-    fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError> {
+    fn changed_at(&self, path: &str, is_local: bool) -> Result<i64, EngineError> {
         let (newest, walks) = self.side(is_local);
         let mut last_changes = walks.last_changes.borrow_mut();
         if last_changes.is_none() {
-            let changes = git::last_changes(self.repository, newest, self.base, stem_of_path)?;
+            let changes = git::last_changes(self.repository, newest, self.base, key_at)?;
             *last_changes = Some(changes);
         }
         let last_changes = last_changes.as_mut().expect("it was made above");
-        Ok(last_changes.of(stem)?)
+        Ok(last_changes.of(key_at(path))?)
     }
+}
+
+/// Returns what tells the memory of the file at `path` from others.
+fn key_at(path: &str) -> &str {
+    key_of(name_of(path))
 }

@@ -247,7 +247,7 @@ struct MemoryVersions {
 
 impl MemoryVersions {
     /// Returns the versions that the changes of both sides give; `None` if a version has several files
-    /// of this name, or if each side added one in another folder, under a name that is no id.
+    /// of this name, or if files of several folders may be different memories, under a name that is no id.
     fn of(stem: &str, ours: &[&PathChange], theirs: &[&PathChange]) -> Option<MemoryVersions> {
         let mut base = versions_before(ours, theirs);
         let after = |changes: &[&PathChange]| {
@@ -271,9 +271,16 @@ impl MemoryVersions {
             },
         };
         let path = |lying: &Option<Lying>| lying.as_ref().map(|(path, _)| path.clone());
-        let is_one = memory.base.is_some()
-            || Stem::parse(stem).is_some()
-            || path(&memory.local) == path(&memory.remote);
+        // A file of another folder is the same memory if it has its id, or its whole text.
+        let is_of = |lying: &Option<Lying>, base: &Lying| {
+            let same = |lying: &Lying| lying.0 == base.0 || lying.1 == base.1;
+            lying.as_ref().is_none_or(same)
+        };
+        let is_one = Stem::parse(stem).is_some()
+            || match &memory.base {
+                Some(base) => is_of(&memory.local, base) && is_of(&memory.remote, base),
+                None => path(&memory.local) == path(&memory.remote),
+            };
         is_one.then_some(memory)
     }
 
@@ -302,8 +309,7 @@ impl MemoryVersions {
                 after = remote.1;
             } else {
                 let mut aside = None;
-                let both = (local.1, remote.1);
-                match self.merged(stem, base, both, sources, plan)? {
+                match self.merged(stem, base, (local, remote), sources, plan)? {
                     Merged::One(bytes) => text = Some(bytes),
                     Merged::Two {
                         kept,
@@ -405,7 +411,7 @@ impl MemoryVersions {
         &self,
         stem: &str,
         base: Option<Id>,
-        (local, remote): (Id, Id),
+        (local, remote): (&Lying, &Lying),
         sources: &dyn Sources,
         plan: &mut MergePlan,
     ) -> Result<Merged, EngineError> {
@@ -413,20 +419,16 @@ impl MemoryVersions {
             Some(id) => sources.base_text(id)?,
             None => None,
         };
-        let (ours, theirs) = (sources.text(local)?, sources.text(remote)?);
+        let (ours, theirs) = (sources.text(local.1)?, sources.text(remote.1)?);
         let ours = MergeSide {
             bytes: &ours,
-            at: sources.changed_at(stem, true)?,
+            at: sources.changed_at(&local.0, true)?,
         };
         let theirs = MergeSide {
             bytes: &theirs,
-            at: sources.changed_at(stem, false)?,
+            at: sources.changed_at(&remote.0, false)?,
         };
-        if self
-            .local
-            .as_ref()
-            .is_some_and(|(path, _)| path == SETTINGS)
-        {
+        if local.0 == SETTINGS {
             let merged = merge_settings(base.as_deref(), ours, theirs);
             return Ok(Merged::One(merged));
         }

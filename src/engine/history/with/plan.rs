@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::engine::error::EngineError;
-use crate::engine::history::commits::deletions::{Memories, are_too_many, is_memory, lost};
+use crate::engine::history::commits::deletions::{are_too_many, by_key, is_memory, lost};
 use crate::engine::history::merge_plan::{MergePlan, MergeStep, stem_of_path};
 use crate::engine::history::with::keep::carried_out;
 use crate::engine::history::with::record::{Base, PendingText};
@@ -240,21 +240,19 @@ fn check_deletions_from(
     sides: [&StoreContents; 2],
 ) -> Result<(), EngineError> {
     let memories = |files: &Files| {
-        let mut memories = Memories::new();
-        for (path, found) in files.iter().filter(|(path, _)| is_memory(path)) {
-            let stem = stem_of_path(path).to_owned();
-            memories.entry(stem).or_default().insert(found.id);
-        }
-        memories
+        let memories = files.iter().filter(|(path, _)| is_memory(path));
+        by_key(memories.map(|(path, found)| (path.clone(), found.id)))
     };
     let before = memories(files);
     let mut after = memories(&carried_out(files, &task.plan));
-    after.retain(|stem, _| !task.deleted.contains(stem));
+    after.retain(|key, _| !task.deleted.contains(stem_of_path(key)));
     let new = new_texts(&task.plan);
     let mut lost = lost(&before, &after, &|id| find_text(id, sides, &new))?;
-    let is_meant = |stem: &String| ours.is_some_and(|ours| ours.contains_key(&tombstone_of(stem)));
-    lost.deleted.retain(|stem| !is_meant(stem));
-    if !are_too_many(before.len(), lost.count()) {
+    let is_meant =
+        |key: &String| ours.is_some_and(|ours| ours.contains_key(&tombstone_of(stem_of_path(key))));
+    lost.deleted.retain(|key| !is_meant(key));
+    let all = before.len() - lost.moved;
+    if !are_too_many(all, lost.count()) {
         return Ok(());
     }
     let what = match lost.emptied {
@@ -264,6 +262,6 @@ fn check_deletions_from(
     Err(EngineError::Paused(format!(
         "nothing was done: {} of {} memories {what} {place}; if that is meant, say --accept-deletions",
         lost.count(),
-        before.len()
+        all
     )))
 }

@@ -171,12 +171,18 @@ impl StoreContents {
         self.texts.text(path)
     }
 
-    /// Returns the stems of files that are not exchanged: they are left out of the plan.
-    pub fn skipped_stems(&self) -> BTreeSet<String> {
-        let stems = self.skipped.iter();
+    /// Returns the stems of files that are not exchanged, which are left out of the plan. Among them are those of the
+    /// common paths `known` whose folder could not be read: they are not gone.
+    pub fn skipped_stems<'a>(&self, known: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
+        let skipped: BTreeSet<&str> = self.skipped.iter().map(|(path, _)| path.as_str()).collect();
+        let is_below = |path: &&String| {
+            let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+            !skipped.is_empty() && folders.any(|folder| skipped.contains(folder))
+        };
+        let stem = |path: &str| stem_of_path(path).to_owned();
+        let mut stems: BTreeSet<String> = skipped.iter().map(|path| stem(path)).collect();
+        stems.extend(known.filter(is_below).map(|path| stem(path)));
         stems
-            .map(|(path, _)| stem_of_path(path).to_owned())
-            .collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sources of texts, and of facts about stems, in two folders.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use crate::engine::error::EngineError;
@@ -68,35 +68,20 @@ pub(in crate::engine) fn find_text(
 pub(in crate::engine) struct FolderSources<'a> {
     local: &'a Files,
     remote: &'a Files,
-    /// Facts about the stems of each folder, in the same order.
-    stems: [HashMap<&'a str, Stemmed>; 2],
+    /// Stems of the memories of the first folder.
+    memories: HashSet<&'a str>,
     texts: &'a TextSources<'a>,
-}
-
-/// Facts about the files of one stem.
-#[derive(Default)]
-struct Stemmed {
-    is_memory: bool,
-    /// Time in seconds since 1970 when one of them was last changed.
-    at: i64,
 }
 
 impl<'a> FolderSources<'a> {
     /// Creates the sources of two folders.
     pub fn new([local, remote]: [&'a Files; 2], texts: &'a TextSources<'a>) -> FolderSources<'a> {
-        let stems = [local, remote].map(|files| {
-            let mut stems: HashMap<&str, Stemmed> = HashMap::new();
-            for (path, found) in files {
-                let one = stems.entry(stem_of_path(path)).or_default();
-                one.is_memory |= is_memory(path);
-                one.at = one.at.max(found.at);
-            }
-            stems
-        });
+        let memories = local.keys().filter(|path| is_memory(path));
+        let memories = memories.map(|path| stem_of_path(path)).collect();
         FolderSources {
             local,
             remote,
-            stems,
+            memories,
             texts,
         }
     }
@@ -124,7 +109,7 @@ impl Sources for FolderSources<'_> {
     }
 
     fn is_here(&self, stem: &str) -> Result<bool, EngineError> {
-        Ok(self.stems[0].get(stem).is_some_and(|one| one.is_memory))
+        Ok(self.memories.contains(stem))
     }
 
     fn memory(&self, stem: &str) -> Result<Option<Lying>, EngineError> {
@@ -134,9 +119,12 @@ impl Sources for FolderSources<'_> {
         Ok(found.map(|found| (path, found.id)))
     }
 
-    fn changed_at(&self, stem: &str, is_local: bool) -> Result<i64, EngineError> {
-        let stems = &self.stems[usize::from(!is_local)];
-        Ok(stems.get(stem).map_or(0, |one| one.at.max(0)))
+    fn changed_at(&self, path: &str, is_local: bool) -> Result<i64, EngineError> {
+        let files = match is_local {
+            true => self.local,
+            false => self.remote,
+        };
+        Ok(files.get(path).map_or(0, |found| found.at.max(0)))
     }
 
     fn tombstones(&self, stem: &str) -> Vec<Id> {

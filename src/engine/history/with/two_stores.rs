@@ -15,7 +15,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use crate::engine::error::EngineError;
-use crate::engine::history::History;
 use crate::engine::history::commits::commit;
 use crate::engine::history::merge_plan::stem_of_path;
 use crate::engine::history::remote::foreign_files::lies_behind_link;
@@ -25,6 +24,7 @@ pub use crate::engine::history::with::report::{Direction, With, WithReport};
 use crate::engine::history::with::side::{StoreContents, check_store};
 use crate::engine::history::with::sources::{TextSources, repositories};
 use crate::engine::history::with::{carry_out, journal_copies};
+use crate::engine::history::{History, git_work};
 use crate::engine::live::leader;
 use crate::files::{LinkPolicy, Lock, STATE_FOLDER, Store};
 
@@ -83,10 +83,16 @@ pub fn sync_with(
             commit::commit_everything(store)?;
         }
     }
+    let check_undisturbed = || {
+        let mut stores = [Some(history), other].into_iter().flatten();
+        stores.try_for_each(git_work::check_undisturbed)
+    };
     let mut blocked = String::new();
     for _ in 0..ROUNDS {
+        check_undisturbed()?;
         let mut look = look_with(history, with)?;
         let report = look.report(with);
+        check_undisturbed()?;
         if let Some(path) = carry_out_with(history, with, other, &mut look)? {
             blocked = path;
             continue;
@@ -126,9 +132,9 @@ fn look_with<'a>(history: &'a History, with: &With<'a>) -> Result<Look<'a>, Engi
     let mut here = StoreContents::look_with_journals(&stores[0])?;
     let mut there = StoreContents::look_with_journals(&stores[1])?;
     let notes = SyncNotes::read(history.live.root(), with.folder)?;
-    let mut skipped = here.skipped_stems();
-    skipped.extend(there.skipped_stems());
     let base = notes.base(&here, &there);
+    let mut skipped = here.skipped_stems(base.keys());
+    skipped.extend(there.skipped_stems(base.keys()));
     let repositories = repositories([history.live.root(), with.folder]);
     loop {
         let texts = TextSources {

@@ -16,7 +16,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::engine::error::EngineError;
-use crate::engine::history::History;
 use crate::engine::history::commits::commit;
 use crate::engine::history::merge_plan::{MergeStep, stem_of_path};
 use crate::engine::history::remote::foreign_files::lies_behind_link;
@@ -31,6 +30,7 @@ use crate::engine::history::with::report::{Direction, Taken, WithReport};
 use crate::engine::history::with::side::{Files, Found, StoreContents, Texts, refusal, unmerged};
 use crate::engine::history::with::sources::{TextSources, find_text, repositories};
 use crate::engine::history::with::workspace_note::{Note, VERSION, read_note, write_note};
+use crate::engine::history::{History, git_work};
 use crate::engine::live::leader;
 use crate::engine::locked::locked;
 use crate::engine::texts::stem_of;
@@ -131,7 +131,9 @@ pub fn exchange(
     }
     let (mut blocked, mut attempts) = (String::new(), 0);
     while attempts < ROUNDS {
+        git_work::check_undisturbed(history)?;
         let mut look = look(history, &with)?;
+        git_work::check_undisturbed(history)?;
         if let Some(path) = carry_out(history, &with, &mut look)? {
             blocked = path;
             attempts += 1;
@@ -280,11 +282,11 @@ fn look(history: &History, with: &WithWorkspace<'_>) -> Result<Look, EngineError
         own.contents.files.remove(&path);
     }
     let here = own.contents;
-    let mut skipped = here.skipped_stems();
-    skipped.extend(there.skipped_stems());
+    let base = base_of(&known, &written_then, &here, &there);
+    let mut skipped = here.skipped_stems(base.keys());
+    skipped.extend(there.skipped_stems(base.keys()));
     skipped.extend(own.private.iter().cloned());
     skipped.extend(left);
-    let base = base_of(&known, &written_then, &here, &there);
     let mut look = Look {
         plans: Plans::new(
             with.direction,
