@@ -131,11 +131,38 @@ pub(in crate::engine) type Memories = BTreeMap<String, BTreeSet<Id>>;
 fn measured(repository: &Repository, others: Memories) -> Result<Memories, EngineError> {
     let mut all = others;
     if let Some(commit) = repository.reference(&deletion_baseline(repository))? {
-        for (key, texts) in by_key(memories(repository, commit)?) {
+        let mut baseline = by_key(memories(repository, commit)?);
+        for key in moved(&baseline, &all) {
+            baseline.remove(&key);
+        }
+        for (key, texts) in baseline {
             all.entry(key).or_default().extend(texts);
         }
     }
     Ok(all)
+}
+
+/// Returns the keys of memories without an id that are in another folder afterwards, and so have another key: for each
+/// there is a file with its text that was not there before.
+fn moved(before: &Memories, after: &Memories) -> BTreeSet<String> {
+    let mut arrived: BTreeMap<Id, usize> = BTreeMap::new();
+    let new = after.iter().filter(|(key, _)| !before.contains_key(*key));
+    for text in new.flat_map(|(_, texts)| texts) {
+        *arrived.entry(*text).or_default() += 1;
+    }
+    let gone = before.iter().filter(|(key, _)| !after.contains_key(*key));
+    let gone = gone.filter(|(key, _)| !stem_of(key).is_canonical());
+    let mut moved = BTreeSet::new();
+    for (key, texts) in gone {
+        let found = texts
+            .iter()
+            .find(|text| arrived.get(*text).is_some_and(|left| *left > 0));
+        if let Some(left) = found.and_then(|text| arrived.get_mut(text)) {
+            *left -= 1;
+            moved.insert(key.clone());
+        }
+    }
+    moved
 }
 
 /// Lost memories.
@@ -165,14 +192,11 @@ pub(in crate::engine) fn lost(
 ) -> Result<Lost, EngineError> {
     let mut lost = Lost::default();
     let mut changed = Vec::new();
-    let left: BTreeSet<&Id> = after.values().flatten().collect();
-    // What has no id has another key in another folder.
-    let is_moved = |key: &str, texts: &BTreeSet<Id>| {
-        !stem_of(key).is_canonical() && texts.iter().any(|text| left.contains(text))
-    };
+    let moved = moved(before, after);
+    lost.moved = moved.len();
     for (key, texts) in before {
         match after.get(key) {
-            None if is_moved(key, texts) => lost.moved += 1,
+            None if moved.contains(key) => {}
             None => drop(lost.deleted.insert(key.clone())),
             Some(now) if now.is_superset(texts) => {}
             Some(now) => changed.push((texts, now)),
@@ -337,6 +361,18 @@ mod tests {
         assert!(Substance::of(b"").is_rest_of(title));
         assert!(!Substance::of(b"---\ntitle: The heron\n---\n").is_rest_of(title));
         assert!(!Substance::of(b"").is_rest_of(Substance::of(b"")));
+    }
+
+    #[test]
+    fn each_note_that_came_stands_for_one_that_moved() {
+        let text = Id::of_text(b"the same");
+        let notes = |folders: &[&str]| -> Memories {
+            let names = folders.iter().map(|folder| format!("{folder}/index.md"));
+            names.map(|name| (name, BTreeSet::from([text]))).collect()
+        };
+        let (before, after) = (notes(&["a", "b", "c", "d"]), notes(&["d", "e"]));
+        let lost = lost(&before, &after, &|_| Ok(None)).unwrap();
+        assert_eq!((lost.deleted.len(), lost.moved), (2, 1));
     }
 
     #[test]
