@@ -204,7 +204,7 @@ const COMMIT: &[u8] = b"pg_notify";
 
 /// State of a cable.
 struct Cable {
-    /// Where it is to be cut, until it is.
+    /// Moment of the cut, until it is made.
     at: Mutex<Option<CutAt>>,
     by: CutBy,
     is_silent: AtomicBool,

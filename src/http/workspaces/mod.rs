@@ -182,7 +182,7 @@ pub(super) struct Hosted {
     openings: Semaphore,
     /// Sessions of browsers, of all workspaces.
     sessions: Sessions,
-    /// What `/ready` said last, and when.
+    /// Answer of `/ready` with its time.
     readiness: Mutex<Option<(Instant, Vec<String>)>>,
 }
 
