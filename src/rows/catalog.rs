@@ -68,8 +68,11 @@ impl Database {
             let connection = database.connection().await?;
             let analyze = "BEGIN; SET LOCAL statement_timeout = '10min'; \
                  ANALYZE memory, version, change; COMMIT";
-            connection.batch_execute(analyze).await?;
-            Ok(())
+            let analyzed = connection.batch_execute(analyze).await;
+            if analyzed.is_err() {
+                discard(connection);
+            }
+            Ok(analyzed?)
         })
     }
 

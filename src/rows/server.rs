@@ -273,7 +273,7 @@ pub(super) struct Question<'a> {
 pub(super) enum Pace {
     /// A few rows by their keys: a server that does not answer in the time of a connection is away.
     Quick,
-    /// As long as statements may take.
+    /// An answer that may take as long as a statement.
     Any,
 }
 

@@ -13,8 +13,10 @@ use crate::files::{
     create_private_folder, folder_bytes, move_folder, remove_moved_folder, write_derived,
 };
 
-/// Folder of the folders of workspaces, and of those that are being removed.
+/// Folder of the folders of workspaces.
 const FOLDER: &str = "workspaces";
+
+/// Folder that is being removed.
 const REMOVED: &str = "removed";
 
 /// File in the folder of a workspace that is written when it is opened.
