@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::database::{Pace, Wanted};
 use crate::files::Entry;
 
-/// Maximum number of entries that are kept; then all are forgotten.
+/// Maximum number of entries that are kept, and of names that were told; then all are forgotten.
 const MAX_ENTRIES: usize = 65_536;
 
 /// Facts about a workspace.
@@ -32,12 +32,20 @@ struct Facts {
     /// Number of the last line of the journal, as of the last question of a feed.
     journal_head: i64,
     entries: HashMap<String, Entry>,
+    /// Files that were told to have changed, each with the number of the last change when that was told.
+    told: HashMap<String, i64>,
+    /// Number of times that everything was forgotten.
+    forgotten: u64,
     /// Whether there are live memories in a folder.
     folders: HashMap<String, bool>,
 }
 
-/// State at which a question to the database began; its answer is kept only if no change was told meanwhile.
-pub(super) struct Asked(i64);
+/// State at which a question to the database began: what it says of a file is kept only if no change of that file was told
+/// meanwhile.
+pub(super) struct Asked {
+    head: i64,
+    forgotten: u64,
+}
 
 impl Known {
     fn lock(&self) -> MutexGuard<'_, Facts> {
@@ -127,7 +135,16 @@ impl Known {
         }
         match names {
             None => facts.forget(),
-            Some(names) => names.for_each(|name| drop(facts.entries.remove(name))),
+            Some(names) => {
+                for name in names {
+                    facts.entries.remove(name);
+                    let told = facts.told.entry(name.to_owned()).or_default();
+                    *told = (*told).max(head);
+                }
+                if facts.told.len() > MAX_ENTRIES {
+                    facts.forget();
+                }
+            }
         }
     }
 
@@ -149,7 +166,11 @@ impl Known {
 
     /// Returns the state before a question.
     pub(super) fn ask(&self) -> Asked {
-        Asked(self.lock().head)
+        let facts = self.lock();
+        Asked {
+            head: facts.head,
+            forgotten: facts.forgotten,
+        }
     }
 
     /// Returns the entry of the live memory `name`, if it is known.
@@ -160,14 +181,20 @@ impl Known {
     /// Keeps entries that were asked for at `asked`.
     pub(super) fn keep<'a>(&self, asked: &Asked, entries: impl Iterator<Item = &'a Entry>) {
         let mut facts = self.lock();
-        if facts.feeds == 0 || facts.head != asked.0 {
+        if facts.feeds == 0 || facts.forgotten != asked.forgotten {
             return;
         }
         if facts.entries.len() >= MAX_ENTRIES {
             facts.entries.clear();
         }
         for entry in entries {
-            facts.entries.insert(entry.name.clone(), entry.clone());
+            let is_overtaken = facts
+                .told
+                .get(&entry.name)
+                .is_some_and(|told| *told > asked.head);
+            if !is_overtaken {
+                facts.entries.insert(entry.name.clone(), entry.clone());
+            }
         }
     }
 
@@ -179,7 +206,8 @@ impl Known {
     /// Keeps whether there are live memories in `folder`, as was asked at `asked`.
     pub(super) fn keep_folder(&self, asked: &Asked, folder: &str, is_there: bool) {
         let mut facts = self.lock();
-        if facts.feeds > 0 && facts.head == asked.0 {
+        let is_as_asked = facts.head == asked.head && facts.forgotten == asked.forgotten;
+        if facts.feeds > 0 && is_as_asked {
             facts.folders.insert(folder.to_owned(), is_there);
         }
     }
@@ -188,7 +216,9 @@ impl Known {
 impl Facts {
     fn forget(&mut self) {
         self.entries.clear();
+        self.told.clear();
         self.folders.clear();
+        self.forgotten += 1;
     }
 }
 
@@ -217,6 +247,21 @@ mod tests {
         known.keep(&known.ask(), std::iter::once(&entry("a.md")));
         assert_eq!(known.entry("a.md"), Some(entry("a.md")));
         known.advance(2, Some(std::iter::once("a.md")));
+        assert_eq!(known.entry("a.md"), None);
+    }
+
+    #[test]
+    fn a_change_of_another_file_overtakes_no_answer() {
+        let known = Known::default();
+        known.follow();
+        let asked = known.ask();
+        known.advance(1, Some(std::iter::once("b.md")));
+        known.keep(&asked, [entry("a.md"), entry("b.md")].iter());
+        assert_eq!(known.entry("a.md"), Some(entry("a.md")));
+        assert_eq!(known.entry("b.md"), None);
+        let asked = known.ask();
+        known.advance(2, None::<std::iter::Empty<&str>>);
+        known.keep(&asked, std::iter::once(&entry("a.md")));
         assert_eq!(known.entry("a.md"), None);
     }
 
