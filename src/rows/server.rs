@@ -99,13 +99,20 @@ impl Server {
 
     /// Checks that the server answers and has the schema of this program.
     pub(super) async fn check(self: &Arc<Server>) -> Result<(), RowsError> {
-        let connection = self.connection().await?;
-        match answered_within(self.patience, schema::check(&connection)).await {
-            Err(RowsError::Silent) => {
-                discard(connection);
-                Err(self.begin_outage(RowsError::Silent))
+        let mut is_first = true;
+        loop {
+            let connection = self.connection().await?;
+            let error = match answered_within(self.patience, schema::check(&connection)).await {
+                Err(error) if error.is_unanswered() => error,
+                checked => return checked,
+            };
+            discard(connection);
+            if !is_first || matches!(error, RowsError::Silent) {
+                return Err(self.begin_outage(error));
             }
-            checked => checked,
+            // The first one may have been idle when the server was started anew.
+            self.forget_idle();
+            is_first = false;
         }
     }
 

@@ -596,8 +596,9 @@ impl Attempt<'_> {
             (&self.since, Type::INT8),
             (&self.token, Type::INT8),
         ];
-        let changes =
-            "SELECT name, seq FROM change WHERE workspace = $1 AND seq > $2 AND token = $3";
+        // After a failover that lost changes the numbers begin below those that are known here.
+        let changes = "SELECT name, seq FROM change WHERE workspace = $1 AND token = $3 AND seq > \
+             (SELECT least($2, head - 100000) FROM workspace WHERE name = $1)";
         let asked = answered(async {
             let (begun, head, changes, ended) = tokio::join!(
                 biased;
