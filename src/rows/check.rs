@@ -1,15 +1,21 @@
 //! Checks of a workspace: the hashes of its files, and its feed of changes.
 
+use std::collections::HashMap;
+
 use super::database::Value;
 use super::error::RowsError;
-use super::workspace::{Rows, path_of};
+use super::workspace::{Rows, path_of, place_name};
 use super::writing::hash_in;
+use crate::files::Place;
+use crate::format::is_memory_name;
 
 /// Result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Checked {
     /// Number of files that were read.
     pub files: usize,
+    /// Hash of each live memory, by name.
+    pub memories: HashMap<String, u128>,
     /// Faults, each as a sentence.
     pub findings: Vec<String>,
 }
@@ -66,6 +72,16 @@ pub fn check(rows: &Rows) -> Result<Checked, RowsError> {
         let is_damaged = |row: &&tokio_postgres::Row| {
             hash_in(row.get(3)) != Some(crate::files::digest(row.get(2)))
         };
+        let memories = found
+            .iter()
+            .filter(|row| row.get::<_, &str>(0) == place_name(Place::Files))
+            .filter(|row| {
+                let name: &str = row.get(1);
+                is_memory_name(name.rsplit('/').next().unwrap_or_default())
+            });
+        checked.memories.extend(
+            memories.filter_map(|row| Some((row.get::<_, String>(1), hash_in(row.get(3))?))),
+        );
         let damaged = found.iter().filter(is_damaged);
         checked.findings.extend(damaged.map(|row| {
             let path = path_of(row.get(0), row.get(1));

@@ -170,6 +170,37 @@ fn a_server_without_an_index_takes_a_copy_and_reads_what_changed_since() {
 }
 
 #[test]
+fn a_check_finds_a_copy_that_holds_another_text() {
+    let Some(published) = Published::new(|_| ()) else {
+        return;
+    };
+    let faults = || {
+        let checked = memdir::rows::check(&published.rows).unwrap();
+        assert_eq!((checked.findings, checked.memories.len()), (vec![], MANY));
+        let (server, _cache) = published.open();
+        ops::verify_index(&server, &checked.memories).unwrap()
+    };
+    assert!(faults().is_empty());
+    // Behind the program, of the same size, and as the feed has it.
+    let (name, text) = (
+        "20260102_000003_a0000003.md",
+        "The stork number 3 stands at lake 3.\n",
+    );
+    let hash = memdir::files::digest(text.as_bytes()).to_le_bytes();
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    for (table, more) in [
+        ("memory", format!(", bytes = convert_to(E'{text}', 'UTF8')")),
+        ("change", String::new()),
+    ] {
+        let sql = format!(
+            "UPDATE {table} SET hash = decode('{hash}', 'hex'){more} WHERE name = '{name}'"
+        );
+        query(&published.test.address(), &sql);
+    }
+    assert_eq!(faults(), [format!("{name} is indexed with another text")]);
+}
+
+#[test]
 fn many_changes_are_a_reason_for_another_copy_that_shares_pieces() {
     let Some(published) = Published::new(|_| ()) else {
         return;

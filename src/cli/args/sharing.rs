@@ -438,7 +438,7 @@ Examples:
         #[arg(long, value_name = "N")]
         requests: Option<String>,
     },
-    /// Check the hashes of all memories of a workspace, and its feed of changes
+    /// Check the hashes of all memories of a workspace, its feed of changes, and its index
     Check {
         /// Its name
         name: String,

@@ -9,14 +9,14 @@ use crate::cli::args::sharing::{Team, TeamCommand};
 use crate::cli::store::erase;
 use crate::cli::store::purge::is_answered_yes;
 use crate::cli::terminal::fail::Failure;
-use crate::cli::wiring::context::{Context, Outcome};
+use crate::cli::wiring::context::{self, Context, Outcome};
 use crate::cli::wiring::database;
 use crate::engine::history::GitChanges;
-use crate::engine::{Toward, read_moment};
+use crate::engine::{Options, Toward, ops, read_moment};
 use crate::files::Store;
 use crate::rows;
 use crate::rows::access::{self, AuditLine, Grant, GroupRole, Quota, Quotas, Role, TokenState};
-use crate::rows::{Copied, CopyError, Database, Rows, RowsError};
+use crate::rows::{Checked, Copied, CopyError, Database, Rows, RowsError};
 use crate::trust::Consent;
 
 /// Number of lines of an audit that are read at once.
@@ -553,8 +553,18 @@ fn time(text: &str) -> Result<Duration, Failure> {
     })
 }
 
+/// Checks rows, and then the index that a server would have of them: its copy in the database, brought up to date.
 fn check(context: &mut Context, rows: &Rows) -> Result<Outcome, Failure> {
-    let checked = rows::check(rows).map_err(failure)?;
+    let mut checked = rows::check(rows).map_err(failure)?;
+    // What was found in the rows is shown in any case.
+    let faults = index_faults(context, rows, &checked).unwrap_or_else(|failure| {
+        let causes = failure.causes.join(": ");
+        vec![format!("it cannot be compared: {}: {causes}", failure.what)]
+    });
+    let faults = faults.into_iter();
+    checked
+        .findings
+        .extend(faults.map(|fault| format!("index: {fault}")));
     let output = &mut context.output;
     if output.json {
         output.json(&json!({"files": checked.files, "findings": checked.findings}))?;
@@ -566,6 +576,20 @@ fn check(context: &mut Context, rows: &Rows) -> Result<Outcome, Failure> {
         output.note(format!("checked {} files: {count} findings", checked.files));
     }
     Ok(Outcome::found(checked.findings.is_empty()))
+}
+
+/// Compares the memories that were checked with their index, which is made in a temporary folder.
+fn index_faults(context: &Context, rows: &Rows, checked: &Checked) -> Result<Vec<String>, Failure> {
+    let folder = crate::files::scratch_folder().map_err(|error| {
+        Failure::new("cannot make a temporary folder for the index").because(error)
+    })?;
+    let options = Options {
+        models: None,
+        reranker: None,
+        ..database::options(context, folder.path())
+    };
+    let engine = context::open(database::options_of(rows, folder.path(), options))?;
+    Ok(ops::verify_index(&engine, &checked.memories)?)
 }
 
 fn failure(error: RowsError) -> Failure {

@@ -91,4 +91,4 @@ pub use standards::{clear_standard, set_standard, standards, standards_in};
 pub use stats::{ending_by, facet, flagged, frequent, stats};
 pub use status::status;
 pub use update::{open_text, pin, promote, read_text, save_text, update, update_topics};
-pub use verify::verify;
+pub use verify::{verify, verify_index};

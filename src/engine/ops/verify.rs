@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::engine::error::EngineError;
 use crate::engine::history::repair;
 use crate::engine::live::names::{former_id, spellings};
-use crate::engine::live::{current_snapshot, index_recovery};
+use crate::engine::live::{current_snapshot, index_recovery, reindex};
 use crate::engine::ops::finding::Finding;
 use crate::engine::ops::status::twins;
 use crate::engine::ops::{adopt_notes, status};
@@ -54,29 +54,13 @@ const MAX_LOOKS: usize = 3;
 ///
 /// Fails if the directory cannot be read, or if the index can be neither read nor made.
 pub fn verify(engine: &Engine) -> Result<Proof, EngineError> {
-    // Before the index is opened, and so repaired.
-    let indexes = [engine.live.index.as_ref()].into_iter();
-    let indexes = indexes.chain(engine.live.turns.existing());
-    let mut index_faults = Vec::new();
-    for index in indexes {
-        match index.damaged_parts() {
-            Ok(parts) => {
-                let parts = parts.into_iter();
-                index_faults.extend(parts.map(|part| format!("{part} is damaged")));
-            }
-            // An error of the machine proves no fault of the index.
-            Err(error @ IndexError::Failed { .. }) => return Err(error.into()),
-            Err(error) => index_faults.push(error.to_string()),
-        }
-    }
-    // Vectors are of both.
-    index_faults.dedup();
+    let mut index_faults = damaged_parts(engine)?;
     let snapshot = index_recovery::mending(&engine.live, || {
         current_snapshot::swept_snapshot(&engine.live)
     })?;
     let live = read_through(engine, Place::Files)?;
     let archived = read_through(engine, Place::Archive)?;
-    index_faults.extend(self::index_faults(engine, snapshot.as_ref(), &live)?);
+    index_faults.extend(differences(engine, snapshot.as_ref(), &live.hashes)?);
     let mut findings = unseen_texts(engine)?;
     findings.extend(live.both(&archived));
     findings.extend(dangling(&live, &archived));
@@ -100,6 +84,44 @@ pub fn verify(engine: &Engine) -> Result<Proof, EngineError> {
         index_faults,
         git_faults: repair::git_faults(&engine.history)?,
     })
+}
+
+/// Compares the index with live memories that were read before: the `hashes` of their files, by name. Brings it up to date
+/// first; returns its differences, and faults of its own files, as sentences.
+///
+/// # Errors
+///
+/// Fails if the store cannot be read, or if the index can be neither read nor made.
+pub fn verify_index(
+    engine: &Engine,
+    hashes: &HashMap<String, u128>,
+) -> Result<Vec<String>, EngineError> {
+    let mut faults = damaged_parts(engine)?;
+    reindex(&engine.live, false, &mut |_| ())?;
+    let snapshot = current_snapshot::swept_snapshot(&engine.live)?;
+    faults.extend(differences(engine, snapshot.as_ref(), hashes)?);
+    Ok(faults)
+}
+
+/// Returns the damaged files of the indexes, as sentences. To be asked before an index is opened, and so repaired.
+fn damaged_parts(engine: &Engine) -> Result<Vec<String>, EngineError> {
+    let indexes = [engine.live.index.as_ref()].into_iter();
+    let indexes = indexes.chain(engine.live.turns.existing());
+    let mut index_faults = Vec::new();
+    for index in indexes {
+        match index.damaged_parts() {
+            Ok(parts) => {
+                let parts = parts.into_iter();
+                index_faults.extend(parts.map(|part| format!("{part} is damaged")));
+            }
+            // An error of the machine proves no fault of the index.
+            Err(error @ IndexError::Failed { .. }) => return Err(error.into()),
+            Err(error) => index_faults.push(error.to_string()),
+        }
+    }
+    // Vectors are of both.
+    index_faults.dedup();
+    Ok(index_faults)
 }
 
 /// Returns a finding for each file of a memory that was `purged`.
@@ -173,19 +195,18 @@ fn read_through(engine: &Engine, place: Place) -> Result<FolderFindings, EngineE
 }
 
 /// Returns the differences of the index from the files, as sentences.
-fn index_faults(
+fn differences(
     engine: &Engine,
     old: &dyn Snapshot,
-    live: &FolderFindings,
+    hashes: &HashMap<String, u128>,
 ) -> Result<Vec<String>, EngineError> {
-    let mut doubtful: BTreeSet<String> = live
-        .hashes
+    let mut doubtful: BTreeSet<String> = hashes
         .iter()
         .filter(|(name, hash)| old.indexed(name).is_none_or(|known| known.hash != **hash))
         .map(|(name, _)| name.clone())
         .collect();
     let names = old.files().map(|(name, _)| name);
-    let gone = names.filter(|name| !live.hashes.contains_key(*name));
+    let gone = names.filter(|name| !hashes.contains_key(*name));
     doubtful.extend(gone.map(str::to_owned));
     let mut faults = Vec::new();
     // Files that changed during the reading are compared again; a fault stays one.
