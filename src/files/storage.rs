@@ -163,6 +163,46 @@ pub trait EarlierChanges {
     fn of(&self, path: &str) -> Vec<EarlierChange>;
 }
 
+/// A change by its number, which is given again where changes were lost, and by a random number.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ChangeMark {
+    /// Number of the change; 0 before the first one.
+    pub number: u64,
+    /// Random number of the change; 0 before the first one.
+    pub token: i64,
+}
+
+/// Files at one moment, by a listing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LoggedFiles {
+    /// Identity of the storage.
+    pub identity: String,
+    /// Last change that the files contain.
+    pub mark: ChangeMark,
+    /// The files; fewer than were asked for at the end of the listing.
+    pub files: Vec<LoggedFile>,
+}
+
+/// A file of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoggedFile {
+    /// Path below the folder of a store.
+    pub path: String,
+    /// Its text; `None` if it is removed.
+    pub text: Option<LoggedText>,
+}
+
+/// Properties of a text of a listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoggedText {
+    /// Hash of the text.
+    pub hash: u128,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Time of the text in nanoseconds since 1970.
+    pub modified: i64,
+}
+
 /// History of a storage that keeps former texts itself.
 pub trait ChangeLog {
     /// Returns a text that identifies this storage, and differs for one that is made anew under its name; and the
@@ -172,6 +212,26 @@ pub trait ChangeLog {
     ///
     /// Fails if they cannot be read.
     fn state(&self) -> Result<(String, u64), FilesError>;
+
+    /// Returns the first `most` memories and tombstones after the path `after`, in the order of their paths.
+    ///
+    /// # Errors
+    ///
+    /// Fails if they cannot be read.
+    fn listed(&self, after: &str, most: usize) -> Result<LoggedFiles, FilesError>;
+
+    /// As [`ChangeLog::listed`], of those that changed after `mark`, also of removed ones; `None` if there is no such mark:
+    /// it is of another storage, or of changes that were lost.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ChangeLog::listed`].
+    fn listed_since(
+        &self,
+        mark: ChangeMark,
+        after: &str,
+        most: usize,
+    ) -> Result<Option<LoggedFiles>, FilesError>;
 
     /// Returns at most `most` changes of memories, newest first; with `files`, of those.
     ///

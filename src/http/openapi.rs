@@ -74,12 +74,16 @@ fn exchange() -> [(&'static str, Value); 4] {
     let file = json!({"path": path, "hash": hash, "bytes": number(), "modified": number()});
     let listing = operation(
         "exchange_listing",
-        "The files of memories and tombstones after a path, in the order of their paths: at most 50,000.",
-        json!({"after": path}),
+        "The files of memories and tombstones after a path, in the order of their paths: at most 50,000; with the mark of \
+         an earlier answer, those that changed since.",
+        json!({"after": path, "since": path}),
         json!({
             "workspace": path,
             "number": number(),
+            "mark": path,
+            "since": text,
             "files": list(object(file)),
+            "removed": list(path.clone()),
             "has_more": {"type": "boolean"},
         }),
     );

@@ -6,9 +6,10 @@ use super::database::Value;
 use super::error::RowsError;
 use super::workspace::{Rows, note_lack, path_of, row_of};
 use super::writing;
-use super::writing::{Edit, Expected, Text};
+use super::writing::{Edit, Expected, Text, hash_in};
 use crate::files::{
-    ChangeLog, FileEdit, FilesError, FilesOf, RecordedChange, RecordedFile, RecordedText,
+    ChangeLog, ChangeMark, FileEdit, FilesError, FilesOf, LoggedFile, LoggedFiles, LoggedText,
+    RecordedChange, RecordedFile, RecordedText, TOMBSTONES,
 };
 
 /// Condition that a file is one of those that `$2` stands for, see [`names`]. Its first part is that of an index.
@@ -48,8 +49,55 @@ const CHANGE: &str = "SELECT c.seq, (extract(epoch FROM c.at) * 1000000)::bigint
      AND name = c.name AND seq = c.seq LIMIT 1) after ON true ORDER BY c.seq";
 
 /// Number of the last change of a workspace, and its time of creation in microseconds since 1970.
-const STATE: &str =
-    "SELECT head, (extract(epoch FROM created) * 1000000)::bigint FROM workspace WHERE name = $1";
+macro_rules! state {
+    () => {
+        "SELECT w.head, (extract(epoch FROM w.created) * 1000000)::bigint"
+    };
+}
+
+const STATE: &str = concat!(state!(), " FROM workspace w WHERE w.name = $1");
+
+/// The state, and the random number of the last change.
+macro_rules! mark {
+    () => {
+        concat!(
+            state!(),
+            ", coalesce((SELECT token FROM change WHERE workspace = $1 AND seq = w.head), 0)"
+        )
+    };
+}
+
+/// Mark, and path, hash, size and time of at most `$5` files in the order of their paths: after the name `$2` in the
+/// archive, `$3` of the live ones, and `$4` beside them. Each part is read by its key.
+const LISTED: &str = concat!(
+    mark!(),
+    ", f.* FROM workspace w LEFT JOIN LATERAL (SELECT * FROM ( \
+     (SELECT 'archive/' || name AS path, hash, octet_length(bytes)::bigint, modified FROM memory \
+     WHERE workspace = $1 AND place = 'archive' AND name > $2 ORDER BY name LIMIT $5) UNION ALL \
+     (SELECT 'files/' || name, hash, octet_length(bytes)::bigint, modified FROM memory \
+     WHERE workspace = $1 AND place = 'files' AND name > $3 ORDER BY name LIMIT $5) UNION ALL \
+     (SELECT name, hash, octet_length(bytes)::bigint, modified FROM memory \
+     WHERE workspace = $1 AND place = 'beside' AND name > $4 AND name < 'tombstones0' ORDER BY name LIMIT $5) \
+     ) p ORDER BY path COLLATE \"C\" LIMIT $5) f ON true WHERE w.name = $1 ORDER BY f.path COLLATE \"C\""
+);
+
+/// The same of files that changed after the change `$2`, whose random number is `$3`, after the path `$4`; the last column
+/// says whether there is that change, and not too many after it: then all files are listed sooner.
+const LISTED_SINCE: &str = concat!(
+    mark!(),
+    ", f.*, w.head - $2 <= 200000 AND \
+     ($2 = 0 OR EXISTS (SELECT FROM change WHERE workspace = $1 AND seq = $2 AND token = $3)) \
+     FROM workspace w LEFT JOIN LATERAL ( \
+     SELECT c.path, m.hash, octet_length(m.bytes)::bigint, m.modified FROM ( \
+     SELECT DISTINCT place, name, \
+     (CASE place WHEN 'beside' THEN name ELSE place || '/' || name END) COLLATE \"C\" AS path FROM change \
+     WHERE workspace = $1 AND seq > $2 AND seq <= $2 + 200000 AND (place <> 'beside' OR name LIKE 'tombstones/%')) c \
+     LEFT JOIN memory m ON m.workspace = $1 AND m.place = c.place AND m.name = c.name \
+     WHERE c.path > $4 ORDER BY c.path LIMIT $5) f ON true WHERE w.name = $1 ORDER BY f.path COLLATE \"C\""
+);
+
+/// Text after which there is no name.
+const END: &str = "\u{10ffff}";
 
 /// Number of the last change of a file until a time in nanoseconds.
 const LAST: &str = concat!(
@@ -141,16 +189,93 @@ fn edit_of(edit: &FileEdit) -> Edit {
     }
 }
 
+/// Returns the name in the folder `prefix` after which names lie behind the path `after`.
+fn name_after(prefix: &str, after: &str) -> String {
+    match after.strip_prefix(prefix) {
+        Some(name) => name.to_owned(),
+        None if after < prefix => String::new(),
+        None => END.to_owned(),
+    }
+}
+
+/// Returns the first of rows of which there is one for the workspace.
+fn first_of<'a>(workspace: &str, rows: &'a [Row]) -> Result<&'a Row, FilesError> {
+    let missing = || failed(RowsError::NoWorkspace(workspace.to_owned()));
+    rows.first().ok_or_else(missing)
+}
+
+/// Returns the identity of the workspace from a row that begins with its state.
+fn identity(workspace: &str, row: &Row) -> String {
+    let made: i64 = row.get(1);
+    let name = format!("{workspace} {made}");
+    format!("{:032x}", crate::files::digest(name.as_bytes()))
+}
+
+/// Returns the files in the rows of a listing.
+fn listed_in(workspace: &str, rows: &[Row]) -> Result<LoggedFiles, FilesError> {
+    let first = first_of(workspace, rows)?;
+    let file = |row: &Row| {
+        let hash: Option<&[u8]> = row.get(4);
+        Some(LoggedFile {
+            path: row.get::<_, Option<String>>(3)?,
+            text: hash.and_then(hash_in).map(|hash| LoggedText {
+                hash,
+                bytes: row.get::<_, i64>(5) as u64,
+                modified: row.get(6),
+            }),
+        })
+    };
+    Ok(LoggedFiles {
+        identity: identity(workspace, first),
+        mark: ChangeMark {
+            number: first.get::<_, i64>(0) as u64,
+            token: first.get(2),
+        },
+        files: rows.iter().filter_map(file).collect(),
+    })
+}
+
 impl ChangeLog for Rows {
     fn state(&self) -> Result<(String, u64), FilesError> {
         let rows = self.ask(STATE, []).map_err(failed)?;
-        let row = rows
-            .first()
-            .ok_or_else(|| failed(RowsError::NoWorkspace(self.workspace.to_string())))?;
-        let made: i64 = row.get(1);
-        let name = format!("{} {made}", self.workspace);
-        let identity = format!("{:032x}", crate::files::digest(name.as_bytes()));
-        Ok((identity, row.get::<_, i64>(0) as u64))
+        let row = first_of(&self.workspace, &rows)?;
+        Ok((identity(&self.workspace, row), row.get::<_, i64>(0) as u64))
+    }
+
+    fn listed(&self, after: &str, most: usize) -> Result<LoggedFiles, FilesError> {
+        let values = [
+            Value::Text(name_after("archive/", after)),
+            Value::Text(name_after("files/", after)),
+            Value::Text(match name_after("tombstones/", after).as_str() {
+                END => END.to_owned(),
+                name => format!("{TOMBSTONES}/{name}"),
+            }),
+            Value::Number(i64::try_from(most).unwrap_or(i64::MAX)),
+        ];
+        let rows = self.ask(LISTED, values).map_err(failed)?;
+        listed_in(&self.workspace, &rows)
+    }
+
+    fn listed_since(
+        &self,
+        mark: ChangeMark,
+        after: &str,
+        most: usize,
+    ) -> Result<Option<LoggedFiles>, FilesError> {
+        let Ok(number) = i64::try_from(mark.number) else {
+            return Ok(None);
+        };
+        let values = [
+            Value::Number(number),
+            Value::Number(mark.token),
+            Value::from(after),
+            Value::Number(i64::try_from(most).unwrap_or(i64::MAX)),
+        ];
+        let rows = self.ask(LISTED_SINCE, values).map_err(failed)?;
+        let is_there: bool = first_of(&self.workspace, &rows)?.get(7);
+        is_there
+            .then(|| listed_in(&self.workspace, &rows))
+            .transpose()
     }
 
     fn recorded(

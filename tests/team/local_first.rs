@@ -513,3 +513,89 @@ fn a_hostile_server_writes_nowhere_else_and_overwrites_nothing_unseen() {
     let (address, _) = hostile(&[state]);
     sync(&home, &address, "a-token", &[]).complains(2, &["cannot exchange memories"]);
 }
+
+/// Asks the workspace for a listing.
+fn listing(team: &Team, question: &Value) -> Value {
+    let path = "/w/atlas/api/v1/exchange/listing";
+    let answered = team
+        .server
+        .json("POST", path, &token(&team.server), question);
+    assert_eq!(answered.status, 200, "{answered:?}");
+    serde_json::from_slice(&answered.body).unwrap()
+}
+
+/// Paths in a listing.
+fn paths(listing: &Value, member: &str) -> Vec<String> {
+    let all = listing[member].as_array().into_iter().flatten();
+    let path = |one: &Value| one.as_str().or(one["path"].as_str()).unwrap().to_owned();
+    all.map(path).collect()
+}
+
+#[test]
+fn a_listing_is_asked_for_what_changed_since() {
+    let Some(team) = Team::new() else {
+        return;
+    };
+    for id in ["aaaaaaaa", "bbbbbbbb", "cccccccc"] {
+        team.homes[0].put(&name(id), text(id, "a heron\n"));
+    }
+    team.settle();
+    let all = listing(&team, &json!({}));
+    let live = |id: &str| format!("files/{}", name(id));
+    assert_eq!(
+        paths(&all, "files"),
+        ["aaaaaaaa", "bbbbbbbb", "cccccccc"].map(live)
+    );
+    let after = listing(&team, &json!({"after": live("aaaaaaaa")}));
+    assert_eq!(paths(&after, "files"), ["bbbbbbbb", "cccccccc"].map(live));
+    let since = &all["mark"];
+    let nothing = listing(&team, &json!({"since": since}));
+    assert_eq!(nothing["since"], *since);
+    assert!(paths(&nothing, "files").is_empty(), "{nothing}");
+
+    edit(&team.homes[1], "bbbbbbbb", "heron", "stork");
+    team.homes[1].run(&["forget", "cccccccc"]).done();
+    team.settle();
+    let changed = listing(&team, &json!({"since": since}));
+    let archived = format!("archive/{}", name("cccccccc"));
+    assert_eq!(paths(&changed, "files"), [archived, live("bbbbbbbb")]);
+    assert_eq!(paths(&changed, "removed"), [live("cccccccc")]);
+    // A change that was lost in a failover has its number, and is not that one.
+    let lost = all["mark"].as_str().unwrap().split('.').next().unwrap();
+    let everything = listing(&team, &json!({"since": format!("{lost}.7")}));
+    assert_eq!(everything["since"], Value::Null);
+    assert_eq!(paths(&everything, "files").len(), 3);
+}
+
+#[test]
+fn changes_that_a_failover_lost_are_listed_anew() {
+    let Some(team) = Team::new() else {
+        return;
+    };
+    team.homes[0].put(&name("aaaaaaaa"), text("aaaaaaaa", "a heron\n"));
+    team.homes[0].put(&name("bbbbbbbb"), text("bbbbbbbb", "a stork\n"));
+    team.settle();
+    // The change of the second one was another, as in a standby that was behind.
+    crate::postgres::query(
+        &team.test.address(),
+        "UPDATE change SET token = token + 1 WHERE seq = (SELECT head FROM workspace)",
+    );
+    crate::postgres::query(
+        &team.test.address(),
+        "UPDATE memory SET bytes = convert_to(replace(convert_from(bytes, 'UTF8'), 'stork', 'ibis!'), 'UTF8') \
+         WHERE name LIKE '%bbbbbbbb.md'",
+    );
+    let bytes = team.workspace()[&format!("files/{}", name("bbbbbbbb"))].clone();
+    let hash = memdir::files::digest(bytes.as_bytes()).to_le_bytes();
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    for table in ["memory", "change"] {
+        crate::postgres::query(
+            &team.test.address(),
+            &format!(
+                "UPDATE {table} SET hash = decode('{hash}', 'hex') WHERE name LIKE '%bbbbbbbb.md'"
+            ),
+        );
+    }
+    team.settle();
+    assert!(team.homes[1].text_of("bbbbbbbb").contains("a ibis!"));
+}

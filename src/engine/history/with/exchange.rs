@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::{Place, TOMBSTONES};
+use crate::files::{ChangeMark, Place, TOMBSTONES};
 use crate::format::is_memory_name;
 use crate::git::path_rejection;
 use crate::model::is_talk_name;
@@ -36,21 +36,41 @@ pub struct WorkspaceState {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListingQuestion {
     /// Path after which the page begins; at the beginning if it is absent.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
+    /// Mark of an earlier page: only files that changed after it are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
 }
 
-/// A page of the listing, in the order of the paths.
+/// A page of the listing, in the order of the paths. Another page may be of a later state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListingPage {
     /// Identity of the workspace.
     pub workspace: String,
-    /// Number of the last change that the listing contains.
+    /// Number of the last change that the page contains.
     pub number: u64,
+    /// Mark of that change, for later questions; empty from a server that knows none.
+    #[serde(default)]
+    pub mark: String,
+    /// The mark of the question, if the page holds only what changed after it.
+    #[serde(default)]
+    pub since: Option<String>,
     /// Memories and tombstones.
     pub files: Vec<ListedFile>,
+    /// Paths of files that were removed after the mark of the question.
+    #[serde(default)]
+    pub removed: Vec<String>,
     /// Whether there are further pages.
     pub has_more: bool,
+}
+
+impl ListingPage {
+    /// Returns the path after which the next page begins.
+    pub fn last(&self) -> Option<&String> {
+        let file = self.files.last().map(|file| &file.path);
+        file.max(self.removed.last())
+    }
 }
 
 /// A file of the listing.
@@ -110,6 +130,20 @@ pub struct ChangesAnswer {
 /// Returns a hash as it is exchanged.
 pub(in crate::engine) fn written_hash(hash: u128) -> String {
     format!("{hash:032x}")
+}
+
+/// Returns the mark of a change as it is exchanged.
+pub(in crate::engine) fn written_mark(mark: ChangeMark) -> String {
+    format!("{}.{}", mark.number, mark.token)
+}
+
+/// Reads the mark of a change; `None` if it is none.
+pub(in crate::engine) fn read_mark(written: &str) -> Option<ChangeMark> {
+    let (number, token) = written.split_once('.')?;
+    Some(ChangeMark {
+        number: number.parse().ok()?,
+        token: token.parse().ok()?,
+    })
 }
 
 /// Returns whether a file at `path` may be exchanged: a memory, live or archived, or a tombstone, under a name that

@@ -2,9 +2,7 @@
 //!
 //! Promises: a file is changed only if its text has the hash that the client read; a memory is removed only if
 //! it lies in the other folder, too, or is purged, so that no client loses a text; names are checked before
-//! anything is read or written. A listing holds no state between two changes: where it would, it is made anew.
-
-use std::collections::BTreeMap;
+//! anything is read or written. Each file of a listing is as it was at one moment, at the number of the listing or later.
 
 use crate::engine::error::EngineError;
 use crate::engine::history::History;
@@ -13,27 +11,22 @@ use crate::engine::history::remote::apply;
 use crate::engine::history::with::exchange::{
     ChangesAnswer, ChangesQuestion, FileChange, ListedFile, ListingPage, ListingQuestion,
     MAX_FILES, MAX_LISTED, MAX_TEXT, TextsAnswer, TextsQuestion, WorkspaceState, is_exchanged,
-    written_hash,
+    read_mark, written_hash, written_mark,
 };
 use crate::engine::history::with::keep::archived;
 use crate::engine::history::with::side::unmerged;
-use crate::files::{
-    ChangeLog, Entry, FilesError, FilesOf, Place, Reader, TOMBSTONES, tombstone_of,
-};
+use crate::files::{ChangeLog, FilesOf, Place, tombstone_of};
 use crate::git::Id;
 use crate::model::Stem;
 
 /// Tool of such changes, in the journal.
 const TOOL: &str = "sync";
 
-/// Maximum number of attempts at a listing while memories are moved.
-const ROUNDS: usize = 8;
+/// Maximum number of questions to the storage for one page, most of which hold nothing but talks.
+const MAX_PARTS: usize = 200;
 
 /// Maximum size of the texts of one answer in bytes, if it is more than one.
 const MAX_ANSWER: usize = 8 << 20;
-
-/// Number of files whose hashes are asked for together.
-const HASHES: usize = 1_000;
 
 /// Returns the state of the workspace.
 ///
@@ -49,32 +42,70 @@ pub fn workspace_state(history: &History, may_write: bool) -> Result<WorkspaceSt
     })
 }
 
-/// Returns a page of the listing of memories and tombstones, without talks.
+/// Returns a page of the listing of memories and tombstones, without talks. With the mark of an earlier page it holds what
+/// changed since, unless there is no such mark.
 ///
 /// # Errors
 ///
-/// Fails if the store is a folder, cannot be read, or changes all the time.
+/// Fails if the store is a folder, or cannot be read.
 pub fn workspace_listing(
     history: &History,
     question: &ListingQuestion,
 ) -> Result<ListingPage, EngineError> {
     let log = change_log(history)?;
-    for _ in 0..ROUNDS {
-        let (workspace, number) = log.state()?;
-        let Some((files, has_more)) = listed(history, question)? else {
-            continue;
+    let begin = question.after.clone().unwrap_or_default();
+    if begin.contains('\0') {
+        return Err(EngineError::Invalid("`after` is no path".to_owned()));
+    }
+    let since = question.since.as_deref().and_then(read_mark);
+    let (mut after, mut first) = (begin.clone(), None);
+    for _ in 0..MAX_PARTS {
+        let listed = match since {
+            Some(mark) => log.listed_since(mark, &after, MAX_LISTED)?,
+            None => Some(log.listed(&after, MAX_LISTED)?),
         };
-        // One that moved meanwhile may be in no folder of the listing, and would pass for deleted.
-        if log.state()? == (workspace.clone(), number) {
-            return Ok(ListingPage {
-                workspace,
-                number,
-                files,
-                has_more,
-            });
+        let Some(listed) = listed else {
+            // Without its mark the question is one for all files.
+            return workspace_listing(history, &ListingQuestion::default());
+        };
+        if *first.get_or_insert(listed.mark) != listed.mark {
+            // What was passed over is of an earlier state, and would be missing from this one.
+            (after, first) = (begin.clone(), None);
+            continue;
+        }
+        let has_more = listed.files.len() >= MAX_LISTED;
+        let last = listed.files.last().map(|file| file.path.clone());
+        let mut page = ListingPage {
+            workspace: listed.identity,
+            number: listed.mark.number,
+            mark: written_mark(listed.mark),
+            since: question.since.clone().filter(|_| since.is_some()),
+            files: Vec::new(),
+            removed: Vec::new(),
+            has_more,
+        };
+        for file in listed.files {
+            if !is_exchanged(&file.path) {
+                continue;
+            }
+            match file.text {
+                Some(text) => page.files.push(ListedFile {
+                    path: file.path,
+                    hash: written_hash(text.hash),
+                    bytes: text.bytes,
+                    modified: text.modified.div_euclid(1_000_000_000),
+                }),
+                None => page.removed.push(file.path),
+            }
+        }
+        match last.filter(|_| has_more && page.last().is_none()) {
+            // Nothing but talks: the client could not tell where the next page begins.
+            Some(last) => after = last,
+            None => return Ok(page),
         }
     }
-    Err(changing())
+    let what = "the workspace changes all the time; try again";
+    Err(EngineError::Invalid(what.to_owned()))
 }
 
 /// Returns the texts of files.
@@ -128,10 +159,6 @@ fn change_log(history: &History) -> Result<&dyn ChangeLog, EngineError> {
     history.live.store.change_log().ok_or_else(|| {
         EngineError::Invalid("only a workspace of a database is exchanged over HTTP".to_owned())
     })
-}
-
-fn changing() -> EngineError {
-    EngineError::Invalid("the workspace changes all the time; try again".to_owned())
 }
 
 fn check_count(count: usize) -> Result<(), EngineError> {
@@ -233,74 +260,4 @@ fn is_kept(history: &History, path: &str) -> Result<bool, EngineError> {
         || store
             .version_at(&tombstone_of(stem_of_path(path)))?
             .is_some())
-}
-
-/// Returns the files of a page, and whether there are further ones; `None` if a file was moved meanwhile.
-fn listed(
-    history: &History,
-    question: &ListingQuestion,
-) -> Result<Option<(Vec<ListedFile>, bool)>, EngineError> {
-    let store = &history.live.store;
-    let mut paths = BTreeMap::new();
-    for place in [Place::Files, Place::Archive] {
-        for entry in store.list(place)?.entries {
-            paths.insert(place.path_of(&entry.name), Some(entry));
-        }
-    }
-    for stem in store.names_beside(TOMBSTONES)? {
-        paths.insert(tombstone_of(&stem), None);
-    }
-    paths.retain(|path, _| is_exchanged(path));
-    if let Some(after) = &question.after {
-        paths = paths.split_off(after);
-        paths.remove(after);
-    }
-    let has_more = paths.len() > MAX_LISTED;
-    let page: Vec<(String, Option<Entry>)> = paths.into_iter().take(MAX_LISTED).collect();
-    let mut files = Vec::with_capacity(page.len());
-    for part in page.chunk_by(|(one, _), (other, _)| top(one) == top(other)) {
-        let place = part.first().and_then(|(path, _)| Place::of(path));
-        let reader = place.map_or_else(|| store.beside(), |(place, _)| store.reader(place));
-        for part in part.chunks(HASHES) {
-            let Some(found) = hashed(&*reader, part)? else {
-                return Ok(None);
-            };
-            files.extend(found);
-        }
-    }
-    Ok(Some((files, has_more)))
-}
-
-fn top(path: &str) -> &str {
-    path.split('/').next().unwrap_or_default()
-}
-
-/// Returns files of one folder with their hashes; `None` if one is gone.
-fn hashed(
-    reader: &dyn Reader,
-    part: &[(String, Option<Entry>)],
-) -> Result<Option<Vec<ListedFile>>, EngineError> {
-    let name = |(path, _): &'_ (String, Option<Entry>)| match Place::of(path) {
-        Some((_, name)) => name.to_owned(),
-        None => path.clone(),
-    };
-    let names: Vec<String> = part.iter().map(name).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let versions = reader
-        .read_many(&names, 0)
-        .unwrap_or_else(|| names.iter().map(|name| reader.read(name, 0)).collect());
-    let mut files = Vec::with_capacity(part.len());
-    for ((path, _), version) in part.iter().zip(versions) {
-        let version = match version {
-            Err(FilesError::Missing { .. }) => return Ok(None),
-            other => other?,
-        };
-        files.push(ListedFile {
-            path: path.clone(),
-            hash: written_hash(version.hash),
-            bytes: version.entry.stamp.size,
-            modified: version.entry.stamp.modified.div_euclid(1_000_000_000),
-        });
-    }
-    Ok(Some(files))
 }

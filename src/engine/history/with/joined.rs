@@ -19,6 +19,7 @@ use crate::engine::history::remote::state;
 use crate::engine::history::remote::state::SyncState;
 use crate::engine::history::warn_once::WarnOnce;
 use crate::engine::history::with::exchange::{MAX_TEXT, WorkspaceState, is_exchanged};
+use crate::engine::history::with::questions;
 use crate::engine::history::with::report::{Direction, WithReport};
 use crate::engine::history::with::workspace;
 use crate::engine::history::with::workspace::{WithWorkspace, WorkspaceReport};
@@ -161,7 +162,7 @@ pub fn look_at_workspace(history: &History) -> Result<Option<WorkspaceState>, En
         return Ok(None);
     };
     let client = options.clients.open(&joined)?;
-    let state = workspace::workspace_state(&*client)?;
+    let state = questions::workspace_state(&*client)?;
     workspace::check_identity(&*client, Some(&joined.identity), &state)?;
     Ok(Some(state))
 }
@@ -304,7 +305,7 @@ impl JoinedWorkspace {
             && Instant::now() < *until
         {
             let client = self.options.clients.open(joined)?;
-            if workspace::workspace_state(&*client)? == known.state {
+            if questions::workspace_state(&*client)? == known.state {
                 return Ok(known.clone());
             }
         }

@@ -14,6 +14,7 @@ pub(in crate::engine) mod joined;
 pub(in crate::engine) mod journal_copies;
 pub(in crate::engine) mod keep;
 pub(in crate::engine) mod plan;
+pub(in crate::engine) mod questions;
 pub(in crate::engine) mod record;
 pub(in crate::engine) mod report;
 pub(in crate::engine) mod side;

@@ -10,26 +10,26 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Mutex;
 
-use chrono::DateTime;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::commit;
 use crate::engine::history::merge_plan::{MergeStep, stem_of_path};
 use crate::engine::history::remote::foreign_files::lies_behind_link;
 use crate::engine::history::with::carry_out;
 use crate::engine::history::with::exchange::{
-    ChangesAnswer, ChangesQuestion, FileChange, ListedFile, ListingPage, ListingQuestion,
-    MAX_FILES, MAX_TEXT, TextsAnswer, TextsQuestion, WorkspaceState, is_exchanged, written_hash,
+    ChangesAnswer, ChangesQuestion, FileChange, MAX_TEXT, WorkspaceState, is_exchanged,
+    written_hash,
 };
-use crate::engine::history::with::plan::{Plans, in_common, new_texts, pending};
+use crate::engine::history::with::plan::{Plans, StoreTask, in_common, new_texts, pending};
+use crate::engine::history::with::questions::{
+    Listing, ask, batch, distrusted, fetch, listing, workspace_state,
+};
 use crate::engine::history::with::record::{Base, PendingText, base_of, written};
 use crate::engine::history::with::report::{Direction, Taken, WithReport};
 use crate::engine::history::with::side::{Files, Found, StoreContents, Texts, refusal, unmerged};
 use crate::engine::history::with::sources::{TextSources, find_text, repositories};
-use crate::engine::history::with::workspace_note::{Note, VERSION, read_note, write_note};
+use crate::engine::history::with::workspace_note::{
+    Note, VERSION, forget_listing, read_note, write_note,
+};
 use crate::engine::history::{History, git_work};
 use crate::engine::live::leader;
 use crate::engine::locked::locked;
@@ -40,18 +40,13 @@ use crate::files::{LinkPolicy, Lock, Place, STATE_FOLDER, Version};
 use crate::git::Id;
 use crate::model::PrivateRules;
 use crate::secrets::Policy;
+use chrono::DateTime;
 
 /// Maximum number of attempts while files change on either side.
 const ROUNDS: usize = 5;
 
-/// Maximum number of files of a workspace that are taken.
-const MAX_FILES_OF_ALL: usize = 2_000_000;
-
 /// Maximum size of the texts that one round fetches, in bytes; further ones are fetched by the next round.
 const MAX_FETCHED: u64 = 256 << 20;
-
-/// Maximum size of the texts of one question or request in bytes, if they are more than one.
-const BATCH: u64 = 1 << 20;
 
 /// Options of a sync with a workspace.
 pub struct WithWorkspace<'a> {
@@ -117,7 +112,7 @@ pub fn exchange(
         ..WorkspaceReport::default()
     };
     if with.dry_run {
-        let look = look(history, &with)?;
+        let look = look(history, &with, &done.state.workspace, true)?;
         done.private = look.private;
         done.report = look.report(true);
         return Ok(done);
@@ -132,9 +127,11 @@ pub fn exchange(
     let (mut blocked, mut attempts) = (String::new(), 0);
     while attempts < ROUNDS {
         git_work::check_undisturbed(history)?;
-        let mut look = look(history, &with)?;
+        let mut look = look(history, &with, &done.state.workspace, true)?;
         git_work::check_undisturbed(history)?;
         if let Some(path) = carry_out(history, &with, &mut look)? {
+            // The text is not the one that was listed.
+            forget_listing(history, &look.note.workspace);
             blocked = path;
             attempts += 1;
             continue;
@@ -203,16 +200,27 @@ struct Own {
     private: BTreeSet<String>,
 }
 
-/// Reads both sides and plans the changes.
-fn look(history: &History, with: &WithWorkspace<'_>) -> Result<Look, EngineError> {
+/// Reads both sides and plans the changes; `workspace` is the identity of the other one, whose listing may be kept since an
+/// earlier exchange with `may_be_kept`.
+fn look(
+    history: &History,
+    with: &WithWorkspace<'_>,
+    workspace: &str,
+    may_be_kept: bool,
+) -> Result<Look, EngineError> {
     let mut own = look_here(history, with.private)?;
-    let (state, listed) = listing(with.client)?;
+    let kept = (may_be_kept, !with.dry_run);
+    let Listing {
+        state,
+        files: listed,
+        is_kept,
+    } = listing(history, with.client, workspace, kept)?;
     check_identity(with.client, with.identity, &state)?;
     let mut hashes = HashMap::new();
     let (mut files, mut skipped_there) = (Files::new(), Vec::new());
     let (mut unknown, mut left) = (Vec::new(), BTreeSet::new());
     let mut fetched_bytes = 0;
-    for file in listed {
+    for file in listed.into_values() {
         let stem = stem_of_path(&file.path).to_owned();
         if own.private.contains(&stem) {
             continue;
@@ -238,7 +246,10 @@ fn look(history: &History, with: &WithWorkspace<'_>) -> Result<Look, EngineError
         }
     }
     let has_more = !left.is_empty();
-    let texts = fetch(with.client, &unknown)?;
+    let (texts, are_others) = fetch(with.client, &unknown)?;
+    if are_others && !with.dry_run {
+        forget_listing(history, &state.workspace);
+    }
     for file in unknown {
         let Some(text) = texts.get(&file.path) else {
             // Another one by now: the next exchange takes it.
@@ -314,6 +325,11 @@ fn look(history: &History, with: &WithWorkspace<'_>) -> Result<Look, EngineError
         has_more,
     };
     pass_over_links(history, with, &mut look)?;
+    let deletes = |task: &StoreTask| !task.deleted.is_empty();
+    if is_kept && look.plans.for_here.as_ref().is_some_and(deletes) {
+        // Nothing is deleted for what is missing from a listing that was kept: everything is listed first.
+        return self::look(history, with, workspace, false);
+    }
     if !with.accept_deletions {
         let sides = [&look.here, &look.there];
         look.plans.check_deletions(with.client.address(), sides)?;
@@ -429,13 +445,6 @@ fn refused(path: &str, bytes: u64) -> Option<String> {
     refusal(path, bytes)
 }
 
-/// Returns the state of a workspace.
-pub(in crate::engine) fn workspace_state(
-    client: &dyn WorkspaceClient,
-) -> Result<WorkspaceState, EngineError> {
-    ask(client, "state", &Value::Object(serde_json::Map::new()))
-}
-
 /// Fails if the workspace is another one than the user agreed to.
 pub(in crate::engine) fn check_identity(
     client: &dyn WorkspaceClient,
@@ -453,100 +462,6 @@ pub(in crate::engine) fn check_identity(
         )),
         is_lasting: true,
     }))
-}
-
-/// Returns state and files of a workspace, from pages of one state.
-fn listing(client: &dyn WorkspaceClient) -> Result<(WorkspaceState, Vec<ListedFile>), EngineError> {
-    for _ in 0..ROUNDS {
-        let (mut files, mut question) = (Vec::<ListedFile>::new(), ListingQuestion::default());
-        let mut state: Option<WorkspaceState> = None;
-        loop {
-            let page: ListingPage = ask(client, "listing", &question)?;
-            let of_page = WorkspaceState {
-                workspace: page.workspace,
-                number: page.number,
-                may_write: false,
-            };
-            if *state.get_or_insert_with(|| of_page.clone()) != of_page {
-                break;
-            }
-            let last = page.files.last().map(|file| file.path.clone());
-            files.extend(page.files);
-            if !page.has_more {
-                return Ok((of_page, files));
-            }
-            if last <= question.after || files.len() > MAX_FILES_OF_ALL {
-                return Err(distrusted(client, "its listing has no end"));
-            }
-            question.after = last;
-        }
-    }
-    Err(distrusted(client, "it changes all the time; try again"))
-}
-
-/// Fetches the texts of `files`; those that have another hash by now are absent.
-fn fetch(
-    client: &dyn WorkspaceClient,
-    files: &[ListedFile],
-) -> Result<HashMap<String, Vec<u8>>, EngineError> {
-    let mut texts = HashMap::new();
-    let mut left = files;
-    while !left.is_empty() {
-        let count = batch(left, |file| file.bytes);
-        let question = TextsQuestion {
-            paths: left[..count].iter().map(|file| file.path.clone()).collect(),
-        };
-        let answer: TextsAnswer = ask(client, "texts", &question)?;
-        if answer.texts.is_empty() || answer.texts.len() > count {
-            return Err(distrusted(
-                client,
-                "it answers other texts than it was asked for",
-            ));
-        }
-        let (asked, rest) = left.split_at(answer.texts.len());
-        for (file, text) in asked.iter().zip(answer.texts) {
-            let Some(text) = text else { continue };
-            let hash = written_hash(crate::files::digest(text.as_bytes()));
-            // More than it listed would not be counted, and a batch has a limit.
-            if hash == file.hash && text.len() as u64 == file.bytes && file.bytes <= MAX_TEXT {
-                texts.insert(file.path.clone(), text.into_bytes());
-            }
-        }
-        left = rest;
-    }
-    Ok(texts)
-}
-
-/// Returns the number of first items that are asked for together: at least one.
-fn batch<T>(items: &[T], bytes: impl Fn(&T) -> u64) -> usize {
-    let mut sum = 0;
-    let fitting = items.iter().take(MAX_FILES).take_while(|item| {
-        sum += bytes(item);
-        sum <= BATCH
-    });
-    fitting.count().max(1)
-}
-
-fn distrusted(client: &dyn WorkspaceClient, what: &str) -> EngineError {
-    EngineError::Invalid(format!(
-        "cannot exchange memories with {}: {what}",
-        client.address()
-    ))
-}
-
-fn ask<A: DeserializeOwned>(
-    client: &dyn WorkspaceClient,
-    name: &str,
-    question: &impl Serialize,
-) -> Result<A, EngineError> {
-    let body = serde_json::to_value(question).expect("texts and numbers are JSON");
-    let answer = client.ask(name, &body)?;
-    serde_json::from_value(answer).map_err(|error| {
-        distrusted(
-            client,
-            &format!("it does not answer as a workspace does: {error}"),
-        )
-    })
 }
 
 /// Carries out the plans; returns the path that blocks them, if there is one.
