@@ -407,6 +407,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
             "connection",
             "guard",
             "login",
+            "metrics",
             "openapi",
             "page",
             "reading",

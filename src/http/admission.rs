@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::client::Client;
+use super::client::{CallQuota, Client};
 use super::concurrency::{ConcurrencyLimits, Turn};
 use super::metrics::Metrics;
-use super::rate::{CallCounts, Rates};
+use super::rate::{CallCounts, NotCounted, Rates};
 use crate::dialect::{CallOutcome, CallRecord, Recorder};
 use crate::mcp::{Admission, Admitted, Gate};
 
@@ -23,6 +23,8 @@ pub struct AdmissionControl {
     pub concurrency: ConcurrencyLimits,
     /// Calls of workspaces with a quota.
     pub calls: CallCounts,
+    /// Held while calls are leased.
+    pub leasing: tokio::sync::Mutex<()>,
     pub metrics: Arc<Metrics>,
 }
 
@@ -108,14 +110,32 @@ impl AdmissionControl {
         let rated = rates.take(&client.name, writes, Instant::now());
         rated.map_err(AdmissionError::TooOften)?;
         if let Some(quota) = &client.quota {
-            let counted = self.calls.take(quota, Instant::now());
-            counted.map_err(|wait| AdmissionError::OverQuota {
-                a_minute: quota.calls_a_minute,
-                wait,
-            })?;
+            self.count(quota).await?;
         }
         let turn = self.concurrency.turn(writes).await;
         turn.map_err(|_| AdmissionError::Overload)
+    }
+
+    /// Counts a call against a quota that all servers of the workspace share.
+    async fn count(&self, quota: &CallQuota) -> Result<(), AdmissionError> {
+        let a_minute = quota.calls_a_minute;
+        let take = || match self.calls.take(quota, Instant::now()) {
+            Ok(()) => Ok(None),
+            Err(NotCounted::Unleased(wanted)) => Ok(Some(wanted)),
+            Err(NotCounted::UsedUp(wait)) => Err(AdmissionError::OverQuota { a_minute, wait }),
+        };
+        if take()?.is_none() {
+            return Ok(());
+        }
+        // One at a time: they would lease more than they need, and a slow database would hold all threads.
+        let _alone = self.leasing.lock().await;
+        while let Some(wanted) = take()? {
+            let (of, asked) = (quota.clone(), Instant::now());
+            let lease = move || of.leases.lease(&of.workspace, a_minute, wanted);
+            let lease = tokio::task::spawn_blocking(lease).await.ok().flatten();
+            self.calls.add(quota, asked, lease);
+        }
+        Ok(())
     }
 }
 

@@ -1,7 +1,9 @@
 //! The sender of a request, as far as the request shows it.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::tokens::Rights;
 
@@ -23,7 +25,7 @@ pub fn is_own(stream: &tokio::net::UnixStream) -> bool {
 }
 
 /// Sender of a request, with a rate limit and sessions of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Client {
     /// Name of its token; without a token its IP address or `socket`.
     pub name: Arc<str>,
@@ -36,12 +38,40 @@ pub struct Client {
 }
 
 /// Limit of the calls of a workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct CallQuota {
     /// Name of the workspace.
     pub workspace: Arc<str>,
     /// Number of calls that are admitted in a minute.
     pub calls_a_minute: u64,
+    /// Source of calls for all servers of the workspace.
+    pub leases: Arc<dyn CallLeases>,
+}
+
+impl fmt::Debug for CallQuota {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "{} calls a minute of {}",
+            self.calls_a_minute, self.workspace
+        )
+    }
+}
+
+/// Gives servers parts of the calls that a workspace has in a minute.
+pub trait CallLeases: Send + Sync {
+    /// Takes at most `wanted` further calls of the workspace `name`, which has `calls_a_minute` of them. Waits for an
+    /// answer; `None` if there is none.
+    fn lease(&self, name: &str, calls_a_minute: u64, wanted: u64) -> Option<CallLease>;
+}
+
+/// Calls that a server may admit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallLease {
+    /// Number of calls; 0 if the quota is used up.
+    pub calls: u64,
+    /// Time until the minute ends, and the lease with it.
+    pub left: Duration,
 }
 
 impl Client {

@@ -81,6 +81,9 @@ pub async fn guard(
     let took = begun.elapsed();
     let status = response.status().as_u16();
     site.metrics.answered(&route, method, status, took);
+    if let Some(class) = site.class() {
+        site.metrics.answered_in(class, status, took);
+    }
     // The address as the table has it: what was asked for may hold a memory's words.
     tracing::info!(
         request = id,

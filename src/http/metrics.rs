@@ -1,6 +1,7 @@
 //! Metrics of a server in Prometheus' text format.
 //!
-//! Names and labels are few and bounded: paths are the routes, never those of requests.
+//! Names and labels are few and bounded: paths are the routes, never those of requests, and workspaces are counted by the
+//! class of their size, never by their names.
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -36,6 +37,8 @@ pub struct Metrics {
     requests: Family<Request, Counter>,
     seconds: Family<Route, Histogram>,
     refused: Family<Layer, Counter>,
+    workspace_requests: Family<WorkspaceRequest, Counter>,
+    workspace_seconds: Family<Class, Histogram>,
     /// Number of open connections.
     pub connections: Gauge,
     /// Number of open event streams.
@@ -64,12 +67,59 @@ struct Lane {
     lane: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Class {
+    class: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct WorkspaceRequest {
+    class: &'static str,
+    status: u16,
+}
+
+/// Class of a workspace by its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SizeClass {
+    /// At most 10,000 memories.
+    Small,
+    /// At most 100,000 memories.
+    Medium,
+    /// More.
+    Large,
+}
+
+impl SizeClass {
+    /// All classes, in the order of their sizes.
+    pub const ALL: [SizeClass; 3] = [SizeClass::Small, SizeClass::Medium, SizeClass::Large];
+
+    /// Returns the class of a workspace with so many memories.
+    pub fn of(memories: usize) -> SizeClass {
+        match memories {
+            0..=10_000 => SizeClass::Small,
+            10_001..=100_000 => SizeClass::Medium,
+            _ => SizeClass::Large,
+        }
+    }
+
+    /// Returns the name of the class, as in the label.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SizeClass::Small => "small",
+            SizeClass::Medium => "medium",
+            SizeClass::Large => "large",
+        }
+    }
+}
+
 impl Default for Metrics {
     fn default() -> Metrics {
         Metrics {
             requests: Family::default(),
             seconds: Family::new_with_constructor(|| Histogram::new(TIMES)),
             refused: Family::default(),
+            workspace_requests: Family::default(),
+            workspace_seconds: Family::new_with_constructor(|| Histogram::new(TIMES)),
             connections: Gauge::default(),
             listeners: Gauge::default(),
         }
@@ -93,6 +143,16 @@ impl Metrics {
             .observe(took.as_secs_f64());
     }
 
+    /// Counts a response of a workspace and its time.
+    pub fn answered_in(&self, class: SizeClass, status: u16, took: Duration) {
+        let class = class.as_str();
+        let request = WorkspaceRequest { class, status };
+        self.workspace_requests.get_or_create(&request).inc();
+        self.workspace_seconds
+            .get_or_create(&Class { class })
+            .observe(took.as_secs_f64());
+    }
+
     /// Counts a refused request.
     pub fn refused(&self, layer: &'static str) {
         self.refused.get_or_create(&Layer { layer }).inc();
@@ -107,6 +167,8 @@ pub struct Load {
     pub reads: (usize, usize),
     /// Number of running and of waiting calls that write.
     pub writes: (usize, usize),
+    /// Numbers of open workspaces of each class, in the order of [`SizeClass::ALL`]; `None` of the figures of one store.
+    pub workspaces: Option<[usize; 3]>,
 }
 
 /// Returns the metrics as text, with the current state of server and store.
@@ -148,6 +210,9 @@ pub fn text(metrics: &Metrics, load: &Load, state: Option<&State>) -> String {
     }
     registry.register("calls_running", "Calls that run", running);
     registry.register("calls_waiting", "Calls that wait for their turn", waiting);
+    if let Some(open) = load.workspaces {
+        workspaces(&mut registry, metrics, open);
+    }
     if let Some(state) = state {
         store(&mut registry, state);
     }
@@ -156,6 +221,30 @@ pub fn text(metrics: &Metrics, load: &Load, state: Option<&State>) -> String {
         Ok(()) => text,
         Err(error) => format!("# {error}\n"),
     }
+}
+
+fn workspaces(registry: &mut Registry, metrics: &Metrics, open: [usize; 3]) {
+    let count = Family::<Class, Gauge>::default();
+    for (class, open) in SizeClass::ALL.into_iter().zip(open) {
+        let class = class.as_str();
+        count.get_or_create(&Class { class }).set(open as i64);
+    }
+    registry.register(
+        "workspaces_open",
+        "Open workspaces, by the class of their size",
+        count,
+    );
+    registry.register(
+        "workspace_requests",
+        "Requests answered, by the class of the workspace",
+        metrics.workspace_requests.clone(),
+    );
+    registry.register_with_unit(
+        "workspace_request_duration",
+        "How long they took",
+        Unit::Seconds,
+        metrics.workspace_seconds.clone(),
+    );
 }
 
 fn store(registry: &mut Registry, state: &State) {

@@ -30,7 +30,7 @@ mod workspaces;
 mod write_timeout;
 
 pub use crate::page::{Examine, HealthCheck};
-pub use client::Client;
+pub use client::{CallLease, CallLeases, Client};
 pub use listen::{Address, BadAddress};
 pub use login::codes;
 pub use names::is_loopback;

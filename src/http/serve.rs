@@ -227,6 +227,7 @@ async fn run(
         owner_rates: Rates::new(settings.owner_reads, settings.owner_writes),
         concurrency: ConcurrencyLimits::default(),
         calls: CallCounts::default(),
+        leasing: tokio::sync::Mutex::default(),
         metrics: Arc::clone(&metrics),
     });
     let mut listeners = Vec::new();
@@ -604,6 +605,7 @@ async fn serve_metrics(
             sessions: site.mcp.sessions(),
             reads: site.admission.concurrency.load(false),
             writes: site.admission.concurrency.load(true),
+            workspaces: None,
         };
         metrics::text(&site.metrics, &load, state.as_ref())
     };

@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ::http::HeaderMap;
 use tokio::sync::{Semaphore, watch};
@@ -9,10 +10,11 @@ use tokio::sync::{Semaphore, watch};
 use super::admission::AdmissionControl;
 use super::connection::Phase;
 use super::login::sessions::{BrowserSession, Entry, Sessions};
-use super::metrics::Metrics;
+use super::metrics::{Metrics, SizeClass};
 use super::names::Names;
 use super::reading::MOST_BYTES;
 use super::tokens::{Rights, Tokens};
+use crate::engine::live;
 use crate::mcp::{Gate, Served, Streamable};
 use crate::page::{Examine, Health, Uploads};
 
@@ -66,6 +68,8 @@ pub(super) struct Site {
     pub(super) is_open: watch::Sender<()>,
     /// Parts of the page of a store in a folder; `None` for a workspace.
     pub(super) folder: Option<FolderPage>,
+    /// Number of memories when they were counted last.
+    memories: AtomicUsize,
 }
 
 /// Parts of the page that a store in a folder has.
@@ -98,11 +102,23 @@ impl Site {
         Site {
             base,
             folder: None,
+            memories: AtomicUsize::default(),
             is_open: watch::Sender::new(()),
             mcp: (front.mcp)(served.clone(), gate, MOST_BYTES),
             served,
             front: front.clone(),
         }
+    }
+
+    /// Returns the class of a workspace by its size, as far as that is known; `None` of a store in a folder.
+    pub(super) fn class(&self) -> Option<SizeClass> {
+        if self.folder.is_some() {
+            return None;
+        }
+        if let Some(count) = live::indexed_count(&self.served.engine.live) {
+            self.memories.store(count, Ordering::Relaxed);
+        }
+        Some(SizeClass::of(self.memories.load(Ordering::Relaxed)))
     }
 
     /// Returns the session of a request to the page of a store in a folder.

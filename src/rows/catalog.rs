@@ -52,6 +52,7 @@ impl Database {
             "DELETE FROM vector WHERE workspace = $1",
             "DELETE FROM token WHERE workspace = $1",
             "DELETE FROM issuer_role WHERE workspace = $1",
+            "DELETE FROM call_count WHERE workspace = $1",
             "DELETE FROM audit WHERE workspace = $1",
             "DELETE FROM audit_head WHERE workspace = $1",
         ];

@@ -333,6 +333,7 @@ fn a_refusal_says_where_tokens_are_to_be_had_and_not_which_workspaces_there_are(
         assert_eq!(challenge, expected);
         let metadata = asked(&format!("{well_known}{path}"));
         assert_eq!(metadata.status, 200, "{metadata:?}");
+        assert_eq!(metadata.header("Access-Control-Allow-Origin"), Some("*"));
         let expected = json!({
             "resource": format!("{PUBLIC}{path}"),
             "authorization_servers": [issuer.name],

@@ -6,10 +6,11 @@ use memdir::rows::{Database, Rows, check};
 use serde_json::{Value, json};
 
 use crate::access::{make, read, tool};
-use crate::postgres::TestDatabase;
+use crate::postgres::{TestDatabase, query};
 use crate::serving::{json_of, server};
 use crate::support::memdir_server::{Answered, Server};
 use crate::support::program::Home;
+use crate::support::until;
 
 fn set(database: &Database, quota: Quota, limit: Option<i64>) {
     access::set_quotas(database, "atlas", &[(quota, limit)]).unwrap();
@@ -147,6 +148,7 @@ fn the_calls_of_a_workspace_have_a_limit_of_their_own() {
         make(&test, "beta", "bert", Role::Reader),
     );
     let server = server(&test, &[]);
+    await_early_minute(&test);
     for _ in 0..3 {
         assert_eq!(read(&server, "atlas", &anna), 200);
     }
@@ -167,6 +169,34 @@ fn the_calls_of_a_workspace_have_a_limit_of_their_own() {
     assert!(thought.contains("\"isError\":true"), "{thought}");
     assert!(thought.contains(text), "{thought}");
     assert_eq!(read(&server, "beta", &bert), 200);
+}
+
+/// Waits until so much of a minute of the database is left that all calls of a test are within it.
+fn await_early_minute(test: &TestDatabase) {
+    let sql = "SELECT extract(epoch FROM clock_timestamp())::bigint % 60 < 30";
+    until("a minute is early", || {
+        query(&test.address(), sql)[0].get(0)
+    });
+}
+
+#[test]
+fn servers_share_the_calls_of_a_workspace() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    let database = test.open();
+    // Of 100 a server leases two at a time.
+    set(&database, Quota::Requests, Some(100));
+    let anna = make(&test, "atlas", "anna", Role::Reader);
+    let servers = [server(&test, &[]), server(&test, &[])];
+    await_early_minute(&test);
+    let asked = (0..102).map(|number| read(&servers[number % 2], "atlas", &anna));
+    let answers: Vec<u16> = asked.collect();
+    assert_eq!(answers.iter().filter(|status| **status == 200).count(), 100);
+    assert_eq!(answers[100..], [429, 429]);
+    let (granted, left) = access::lease_calls(&database, "atlas", 100, 5).unwrap();
+    assert!(granted <= 5 && left.as_secs() < 60, "{granted} {left:?}");
 }
 
 #[test]

@@ -4,10 +4,11 @@ use memdir::files::{Place, WritableStorage};
 use memdir::rows::{Database, Rows, RowsError};
 
 use crate::postgres::{Session, TestDatabase, query};
-use crate::support::skip;
+use crate::serving::{server, token};
+use crate::support::{skip, until};
 
 /// Names of all migrations, in their order.
-const MIGRATIONS: [&str; 11] = [
+const MIGRATIONS: [&str; 13] = [
     "workspaces",
     "access",
     "audit",
@@ -19,6 +20,8 @@ const MIGRATIONS: [&str; 11] = [
     "vectors",
     "servers",
     "files",
+    "compatibility",
+    "calls",
 ];
 
 #[test]
@@ -64,7 +67,7 @@ fn a_newer_schema_is_refused_with_a_clear_word() {
     );
     let database = test.open();
     let shown = |error: RowsError| format!("{error}; {}", error.hint().unwrap());
-    let text = "the database has schema 99, and this program knows schemas up to 25; Use a newer memdir with this database.";
+    let text = "the database has schema 99, and this program knows schemas up to 27; Use a newer memdir with this database.";
     assert_eq!(shown(database.check().unwrap_err()), text);
     assert_eq!(shown(database.migrate().unwrap_err()), text);
     assert_eq!(
@@ -72,6 +75,52 @@ fn a_newer_schema_is_refused_with_a_clear_word() {
         text
     );
     assert_eq!(shown(database.create_workspace("other").unwrap_err()), text);
+}
+
+#[test]
+fn a_program_goes_on_after_a_migration_that_says_so() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let rows = test.workspace("atlas");
+    let first = server(&test, &[]);
+    let later = |least| {
+        let sql = format!(
+            "INSERT INTO migration (number, name, least) VALUES (99, 'later', {least}) \
+             ON CONFLICT (number) DO UPDATE SET least = excluded.least"
+        );
+        query(&test.address(), &sql);
+    };
+    later("27");
+    let database = test.open();
+    database.check().unwrap();
+    Rows::open(&database, rows.name()).unwrap();
+    test.open().create_workspace("beta").unwrap();
+    let second = server(&test, &[]);
+    for server in [&first, &second] {
+        // None was open before.
+        let answered = server.get("/w/beta/api/v1/topics", &token(server));
+        assert_eq!(answered.status, 200, "{answered:?}");
+        let ready = server.ask("GET", "/ready", &[], b"");
+        assert_eq!(ready.status, 200, "{ready:?}");
+    }
+    // It is the newer program that migrates.
+    let error = database.migrate().unwrap_err();
+    assert!(
+        matches!(error, RowsError::NewerSchema { there: 99, .. }),
+        "{error}"
+    );
+    later("28");
+    let error = database.check().unwrap_err();
+    assert!(
+        matches!(error, RowsError::NewerSchema { there: 99, .. }),
+        "{error}"
+    );
+    until("the server is not ready", || {
+        first.ask("GET", "/ready", &[], b"").status == 503
+    });
+    let path = "/w/atlas/api/v1/topics";
+    assert_eq!(first.get(path, &token(&first)).status, 503);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use memdir::files::{Place, WritableStorage};
+use memdir::rows::access::Role;
 use serde_json::{Value, json};
 
 use crate::postgres::{Session, TestDatabase};
@@ -168,13 +169,45 @@ fn without_a_token_nobody_learns_which_workspaces_there_are() {
     ] {
         assert_eq!(server.get(path, &token).status, 404, "{path}");
     }
-    assert_eq!(server.ask("GET", "/healthz", &[], b"").status, 200);
+    for path in ["/healthz", "/health"] {
+        assert_eq!(server.ask("GET", path, &[], b"").status, 200, "{path}");
+    }
     // Nothing was made for names that are none.
     let cache = server.store.root().join("cache");
     let made = std::fs::read_dir(cache.join("workspaces"));
     let made = made.into_iter().flatten();
     let names: Vec<_> = made.map(|entry| entry.unwrap().file_name()).collect();
     assert!(names.iter().all(|name| name == "atlas"), "{names:?}");
+}
+
+#[test]
+fn the_operator_sees_the_figures_of_a_server_by_the_class_of_workspaces() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    test.workspace("beta");
+    let server = server(&test, &[]);
+    let token = token(&server);
+    assert_eq!(server.ask("GET", "/metrics", &[], b"").status, 401);
+    let owner = crate::access::make(&test, "atlas", "anna", Role::Owner);
+    assert_eq!(server.get("/metrics", &owner).status, 401);
+    for name in ["atlas", "beta"] {
+        let path = format!("/w/{name}/api/v1/topics");
+        assert_eq!(server.get(&path, &token).status, 200);
+    }
+    let figures = server.get("/metrics", &token);
+    assert_eq!(figures.status, 200);
+    let text = String::from_utf8_lossy(&figures.body);
+    for line in [
+        "memdir_workspaces_open{class=\"small\"} 2",
+        "memdir_workspaces_open{class=\"large\"} 0",
+        "memdir_workspace_requests_total{class=\"small\",status=\"200\"} 2",
+        "memdir_workspace_request_duration_seconds_count{class=\"small\"} 2",
+    ] {
+        assert!(text.lines().any(|it| it == line), "{line}: {text}");
+    }
+    assert!(!text.contains("atlas"), "{text}");
 }
 
 #[test]

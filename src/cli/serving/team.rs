@@ -18,7 +18,10 @@ use crate::cli::wiring::database;
 use crate::cli::wiring::issuer::{self, TrustedIssuer};
 use crate::dialect::{CallOutcome, CallRecord, Dialect, Preferences, Recorder};
 use crate::engine::{Background, EngineError, Options};
-use crate::http::{Holder, ProtectedResource, Serving, Settings, Workspace, Workspaces, is_signed};
+use crate::http::{
+    CallLease, CallLeases, Holder, ProtectedResource, Serving, Settings, Workspace, Workspaces,
+    is_signed,
+};
 use crate::mcp::{Served, Session};
 use crate::model::is_possible_time;
 use crate::rows;
@@ -195,6 +198,18 @@ struct TeamWorkspaces {
     options: Options,
     dialect: Arc<dyn Dialect>,
     preferences: Arc<Preferences>,
+}
+
+impl CallLeases for TeamWorkspaces {
+    fn lease(&self, name: &str, calls_a_minute: u64, wanted: u64) -> Option<CallLease> {
+        match access::lease_calls(&self.database, name, calls_a_minute, wanted) {
+            Ok((calls, left)) => Some(CallLease { calls, left }),
+            Err(error) => {
+                tracing::warn!("calls are counted at this server alone: {}", told(error));
+                None
+            }
+        }
+    }
 }
 
 impl Workspaces for TeamWorkspaces {

@@ -56,4 +56,4 @@ pub use indexing::{clear_remains, reindex, reindex_unless_led, settle};
 pub use names::{resolve, shown_name};
 pub use rows::stems;
 pub use usage::{UsesOfAll, records_of, records_since, state_of};
-pub use watching::{check_caught_up, follow_events, is_indexed};
+pub use watching::{check_caught_up, follow_events, indexed_count, is_indexed};

@@ -39,6 +39,12 @@ pub fn is_indexed(live: &LiveStore) -> bool {
     !live.freshness().is_behind()
 }
 
+/// Returns the number of memories in the index, without waiting; `None` before there is one, and while it is changed.
+pub fn indexed_count(live: &LiveStore) -> Option<usize> {
+    let freshness = live.try_freshness()?;
+    Some(freshness.committed.as_ref()?.len())
+}
+
 impl LiveStore {
     /// Begins to watch the memory folder, or logs why it cannot be watched.
     pub(in crate::engine) fn start_watching(&self) {

@@ -33,10 +33,11 @@ pub use protected_resource::ProtectedResource;
 use self::ended_body::EndedBody;
 use super::admission::Recording;
 use super::answer::{RequestError, sequence};
-use super::client::{CallQuota, Client};
+use super::client::{CallLeases, CallQuota, Client};
 use super::connection::Phase;
 use super::guard;
 use super::login::sessions::Sessions;
+use super::metrics::Load;
 use super::site::{Front, Site};
 use super::tokens::Rights;
 use crate::dialect::{Recorder, Refusal};
@@ -78,7 +79,7 @@ const AUDIT_LINES: [usize; 2] = [1000, 100];
 const PREFIX: &str = "/w/";
 
 /// Workspaces that a server can open.
-pub trait Workspaces: Send + Sync {
+pub trait Workspaces: CallLeases {
     /// Opens the workspace `name`; `None` if there is none.
     ///
     /// # Errors
@@ -155,7 +156,7 @@ pub struct Holder {
     pub may_write: bool,
     /// Whether it may see who else has access.
     pub is_owner: bool,
-    /// Limit of the workspace's calls a minute at this server; `None` if it has none.
+    /// Limit of the workspace's calls a minute, at all servers; `None` if it has none.
     pub calls_a_minute: Option<u64>,
 }
 
@@ -394,6 +395,7 @@ impl Hosted {
                 quota: holder.calls_a_minute.map(|calls_a_minute| CallQuota {
                     workspace: Arc::from(name),
                     calls_a_minute,
+                    leases: Arc::clone(&self.workspaces) as Arc<dyn CallLeases>,
                 }),
             },
             is_owner: holder.is_owner,
@@ -510,6 +512,26 @@ impl Hosted {
             }
             _ => response,
         })
+    }
+
+    /// Returns the load of the server at this moment.
+    fn load(&self) -> Load {
+        let slots: Vec<_> = self.slots().values().cloned().collect();
+        let sites = slots.iter().filter_map(|slot| Some(&slot.open.get()?.site));
+        let (mut sessions, mut workspaces) = (0, [0; 3]);
+        for site in sites {
+            sessions += site.mcp.sessions();
+            if let Some(class) = site.class() {
+                workspaces[class as usize] += 1;
+            }
+        }
+        let concurrency = &self.front.admission.concurrency;
+        Load {
+            sessions,
+            reads: concurrency.load(false),
+            writes: concurrency.load(true),
+            workspaces: Some(workspaces),
+        }
     }
 
     /// Returns why no requests should be sent here; nothing if they should.

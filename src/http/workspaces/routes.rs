@@ -11,12 +11,18 @@ use axum::routing::get;
 
 use super::{Hosted, Listed, PREFIX, Visitor, base_of, browsers, no_workspace, protected_resource};
 use crate::dialect::{CallOutcome, Refusal};
-use crate::http::answer::{RequestError, small};
+use crate::http::answer::{self, RequestError, small};
 use crate::http::openapi::BASE;
-use crate::http::{guard, page};
+use crate::http::{guard, metrics, page};
 
 /// Path of the check whether requests should be sent here, which needs no token.
 const READY: &str = "/ready";
+
+/// Second path of the check whether the server answers at all.
+const HEALTH: &str = "/health";
+
+/// Path of the figures of the server, for the operator.
+const METRICS: &str = "/metrics";
 
 /// Header of replies with the name of the server that the workspace prefers.
 const SERVER_HEADER: &str = "memdir-server";
@@ -25,6 +31,8 @@ const SERVER_HEADER: &str = "memdir-server";
 pub(in crate::http) fn router(hosted: &Arc<Hosted>) -> Router {
     Router::new()
         .route(guard::OPEN, get(health))
+        .route(HEALTH, get(health))
+        .route(METRICS, get(metrics_of_server))
         .route(READY, get(ready))
         .route(protected_resource::PATH, get(metadata))
         // No route: its parameters would be arguments of the call within the workspace.
@@ -54,6 +62,23 @@ async fn ready(State(hosted): State<Arc<Hosted>>, request: Request<Body>) -> Res
     small(status, &body)
 }
 
+/// Answers the figures of the server to its operator.
+async fn metrics_of_server(State(hosted): State<Arc<Hosted>>, request: Request<Body>) -> Response {
+    if let Err((layer, error)) = guard::check_front(&hosted.front, &request) {
+        return refused(&hosted, layer, error);
+    }
+    if let Err(error) = guard::check_token(&hosted.front, &request) {
+        return refused(&hosted, "token", error);
+    }
+    let text = tokio::task::spawn_blocking(move || {
+        metrics::text(&hosted.front.metrics, &hosted.load(), None)
+    });
+    match text.await {
+        Ok(text) => answer::text(metrics::TYPE, text),
+        Err(_) => RequestError::internal().into_response(),
+    }
+}
+
 /// Answers which issuer gives tokens for a workspace, whether or not there is such a workspace.
 async fn metadata(
     State(hosted): State<Arc<Hosted>>,
@@ -65,7 +90,13 @@ async fn metadata(
     }
     let resource = hosted.workspaces.protected_resource(&name);
     let shown = resource.map(|resource| small(StatusCode::OK, &resource.metadata()));
-    shown.unwrap_or_else(|| none().into_response())
+    let mut response = shown.unwrap_or_else(|| none().into_response());
+    // Clients in a browser, such as the MCP Inspector, read it from a page of their own. It holds nothing secret.
+    let anybody = HeaderValue::from_static("*");
+    response
+        .headers_mut()
+        .insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, anybody);
+    response
 }
 
 /// Answers a request to a workspace.

@@ -13,7 +13,7 @@ pub use erasure::{
     erase_records, erase_tokens, log_position, personal_data,
 };
 pub use groups::{GroupRole, groups, map_group, unmap_group};
-pub use quotas::{Quota, Quotas, set_quotas};
+pub use quotas::{Quota, Quotas, lease_calls, set_quotas};
 pub use tokens::{
     Access, AccessTokens, Grant, Role, TokenState, grant, granted, is_token_name, revoke, rotate,
 };
