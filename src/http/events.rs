@@ -23,8 +23,8 @@ use super::connection::{Phase, reached};
 use super::site::Site;
 use crate::engine::{Changed, Listening, live};
 
-/// Maximum number of open event streams.
-const MOST_LISTENERS: i64 = 64;
+/// Maximum number of open event streams: half of the connections.
+const MOST_LISTENERS: i64 = 256;
 
 /// Maximum number of events that wait for a slow client.
 const WAITING: usize = 64;

@@ -12,6 +12,7 @@
 //! is gone.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -127,9 +128,12 @@ struct AwaitedState {
     waiting: usize,
 }
 
-/// Maximum number of searches that wait for an index; further ones fail at once. A server answers other calls by the
-/// same threads, also of other stores.
-const MAX_WAITING: usize = 16;
+/// Maximum number of searches that wait for one index, and for all indexes of the process; further ones fail at once. A
+/// server answers the other calls, also of other stores, by the same threads.
+const MAX_WAITING: [usize; 2] = [8, 16];
+
+/// Number of searches of all stores that wait for an index.
+static WAITING: AtomicUsize = AtomicUsize::new(0);
 
 impl AwaitedIndex {
     /// Records that the background is about to index `total` files. Returns the number of indexes that were made
@@ -162,12 +166,18 @@ impl AwaitedIndex {
     /// [`IndexError::Superseded`] if more than `made` indexes were made, [`IndexError::Building`] if it goes on.
     pub(in crate::engine) fn wait(&self, made: u64, patience: Duration) -> Result<(), IndexError> {
         let mut state = locked(&self.state);
-        if state.waiting < MAX_WAITING {
+        let taken = |all: usize| (all < MAX_WAITING[1]).then_some(all + 1);
+        let is_one_of_few = state.waiting < MAX_WAITING[0]
+            && WAITING
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken)
+                .is_ok();
+        if is_one_of_few {
             state.waiting += 1;
             let goes_on = |state: &mut AwaitedState| state.progress.is_some() && state.made == made;
             let waited = self.ended.wait_timeout_while(state, patience, goes_on);
             (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
             state.waiting -= 1;
+            WAITING.fetch_sub(1, Ordering::Relaxed);
         }
         match state.progress {
             _ if state.made > made => Err(IndexError::Superseded),
@@ -599,7 +609,7 @@ mod tests {
         );
         let said = "the index is being made, 1024 of 50000 memories are in it";
         assert_eq!(outcome(index.wait(made, Duration::ZERO)), said);
-        locked(&index.state).waiting = MAX_WAITING;
+        locked(&index.state).waiting = MAX_WAITING[0];
         assert_eq!(outcome(index.wait(made, LONG)), said, "too many wait");
     }
 
