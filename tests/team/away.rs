@@ -164,6 +164,11 @@ fn reads_say_how_old_they_are_and_writes_are_refused_until_the_database_is_back(
     assert!(finds(&served, "zebra", &[]) && finds(&served, "okapi", &[]));
     let fresh = ask(&served, "GET", path, &[], &Value::Null);
     assert_eq!(fresh.header("memdir-stale-seconds"), None, "{fresh:?}");
+    let shown = fresh.value().to_string();
+    let (_, rest) = shown.split_once("\"id\":\"").unwrap();
+    let by_id = format!("/api/v1/memories/{}", rest.split_once('"').unwrap().0);
+    // Another change tells nothing about it.
+    remember(&other, "The gnu.");
     cable.pull();
     let header = format!("Memdir-Sequence: {number}");
     // What was told up to 50 ms ago is new enough.
@@ -177,6 +182,9 @@ fn reads_say_how_old_they_are_and_writes_are_refused_until_the_database_is_back(
         let seconds = stale.header("memdir-stale-seconds").unwrap();
         assert!(seconds.parse::<u64>().is_ok(), "{stale:?}");
     }
+    let recalled = ask(&served, "GET", &by_id, &[], &Value::Null);
+    assert!(is_old(&recalled), "{recalled:?}");
+    assert!(String::from_utf8_lossy(&recalled.body).contains("The zebra."));
     let ready = served.ask("GET", "/ready", &[], b"");
     assert_eq!(ready.status, 503, "{ready:?}");
     assert!(
@@ -226,7 +234,7 @@ fn reads_say_how_old_they_are_and_writes_are_refused_until_the_database_is_back(
     assert_eq!(ready().value()["status"], "ready");
     // Nothing that was refused was written later.
     let rows = query(&test.address(), "SELECT FROM memory WHERE place = 'files'");
-    assert_eq!(rows.len(), 4);
+    assert_eq!(rows.len(), 5);
 }
 
 #[test]

@@ -5,8 +5,11 @@ use std::ops::RangeInclusive;
 use crate::engine::error::EngineError;
 use crate::engine::live::names;
 use crate::engine::live::names::Recalled;
+use crate::engine::live::read_cache::Shared;
+use crate::engine::live::reading::before_reading;
 use crate::engine::parts::Engine;
 use crate::engine::texts::parse;
+use crate::files::Place;
 use crate::model::Memory;
 
 /// Number of lines before and after the wanted ones that are returned with them.
@@ -80,9 +83,24 @@ fn surroundings(content: &str, wanted: &RangeInclusive<usize>) -> Option<String>
 ///
 /// Fails if no memory or several have the name, or if the file cannot be read.
 pub fn recall_one(engine: &Engine, id: &str) -> Result<(Box<Memory>, String), EngineError> {
-    let (name, version) = names::read(&engine.live, id)?;
-    let memory = parse(&version.entry, &version.bytes);
-    Ok((Box::new(memory), name))
+    let live = &engine.live;
+    // A folder's file is read as quickly as it is looked at. A database is asked only for what is not known.
+    let cache = live.read_cache().filter(|_| live.directory().is_none());
+    let Some(cache) = cache else {
+        let (name, version) = names::read(live, id)?;
+        return Ok((Box::new(parse(&version.entry, &version.bytes)), name));
+    };
+    if let Ok((_, name)) = names::resolve(live, id) {
+        let reader = live.store.reader(Place::Files);
+        if let Some((_, memory)) = cache.get(reader.as_ref(), &name) {
+            return Ok((Box::new(memory.into_memory()), name));
+        }
+    }
+    let now = before_reading(live);
+    let (name, version) = names::read(live, id)?;
+    let memory = Shared::from(parse(&version.entry, &version.bytes));
+    cache.put(&version.entry, version.hash, &memory, now);
+    Ok((Box::new(memory.into_memory()), name))
 }
 
 #[cfg(test)]
