@@ -64,6 +64,8 @@ const provider = new Provider(issuer, {
             }),
         },
     },
+    // A client in a browser asks from a page of its own.
+    clientBasedCORS: () => true,
     extraTokenClaims: (ctx, token) => ({ groups: GROUPS[token.accountId ?? token.clientId.split('.')[0]] }),
     findAccount: (ctx, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
     interactions: { url: (ctx, interaction) => `/interaction/${interaction.uid}` },
