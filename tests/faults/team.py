@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Servers of a team's workspaces under load, while a part dies, hangs or lies; and what they acknowledged is looked for.
 
-usage: tests/faults/team.py PROGRAM [--runs 20] [--fault NAME …] [--seconds 6] [--seed N] [-v]
+usage: tests/faults/team.py PROGRAM [--runs 20] [--fault NAME …] [--seconds 6] [--first-write SECONDS] [--seed N] [-v]
 
 PROGRAM has the feature `team`. Each run has a PostgreSQL of its own with a synchronous standby, two workspaces and three
-servers, which reach the database through a cable that can be cut. Four clients write memories and change their own
-ones, each at a server drawn at random, and ask another server for what was acknowledged, with its number. Then:
+servers, which reach the database through a cable that can be cut. Five clients, one of them in the second workspace, write
+memories and change their own ones, each at a server drawn at random, and ask another server for what was acknowledged,
+by its id or by a search: with the number of the change, or without it 100 ms later. The events of both workspaces are
+read at each server. Then:
 
     server    a server is killed, and started again
     primary   the primary is killed, and the standby promoted; the cable leads to it after that
     cut       the cable is cut: connections end, and new ones are refused
-    silent    the cable transports nothing, and nobody is told
+    silent    the cable transports nothing, and nobody is told: for a moment, or for longer than a server waits
     pooler    connections end at random, in whatever they were doing
     behind    a replica applies nothing any more, and is asked for reads
     clocks    the clock of one server is ten minutes ahead, and that of another ten behind (needs `faketime`)
@@ -19,11 +21,14 @@ ones, each at a server drawn at random, and ask another server for what was ackn
               its cursors, tokens of others and made up ones, numbers of changes, streams of events, tools of MCP
 
 The oracle: everything that was acknowledged is there afterwards, at each server, in its last acknowledged text or in a
-later one whose outcome nobody was told; an answer with a number holds the change of that number; no answer shows
-anything of the other workspace; `memdir team check` finds nothing. Prints the time without an acknowledged write for
-each run. Exit code 1 for a loss, 3 if there is no PostgreSQL. Python 3.11 and Linux.
+later one whose outcome nobody was told; an answer with a number holds the change of that number, and one without holds
+what was acknowledged 100 ms before its request, or says how old it is and holds what is older than that; no answer and no
+event shows anything of the other workspace; `memdir team check` finds nothing. Prints the time until the first
+acknowledged write after each fault; with `--first-write`, a longer time after the death of the primary is a loss. Exit
+code 1 for a loss, 3 if there is no PostgreSQL. Python 3.11 and Linux.
 """
 import argparse
+import collections
 import glob
 import http.client
 import json
@@ -41,18 +46,40 @@ import time
 
 WORKSPACE, OTHER = "atlas", "other"
 CLIENTS, SERVERS = 4, 3
+# A word of each memory of a workspace.
+MARKS = {WORKSPACE: "zqhome", OTHER: "zqforeign"}
+# Time after which a change is seen without its number, in seconds.
+SEEN_AFTER = 0.1
+# A silence that is longer than what a server waits for, in seconds.
+LONG_SILENCE = 8
+# Memories of the other workspace before the fault: some pages of them.
+FOREIGN_MEMORIES = 20
 # Nothing that works takes so long. It only ends what hangs.
 HANGS_AFTER = 90
 # Number of requests of one run of `hostile`.
 HOSTILE = 10_000
-# A word of the other workspace.
-FOREIGN = "zqforeign"
+FOREIGN = MARKS[OTHER]
+
+# Status 0 if there was none; the number of the last change that it holds; its age in seconds where it says one.
+Answer = collections.namedtuple("Answer", "status said number stale")
+
+
+def other_than(workspace):
+    return OTHER if workspace == WORKSPACE else WORKSPACE
 
 
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def programs_of_postgres():
+    """The folder of the programs of a database, or None: the named one, Debian's newest, or the one on PATH."""
+    found = [shutil.which("initdb"), *sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))]
+    newest = [os.path.dirname(program) for program in found if program]
+    named = os.environ.get("MEMDIR_POSTGRES_BIN") or (newest and newest[-1])
+    return named if named and shutil.which("psql") else None
 
 
 class Postgres:
@@ -233,7 +260,6 @@ class Server:
             return answer
 
     def ask(self, method, path, body=None, number=None, workspace=WORKSPACE):
-        """Returns status, JSON, and the number of the change; status 0 if there was no answer."""
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         if number:
             headers["Memdir-Sequence"] = str(number)
@@ -242,9 +268,10 @@ class Server:
             connection.request(method, f"/w/{workspace}/api/v1{path}", json.dumps(body) if body else None, headers)
             answer = connection.getresponse()
             said = answer.read()
-            return answer.status, json.loads(said or b"null"), int(answer.headers.get("Memdir-Sequence") or 0)
+            number, stale = (answer.headers.get(name) for name in ("Memdir-Sequence", "Memdir-Stale-Seconds"))
+            return Answer(answer.status, json.loads(said or b"null"), int(number or 0), stale and int(stale))
         except (OSError, http.client.HTTPException, ValueError):
-            return 0, None, 0
+            return Answer(0, None, 0, None)
         finally:
             connection.close()
 
@@ -252,35 +279,48 @@ class Server:
 class Client(threading.Thread):
     """Writes memories, and asks for what was acknowledged."""
 
-    def __init__(self, scene, number):
+    def __init__(self, scene, number, workspace):
         super().__init__(daemon=True)
         self.scene, self.number, self.dice = scene, number, random.Random(f"{scene.seed} {number}")
+        self.workspace = workspace
         # Id of each memory -> the texts that may stand there: the last acknowledged one, and later ones of which nothing
         # was heard.
         self.texts = {}
-        self.counts = {"acknowledged": 0, "refused": 0, "unknown": 0, "read": 0}
+        # Id of each memory -> time of its last acknowledged text.
+        self.times = {}
+        self.counts = {"acknowledged": 0, "refused": 0, "unknown": 0, "read": 0, "read as of earlier": 0}
 
     def run(self):
         serial = 0
         while not self.scene.is_over.is_set():
             serial += 1
-            text = f"Client {self.number} says zq{self.number}x{serial} about {self.dice.random()}."
+            word = f"zq{self.number}x{serial}"
+            text = f"Client {self.number} says {word} about {self.dice.random()} in {MARKS[self.workspace]}."
             known = self.dice.choice(list(self.texts)) if self.texts and self.dice.random() < 0.4 else None
             server = self.dice.choice(self.scene.servers)
             if known:
-                status, said, number = server.ask("PUT", f"/memories/{known}", {"content": text})
+                written = server.ask("PUT", f"/memories/{known}", {"content": text}, workspace=self.workspace)
             else:
                 body = {"title": f"Title {self.number} {serial} {self.dice.random()}", "content": text, "tier": "long"}
-                status, said, number = server.ask("POST", "/memories", body)
-            if status in (200, 201):
+                written = server.ask("POST", "/memories", body, workspace=self.workspace)
+            if written.status in (200, 201):
                 self.counts["acknowledged"] += 1
                 self.scene.acknowledged()
-                id = known or said["id"]
-                self.texts[id] = [text]
-                self.look_elsewhere(id, text, number)
-            elif status in (503, 429, 409):
+                id = known or written.said["id"]
+                self.texts[id], self.times[id] = [text], time.monotonic()
+                number = written.number
+                if self.dice.random() < 0.5:
+                    number = None
+                    # It is the promise that is awaited here, not an event.
+                    time.sleep(SEEN_AFTER)
+                path, shown = self.dice.choice([(f"/memories/{id}", [text]), (f"/search?q={word}", [word])])
+                self.look_elsewhere(id, path, shown, number)
+            elif written.status in (503, 429, 409):
                 # Nothing was written.
                 self.counts["refused"] += 1
+                if self.texts:
+                    id = self.dice.choice(list(self.texts))
+                    self.look_elsewhere(id, f"/memories/{id}", self.texts[id], None)
                 time.sleep(0.02)
             else:
                 self.counts["unknown"] += 1
@@ -288,15 +328,59 @@ class Client(threading.Thread):
                     self.texts[known].append(text)
                 time.sleep(0.02)
 
-    def look_elsewhere(self, id, text, number):
-        server = self.dice.choice(self.scene.servers)
-        status, said, _ = server.ask("GET", f"/memories/{id}", number=number)
-        if status == 200:
+    def look_elsewhere(self, id, path, shown, number):
+        """Asks a server for the memory `id`, of which it has to show one of `shown`."""
+        server, asked = self.dice.choice(self.scene.servers), time.monotonic()
+        answer = server.ask("GET", path, number=number, workspace=self.workspace)
+        said = json.dumps(answer.said)
+        what = f"{path} after the change {number}, {asked - self.times[id]:.2f} s later: {answer}, and not {shown}"
+        self.scene.check(MARKS[other_than(self.workspace)] not in said, f"the other workspace shows: {what}")
+        if answer.status == 200:
             self.counts["read"] += 1
-            self.scene.check(text in json.dumps(said), f"stale: {id} after the change {number}: {said}")
-            self.scene.check(FOREIGN not in json.dumps(said), f"the other workspace shows: {said}")
+            self.counts["read as of earlier"] += answer.stale is not None
+            may_lack_it = number is None and answer.stale is not None and self.times[id] > asked - answer.stale
+            holds_it = id in said and any(text in said for text in shown)
+            self.scene.check(holds_it or may_lack_it, f"stale: {what}")
         else:
-            self.scene.check(status in (0, 503, 500), f"{id} after the change {number}: {status} {said}")
+            self.scene.check(answer.status in (0, 503, 500), what)
+
+
+class Listener(threading.Thread):
+    """Reads the events of a workspace at a server, again when they end."""
+
+    def __init__(self, scene, server, workspace):
+        super().__init__(daemon=True)
+        self.scene, self.server, self.workspace = scene, server, workspace
+        self.ids = set()
+
+    def run(self):
+        while not self.scene.is_over.is_set():
+            try:
+                self.read()
+            except (OSError, http.client.HTTPException, ValueError):
+                # A server that is killed cuts a line.
+                self.scene.is_over.wait(0.1)
+
+    def read(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=1)
+        try:
+            connection.request("GET", f"/w/{self.workspace}/api/v1/events", headers={
+                "Authorization": f"Bearer {self.server.token}", "Accept": "text/event-stream"})
+            answer = connection.getresponse()
+            if answer.status != 200:
+                raise http.client.HTTPException(answer.status)
+            while not self.scene.is_over.is_set():
+                try:
+                    line = answer.readline()
+                except TimeoutError:
+                    # The reader keeps nothing of a line after that: another stream.
+                    return
+                if not line:
+                    return
+                if line.startswith(b"data: "):
+                    self.ids.update(json.loads(line[6:]).get("ids", []))
+        finally:
+            connection.close()
 
 
 class Scene:
@@ -305,7 +389,7 @@ class Scene:
     def __init__(self, given, programs, fault, seed):
         self.program, self.seed, self.fault, self.verbose = os.path.abspath(given.program), seed, fault, given.v
         self.dice, self.losses, self.is_over = random.Random(seed), [], threading.Event()
-        self.seconds, self.lock = given.seconds, threading.Lock()
+        self.seconds, self.first_write, self.lock = given.seconds, given.first_write, threading.Lock()
         self.folder = tempfile.mkdtemp(prefix="memdir-team-")
         os.chmod(self.folder, 0o755)
         base = os.path.join(self.folder, "postgres")
@@ -362,9 +446,12 @@ class Scene:
             if self.fault == "behind":
                 server.replica = self.standby.address()
             server.start()
-        status, said, _ = self.servers[0].ask("POST", "/memories", {"title": "Foreign", "content": f"It is {FOREIGN}."},
-                                              workspace=OTHER)
-        self.check(status == 201, f"the other workspace: {status} {said}")
+        self.foreign = []
+        for number in range(FOREIGN_MEMORIES):
+            body = {"title": f"Foreign {number}", "content": f"It is {FOREIGN} {number}.", "tier": "long"}
+            made = self.servers[0].ask("POST", "/memories", body, workspace=OTHER)
+            self.check(made.status == 201, f"the other workspace: {made}")
+            self.foreign.append(made.said["id"])
 
     def use_small_disk(self):
         self.mounted = os.path.join(self.folder, "postgres", "room")
@@ -377,9 +464,10 @@ class Scene:
 
     def run(self):
         self.prepare()
-        clients = [Client(self, number) for number in range(CLIENTS)]
-        for client in clients:
-            client.start()
+        clients = [Client(self, number, WORKSPACE) for number in range(CLIENTS)] + [Client(self, CLIENTS, OTHER)]
+        listeners = [Listener(self, server, workspace) for server in self.servers for workspace in MARKS]
+        for thread in [*clients, *listeners]:
+            thread.start()
         time.sleep(self.seconds / 3)
         self.fault_at = time.monotonic()
         getattr(self, "do_" + self.fault)()
@@ -388,8 +476,12 @@ class Scene:
         for client in clients:
             client.join(HANGS_AFTER)
             self.check(not client.is_alive(), "a client hangs")
+        for listener in listeners:
+            listener.join(HANGS_AFTER)
         self.look_at_everything(clients)
-        return {name: sum(client.counts[name] for client in clients) for name in clients[0].counts}
+        self.look_at_events(clients, listeners)
+        counts = {name: sum(client.counts[name] for client in clients) for name in clients[0].counts}
+        return {**counts, "told by events": sum(len(listener.ids) for listener in listeners)}
 
     def do_server(self):
         server = self.dice.choice(self.servers)
@@ -415,7 +507,7 @@ class Scene:
 
     def do_silent(self):
         self.cable.silence()
-        time.sleep(self.seconds / 3)
+        time.sleep(self.dice.choice([self.seconds / 3, LONG_SILENCE]))
         self.cable.mend()
         self.fault_at, self.first_after = time.monotonic(), None
 
@@ -451,8 +543,9 @@ class Scene:
         grant = lambda workspace, name, role: self.memdir("team", "grant", workspace, name, "--role", role).split()[-1]
         tokens = [grant(WORKSPACE, "writer", "writer"), grant(WORKSPACE, "reader", "reader")]
         operator = self.servers[0].token
-        asked = [self.servers[0].ask("GET", path, workspace=OTHER)[1] for path in ("/memories?limit=1", "/status")]
-        foreign = json.loads(json.dumps(asked[0]))["memories"][0]["id"]
+        asked = [self.servers[0].ask("GET", path, workspace=OTHER).said
+                 for path in ("/memories?limit=1", f"/search?q={FOREIGN}&limit=1", "/status")]
+        foreign = self.foreign[0]
         cursors = re.findall(r'"[a-z_]*cursor[a-z_]*": ?"([^"]+)"', json.dumps(asked)) + ["", "MQ==", "9" * 40, "null"]
         names = [WORKSPACE, OTHER, "Other", "OTHER", "%6fther", "oth%65r", f"{WORKSPACE}/../{OTHER}", f"..%2f{OTHER}",
                  f"{WORKSPACE}%2f..%2f{OTHER}", f"./{OTHER}", f"{OTHER}%00", f"{OTHER}%0a", f"{OTHER}/", f"/{OTHER}",
@@ -491,38 +584,60 @@ class Scene:
                 head = head.replace(f"Memdir-Sequence: {'9' * 30}\r\n", "").replace("Memdir-Sequence: -1\r\n", "")
             answer = server.ask_raw(head.encode() + sent)
             # What was asked for may be repeated in an error; the text of the memory is not asked for.
-            self.check(f"It is {FOREIGN}".encode() not in answer, f"{head[:200]}: {answer[:600]}")
+            self.check(not re.search(rb"It is %s|in %s" % (FOREIGN.encode(), FOREIGN.encode()), answer),
+                       f"{head[:200]}: {answer[:600]}")
             self.check(not re.match(rb"HTTP/1.1 50[0124]", answer) and answer, f"{head[:200]} {sent[:200]}: {answer[:300]}")
             count += 1
-        status, said, _ = self.servers[0].ask("GET", f"/memories/{foreign}", workspace=OTHER)
-        self.check(status == 200 and FOREIGN in json.dumps(said), f"the other workspace was changed: {status} {said}")
-        status, said, _ = self.servers[0].ask("GET", "/memories?limit=100", workspace=OTHER)
-        self.check(len(said["memories"]) == 1, f"the other workspace was added to: {said}")
         print(f"    {count} hostile requests")
         self.fault_at, self.first_after = time.monotonic(), None
 
     def look_at_everything(self, clients):
         self.check(self.first_after is not None, "no write was acknowledged after the fault")
-        number = 0
+        if self.fault == "primary" and self.first_after and self.first_write:
+            self.check(self.first_after <= self.first_write, f"the first write came after {self.first_after:.2f} s")
+        for number, id in enumerate(self.foreign):
+            self.look_at(OTHER, id, [f"It is {FOREIGN} {number}."])
         for client in clients:
+            self.check(client.texts, "nothing was written")
             for id, texts in client.texts.items():
-                seen = set()
-                for server in self.servers:
-                    status, said, _ = server.ask("GET", f"/memories/{id}")
-                    said = json.dumps(said)
-                    self.check(status == 200 and any(text in said for text in texts), f"lost: {texts}: {status} {said}")
-                    seen.add(said)
-                self.check(len(seen) == 1, f"servers disagree about {id}: {seen}")
-                number += 1
-        self.check(number > 0, "nothing was written")
+                self.look_at(client.workspace, id, texts)
+        # Nobody else added to it.
+        mine = set(self.foreign).union(*(client.texts for client in clients if client.workspace == OTHER))
+        unknown = sum(client.counts["unknown"] for client in clients if client.workspace == OTHER)
+        listed, after = [], ""
+        while after is not None:
+            page = self.servers[0].ask("GET", f"/memories?limit=100{after}", workspace=OTHER).said
+            listed += [one["id"] for one in page["memories"]]
+            after = page.get("next_cursor") and f"&cursor={page['next_cursor']}"
+        self.check(mine <= set(listed) and len(listed) <= len(mine) + unknown, f"the other workspace holds {len(listed)} "
+                   f"memories, {len(mine)} were written, and of {unknown} nobody knows")
         for server in self.servers:
-            status, said, _ = server.ask("GET", f"/search?q={FOREIGN}")
-            self.check(status == 200 and FOREIGN not in json.dumps(said.get("results", said)),
-                       f"the other workspace: {status} {said}")
-        try:
-            self.memdir("team", "check", WORKSPACE)
-        except subprocess.CalledProcessError as error:
-            self.check(False, f"team check: {error.stdout} {error.stderr}")
+            answer = server.ask("GET", f"/search?q={FOREIGN}")
+            self.check(answer.status == 200 and FOREIGN not in json.dumps(answer.said.get("results", answer.said)),
+                       f"the other workspace: {answer}")
+        for name in MARKS:
+            try:
+                self.memdir("team", "check", name)
+            except subprocess.CalledProcessError as error:
+                self.check(False, f"team check {name}: {error.stdout} {error.stderr}")
+
+    def look_at(self, workspace, id, texts):
+        """Checks that each server shows one of `texts`, and all the same."""
+        seen = set()
+        for server in self.servers:
+            answer = server.ask("GET", f"/memories/{id}", workspace=workspace)
+            said = json.dumps(answer.said)
+            self.check(answer.status == 200 and any(text in said for text in texts), f"lost: {texts}: {answer}")
+            seen.add(said)
+        self.check(len(seen) == 1, f"servers disagree about {id}: {seen}")
+
+    def look_at_events(self, clients, listeners):
+        """Checks that the events of a workspace name none of the memories of another."""
+        for workspace in MARKS:
+            foreign = {id for client in clients if client.workspace != workspace for id in client.texts}
+            told = set().union(*(listener.ids for listener in listeners if listener.workspace == workspace))
+            self.check(told, f"the events of {workspace} told of nothing")
+            self.check(not told & foreign, f"the events of {workspace} name memories of another: {told & foreign}")
 
     def end(self):
         self.is_over.set()
@@ -555,14 +670,14 @@ def main():
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--fault", action="append", choices=FAULTS)
     parser.add_argument("--seconds", type=float, default=6, help="of load, without the fault itself")
+    parser.add_argument("--first-write", type=float, help="seconds after the death of the primary")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("-v", action="store_true", help="each loss as it comes")
     given = parser.parse_args()
-    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
-    if not found or not shutil.which("psql"):
+    programs = programs_of_postgres()
+    if not programs:
         print("skipped: faults of a team's servers: there is no PostgreSQL")
         return 3
-    programs = os.path.dirname(found[-1])
     lost = 0
     for fault in given.fault or FAULTS:
         if fault == "clocks" and not shutil.which("faketime"):
