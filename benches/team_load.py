@@ -2,7 +2,7 @@
 """Times of three servers on a primary with a standby, with many workspaces, beside those of a server on a folder.
 
     tests/team/with_postgres.sh python3 benches/team_load.py --memdir PROGRAM [--workspaces 100] [--memories 10000]
-        [--large 100000] [--calls 2000] [--clients 8 64] [--vectors]
+        [--large 100000] [--calls 2000] [--clients 8 64] [--vectors] [--folders 60]
 
 PROGRAM is a release build with the feature `team`. The workspaces hold the same made up memories, copied by SQL; the
 large one holds texts of its own. Prints p50 and p99 of the tools `think`, `recall` of one memory and `remember` by MCP
@@ -10,7 +10,8 @@ for each number of clients and each call at a workspace drawn at random, with re
 sends them, to the server that the workspace prefers (`Memdir-Server`), and with each client at one of the three servers,
 so that every server works for every workspace; the same for one workspace alone, and for a folder with as many
 memories; the writes a second in all and on one workspace; the first answer of a server with an empty cache; the bytes
-of the database a memory; and the resident memory of the servers. All of it runs on one machine, these clients included,
+of the database a memory; and the resident memory of the servers. With `--folders N` the calls at workspaces drawn at random are made at so many folders, too,
+each with a server of its own: a folder that is asked all the time lies in the caches of the processor. All of it runs on one machine, these clients included,
 so with 64 of them the figures are those of a busy machine. With `--vectors` each memory and each question has a vector,
 made up by `made_up_vectors.py`. Needs `psql`.
 """
@@ -25,11 +26,23 @@ import sys
 import tempfile
 import time
 
-from team import Server, measured, sql, text, tools
+from team import Client, Server, measured, sql, text, tools
 
 SERVERS = 3
 TABLES = {"memory": "place, name, bytes, hash, seq, modified, changed",
           "change": "seq, op, place, name, hash, token, at", "journal": "number, line"}
+
+
+class FolderServer(Server):
+    """A server of one folder, which is named like a workspace and answers without a name in the path."""
+
+    def client(self):
+        return FolderClient(self)
+
+
+class FolderClient(Client):
+    def call(self, tool, arguments, place=None):
+        super().call(tool, arguments)
 
 
 def resident(server):
@@ -73,6 +86,7 @@ def main():
     parser.add_argument("--calls", type=int, default=2_000)
     parser.add_argument("--clients", type=int, nargs="+", default=[8, 64])
     parser.add_argument("--vectors", action="store_true")
+    parser.add_argument("--folders", type=int, default=0)
     given = parser.parse_args()
     admin, standby = os.environ["MEMDIR_TEST_POSTGRES"], os.environ["MEMDIR_TEST_POSTGRES_STANDBY"]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
@@ -154,6 +168,14 @@ def main():
         if host:
             await_vectors(admin, folder)
             print(f"every text had its vector after {time.perf_counter() - begun:.0f} s", flush=True)
+        folders = {}
+        for number in range(given.folders):
+            path = os.path.join(folder, f"copy-{number}")
+            subprocess.run(["cp", "-a", "--reflink=auto", store, path], check=True)
+            subprocess.run(["rm", "-rf", f"{path}/.memdir/tokens"], check=True)
+            folders[f"copy-{number}"] = FolderServer(given.memdir, ["--store", path, *listen], environment, "",
+                                                     f"{path}/.memdir/tokens")
+            folders[f"copy-{number}"].client().ask("GET", "/search?q=harbour+gauge")
         # A server keeps 64 open.
         open_ones = many[-60:]
         for name in (open_ones[-1].removeprefix("/w/"), "large"):
@@ -174,6 +196,8 @@ def main():
                 what = f"one workspace of {shown}" if len(some) == 1 else f"{len(some)} workspaces of {shown}"
                 scenes.append((what, on_rows, some, of_ids, preferred))
                 scenes.append((f"{what}, any server", on_rows, some, of_ids, None))
+        if folders:
+            scenes.insert(0, (f"{len(folders)} folders of {given.memories}", None, list(folders), ids, folders))
         for kind in ("think", "recall", "remember"):
             for clients in given.clients:
                 for shown, servers, places, of_ids, route in scenes:
@@ -184,7 +208,7 @@ def main():
                           f"{rate:6.0f} a second", flush=True)
         for server in on_rows:
             print(f"resident memory of a server with {len(open_ones) + 1} workspaces: {resident(server)} MB")
-        for server in [*on_rows, *on_folder.values()]:
+        for server in [*on_rows, *on_folder.values(), *folders.values()]:
             server.end()
         if host:
             host.kill()
