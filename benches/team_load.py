@@ -2,7 +2,7 @@
 """Times of three servers on a primary with a standby, with many workspaces, beside those of a server on a folder.
 
     tests/team/with_postgres.sh python3 benches/team_load.py --memdir PROGRAM [--workspaces 100] [--memories 10000]
-        [--large 100000] [--calls 2000] [--clients 8 64] [--vectors] [--folders 60]
+        [--large 100000] [--calls 2000] [--clients 8 64] [--vectors] [--folders 60] [--kinds think …]
 
 PROGRAM is a release build with the feature `team`. The workspaces hold the same made up memories, copied by SQL; the
 large one holds texts of its own. Prints p50 and p99 of the tools `think`, `recall` of one memory and `remember` by MCP
@@ -65,6 +65,24 @@ def await_row(database, question):
         time.sleep(1)
 
 
+def computed(server):
+    """Seconds of processor that a server has used."""
+    with open(f"/proc/{server.process.pid}/stat") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def await_rest(servers):
+    """Waits until the servers together use less than half of a core: they publish what they have indexed first."""
+    before = None
+    while True:
+        now = sum(map(computed, servers))
+        if before is not None and now - before < 2.5:
+            return
+        before = now
+        time.sleep(5)
+
+
 def await_vectors(database, folder):
     """Waits until no server makes or fetches a vector: neither the table nor a folder of theirs grows within 10 s."""
     state, since = None, time.monotonic()
@@ -85,6 +103,7 @@ def main():
     parser.add_argument("--large", type=int, default=100_000)
     parser.add_argument("--calls", type=int, default=2_000)
     parser.add_argument("--clients", type=int, nargs="+", default=[8, 64])
+    parser.add_argument("--kinds", nargs="+", default=["think", "recall", "remember"])
     parser.add_argument("--vectors", action="store_true")
     parser.add_argument("--folders", type=int, default=0)
     given = parser.parse_args()
@@ -176,6 +195,8 @@ def main():
             folders[f"copy-{number}"] = FolderServer(given.memdir, ["--store", path, *listen], environment, "",
                                                      f"{path}/.memdir/tokens")
             folders[f"copy-{number}"].client().ask("GET", "/search?q=harbour+gauge")
+        await_rest([*on_rows, *on_folder.values(), *folders.values()])
+        print(f"all servers were at rest after {time.perf_counter() - begun:.0f} s", flush=True)
         # A server keeps 64 open.
         open_ones = many[-60:]
         for name in (open_ones[-1].removeprefix("/w/"), "large"):
@@ -198,7 +219,7 @@ def main():
                 scenes.append((f"{what}, any server", on_rows, some, of_ids, None))
         if folders:
             scenes.insert(0, (f"{len(folders)} folders of {given.memories}", None, list(folders), ids, folders))
-        for kind in ("think", "recall", "remember"):
+        for kind in given.kinds:
             for clients in given.clients:
                 for shown, servers, places, of_ids, route in scenes:
                     make = tools(of_ids, places)[kind]
