@@ -120,9 +120,9 @@ struct Calls {
 /// Reason why a call is not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotCounted {
-    /// The quota is used up for so long.
+    /// The quota is used up; with the time to wait.
     UsedUp(Duration),
-    /// So many calls are to be leased first.
+    /// Nothing is leased; with the number of calls to lease.
     Unleased(u64),
 }
 

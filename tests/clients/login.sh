@@ -19,7 +19,9 @@ started=()
 end() {
     for process in "${started[@]}"; do
         # With its children: the Inspector has some.
-        kill -- "-$process" 2> /dev/null || true
+        if kill -0 -- "-$process" 2> /dev/null; then
+            kill -- "-$process"
+        fi
     done
     rm -rf "$work"
 }

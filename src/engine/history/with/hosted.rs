@@ -47,7 +47,7 @@ pub fn workspace_state(history: &History, may_write: bool) -> Result<WorkspaceSt
 ///
 /// # Errors
 ///
-/// Fails if the store is a folder, or cannot be read.
+/// Fails if the store is a folder, cannot be read, or changes all the time.
 pub fn workspace_listing(
     history: &History,
     question: &ListingQuestion,
