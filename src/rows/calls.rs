@@ -6,13 +6,15 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// State of the call on a thread.
 #[derive(Debug, Clone, Copy, Default)]
 struct Call {
     /// Time of which the answer may be; `None` of now, as outside of calls.
     as_of: Option<Instant>,
+    /// Whether that is earlier than the call.
+    may_be_late: bool,
     /// Whether the feed could not be asked for the newest changes.
     is_as_known: bool,
     /// Whether something else could not be read or written, as its server is away.
@@ -36,6 +38,7 @@ pub(super) struct Ended {
 thread_local! {
     static CALL: Cell<Call> = const { Cell::new(Call {
         as_of: None,
+        may_be_late: false,
         is_as_known: false,
         lacks_something: false,
         may_have_written: false,
@@ -46,10 +49,12 @@ thread_local! {
 /// Number of questions that failed on threads that read for calls.
 static ELSEWHERE: AtomicU64 = AtomicU64::new(0);
 
-/// Begins a call on this thread, whose answer has everything until `as_of`.
-pub(super) fn begin(as_of: Instant) {
+/// Begins a call on this thread, whose answer has everything until `age` before it.
+pub(super) fn begin(age: Duration) {
+    let now = Instant::now();
     CALL.set(Call {
-        as_of: Some(as_of),
+        as_of: Some(now.checked_sub(age).unwrap_or(now)),
+        may_be_late: !age.is_zero(),
         elsewhere: ELSEWHERE.load(Ordering::Relaxed),
         ..Call::default()
     });
@@ -58,6 +63,11 @@ pub(super) fn begin(as_of: Instant) {
 /// Returns the time of which the answer of the call on this thread may be; `None` of now.
 pub(super) fn as_of() -> Option<Instant> {
     CALL.get().as_of
+}
+
+/// Returns whether the answer of the call on this thread may be of a time before it.
+pub(super) fn may_be_late() -> bool {
+    CALL.get().may_be_late
 }
 
 /// Notes that the newest changes are unknown.

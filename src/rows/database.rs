@@ -16,6 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::Row;
 
 use super::error::RowsError;
+use super::heads::{HEADS, Head, HeadOf, Heads};
 use super::notices::{Notices, Signal};
 use super::schema;
 pub(super) use super::server::{Pace, Value, answered, discard};
@@ -49,6 +50,7 @@ pub struct Database {
     /// Number of questions to replicas, so that each is asked first in its turn.
     turn: Arc<AtomicUsize>,
     notices: Arc<Notices>,
+    heads: Arc<Heads>,
     threads: Arc<Threads>,
     begun: Instant,
 }
@@ -93,6 +95,7 @@ impl Database {
             replicas: Arc::default(),
             turn: Arc::default(),
             notices: Arc::default(),
+            heads: Arc::default(),
             threads: Arc::new(Threads(Some(runtime))),
             begun: Instant::now(),
         })
@@ -184,7 +187,22 @@ impl Database {
                 let (config, encryption) = primary.config();
                 notices.listen(config, encryption).await;
             });
+            let (primary, notices) = (Arc::clone(&self.primary), Arc::clone(&self.notices));
+            self.spawn(async move {
+                let ask = |names| ask_heads(Arc::clone(&primary), names);
+                notices.compare_regularly(&ask).await;
+            });
         }
+    }
+
+    /// Returns the numbers of `workspace` at the primary as of `moment` or later, and the time they are of; `None` if the
+    /// primary does not answer, or has no such workspace.
+    pub(super) fn head(&self, workspace: &Arc<str>, moment: Instant) -> Option<(Head, Instant)> {
+        self.heads.newest(workspace, moment, |names| {
+            self.run(|database| async move { ask_heads(database.primary, names).await })
+                .inspect_err(|error| tracing::debug!("no numbers of workspaces: {error}"))
+                .ok()
+        })
     }
 
     /// Returns a connection to the primary.
@@ -331,6 +349,28 @@ impl Database {
         };
         self.ask_replicas(&question, least).await.is_some()
     }
+}
+
+/// Returns the numbers of `workspaces` at `primary`.
+async fn ask_heads(primary: Arc<Server>, workspaces: Vec<Arc<str>>) -> Result<HeadOf, RowsError> {
+    let names = workspaces.iter().map(|name| name.to_string()).collect();
+    let question = Question {
+        begin: &begin_to_read(""),
+        workspace: "",
+        sql: HEADS,
+        values: &[Value::Texts(names)],
+        pace: Pace::Quick,
+    };
+    let rows = primary.ask(&question).await?;
+    let head = |row: &Row| {
+        let head = Head {
+            change: row.get(1),
+            journal: row.get(2),
+            erased: row.get(3),
+        };
+        (Arc::from(row.get::<_, &str>(0)), head)
+    };
+    Ok(rows.iter().map(head).collect())
 }
 
 /// Changes that what is read must hold.

@@ -1,7 +1,8 @@
 //! Feed of the changes of a workspace, from the table of changes.
 //!
 //! Promises: [`ChangeFeed::take`] tells every change that was committed before it, since it asks the table. In the call of
-//! a client the table is not asked again for what must not be newer than what was told, unless a notification came. A
+//! a client the table is not asked again for what must not be newer than what was told, unless a notification came; nor
+//! if the number of the last change, which is read for all workspaces at once, is the one that was told. A
 //! notification only wakes. A replica is asked only if it has every change that this process wrote or was told of,
 //! and no notification came since. While the primary is away, nothing is told but what a replica knows, and the call
 //! is noted as one that is answered as of an earlier time.
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::calls;
 use super::database::{Database, Origin, Pace, Value, Wanted};
+use super::heads::Head;
 use super::known::Known;
 use super::notices::Signal;
 use crate::files::{ChangeFeed, Changed};
@@ -18,9 +20,10 @@ use crate::files::{ChangeFeed, Changed};
 /// Maximum number of changes that are told by name.
 const MAX_NAMES: i64 = 4_096;
 
-/// Changes after a number, with the numbers of the last one and of the last line of the journal.
+/// Changes after a number, with the numbers of the last one, of the last line of the journal, and of the last
+/// change when texts were erased.
 const CHANGES: &str = "SELECT w.head, c.place, c.name, \
-     coalesce((SELECT head FROM journal_head WHERE workspace = $1), 0) FROM workspace w LEFT JOIN LATERAL ( \
+     coalesce((SELECT head FROM journal_head WHERE workspace = $1), 0), w.erased FROM workspace w LEFT JOIN LATERAL ( \
      SELECT place, name FROM change WHERE workspace = $1 AND seq > $2 ORDER BY seq LIMIT $3 \
      ) c ON true WHERE w.name = $1";
 
@@ -42,7 +45,14 @@ impl Feed {
         known: &Arc<Known>,
         wake: Box<dyn Fn() + Send + Sync>,
     ) -> Feed {
-        let signal = Arc::new(Signal::new(wake));
+        let confirmed = Arc::clone(known);
+        let confirm = move |moment| {
+            // Nothing is known after a failure, until the table was asked.
+            if confirmed.head().is_some() {
+                confirmed.confirm(moment);
+            }
+        };
+        let signal = Arc::new(Signal::following(wake, Box::new(confirm)));
         database.subscribe(workspace, &signal);
         known.follow();
         Feed {
@@ -60,6 +70,23 @@ impl Feed {
     fn is_new_enough(&self) -> bool {
         let is_told = |moment| self.known.is_told_until(moment);
         self.database.is_listening() && calls::as_of().is_some_and(is_told)
+    }
+
+    /// Returns whether `told` is known to be the last change; `None` if the present call asks the table in any case, as one
+    /// that writes does, whose answer must be of this moment. The numbers of all workspaces are asked for at once.
+    fn is_newest(&self, told: i64) -> Option<bool> {
+        let moment = calls::as_of().filter(|_| calls::may_be_late())?;
+        let knows_all = self.known.head() == Some(told) && self.known.floor() <= told;
+        if !knows_all || !self.database.is_listening() {
+            return Some(false);
+        }
+        let head = self.database.head(&self.workspace, moment);
+        let Some((head, moment)) = head.filter(|(head, _)| head.change == told) else {
+            return Some(false);
+        };
+        self.known.advance_journal(head.journal);
+        self.known.confirm(moment);
+        Some(true)
     }
 
     /// Notes that this answer is as of an earlier time, and that the next one asks the primary.
@@ -80,13 +107,21 @@ impl ChangeFeed for Feed {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         // Before the table is asked: a later change sets it again.
         let is_given = self.signal.take();
-        if !is_given && told.is_some() && self.is_new_enough() {
-            return Changed::default();
+        let mut is_behind = is_given || told.is_none();
+        if !is_given && let Some(number) = *told {
+            if self.is_new_enough() {
+                return Changed::default();
+            }
+            match self.is_newest(number) {
+                Some(true) => return Changed::default(),
+                Some(false) => is_behind = true,
+                None => {}
+            }
         }
         let moment = Instant::now();
         let wanted = Wanted {
             // Of a change that was told, a replica may know nothing yet.
-            prefers_primary: is_given || told.is_none() || !self.database.is_listening(),
+            prefers_primary: is_behind || !self.database.is_listening(),
             pace: Pace::Quick,
             ..self.known.wanted()
         };
@@ -123,7 +158,13 @@ impl ChangeFeed for Feed {
         };
         let head: i64 = rows[0].get(0);
         let since = told.replace(head);
-        self.known.advance_journal(rows[0].get(3));
+        let journal = rows[0].get(3);
+        self.known.advance_journal(journal);
+        self.signal.know(Head {
+            change: head,
+            journal,
+            erased: rows[0].get(4),
+        });
         let changes: Vec<(&str, &str)> = rows
             .iter()
             .filter_map(|row| Some((row.get::<_, Option<&str>>(1)?, row.get(2))))

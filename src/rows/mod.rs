@@ -17,6 +17,7 @@ mod database;
 mod encryption;
 mod error;
 mod feed;
+mod heads;
 mod history;
 mod journal;
 mod known;

@@ -1,22 +1,23 @@
 //! Notifications of the database: a connection that listens, and wakes whoever waits for changes.
 //!
 //! A notification says that a workspace changed, not what; the table of changes does. Where notifications are
-//! lost, as behind a pooler, waiters are woken at intervals.
+//! lost, as behind a pooler, the numbers of all workspaces are read at intervals, and waiters for others are woken.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::unbounded_channel;
-use tokio::time::Instant;
 use tokio_postgres::{AsyncMessage, Config};
 
 use super::encryption::Encryption;
+use super::error::RowsError;
+use super::heads::{Head, HeadOf};
 
 /// Channel of the notifications; the payload is the name of the workspace.
 pub(super) const CHANNEL: &str = "memdir";
 
-/// Interval at which everybody is woken without a notification.
+/// Interval at which those are woken without a notification who do not know the last change, or wait for something else.
 const WITHOUT: Duration = Duration::from_secs(5);
 
 /// Pauses before another attempt to connect: the first one, and the longest.
@@ -24,51 +25,73 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5
 
 /// A flag that is set when a workspace may have changed.
 pub(super) struct Signal {
-    is_set: Mutex<bool>,
+    state: Mutex<State>,
     changed: Condvar,
     wake: Box<dyn Fn() + Send + Sync>,
+    confirm: Box<dyn Fn(Instant) + Send + Sync>,
+}
+
+#[derive(Default)]
+struct State {
+    is_set: bool,
+    /// Numbers that its owner knows; `None` if it waits for something else.
+    known: Option<Head>,
 }
 
 impl Signal {
     /// Returns a signal that calls `wake` each time it is given.
     pub(super) fn new(wake: Box<dyn Fn() + Send + Sync>) -> Signal {
+        Signal::following(wake, Box::new(|_| {}))
+    }
+
+    /// As [`Signal::new`], for an owner who says what it knows; calls `confirm` with a time as of which that is all.
+    pub(super) fn following(
+        wake: Box<dyn Fn() + Send + Sync>,
+        confirm: Box<dyn Fn(Instant) + Send + Sync>,
+    ) -> Signal {
         Signal {
-            is_set: Mutex::new(false),
+            state: Mutex::default(),
             changed: Condvar::new(),
             wake,
+            confirm,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, bool> {
-        self.is_set.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn give(&self) {
-        *self.lock() = true;
+        self.lock().is_set = true;
         self.changed.notify_all();
         (self.wake)();
     }
 
     /// Resets the flag; returns whether it was set.
     pub(super) fn take(&self) -> bool {
-        std::mem::take(&mut *self.lock())
+        std::mem::take(&mut self.lock().is_set)
     }
 
     /// Sets the flag again, without waking anybody.
     pub(super) fn put_back(&self) {
-        *self.lock() = true;
+        self.lock().is_set = true;
+    }
+
+    /// Takes in the numbers that the owner knows: without others it need not be woken.
+    pub(super) fn know(&self, head: Head) {
+        self.lock().known = Some(head);
     }
 
     /// Returns whether the flag is set.
     pub(super) fn is_given(&self) -> bool {
-        *self.lock()
+        self.lock().is_set
     }
 
     /// Waits until the flag is set, for `patience` at most.
     pub(super) fn wait(&self, patience: Duration) {
         let waited = self
             .changed
-            .wait_timeout_while(self.lock(), patience, |is_set| !*is_set);
+            .wait_timeout_while(self.lock(), patience, |state| !state.is_set);
         drop(waited);
     }
 }
@@ -120,6 +143,46 @@ impl Notices {
         }
     }
 
+    /// Gives the signals whose owners know other numbers than those that `ask` returns for their workspaces, and those
+    /// that wait for something else; all if it fails. Confirms what the other owners know.
+    async fn give_behind<F>(&self, ask: &impl Fn(Vec<Arc<str>>) -> F)
+    where
+        F: Future<Output = Result<HeadOf, RowsError>>,
+    {
+        let signals: Vec<_> = self
+            .lock()
+            .signals
+            .iter()
+            .filter_map(|(of, signal)| Some((Arc::clone(of), signal.upgrade()?)))
+            .collect();
+        let known = |signal: &Signal| signal.lock().known;
+        let followed = signals.iter().filter(|(_, signal)| known(signal).is_some());
+        let names: Vec<_> = followed.map(|(of, _)| Arc::clone(of)).collect();
+        let moment = Instant::now();
+        let heads = match names.is_empty() {
+            true => HeadOf::new(),
+            false => ask(names).await.unwrap_or_default(),
+        };
+        for (of, signal) in signals {
+            let known = known(&signal);
+            match known.is_some() && heads.get(&of).copied() == known {
+                true => (signal.confirm)(moment),
+                false => signal.give(),
+            }
+        }
+    }
+
+    /// Looks for ever, at intervals, who was not notified; `ask` returns the numbers of workspaces.
+    pub(super) async fn compare_regularly<F>(&self, ask: &impl Fn(Vec<Arc<str>>) -> F)
+    where
+        F: Future<Output = Result<HeadOf, RowsError>>,
+    {
+        loop {
+            tokio::time::sleep(WITHOUT).await;
+            self.give_behind(ask).await;
+        }
+    }
+
     /// Listens for ever, on a connection of its own.
     pub(super) async fn listen(&self, config: &Config, encryption: Encryption) {
         let mut pause = PAUSES[0];
@@ -158,16 +221,8 @@ impl Notices {
         client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
         self.lock().is_listening = true;
         self.give(None);
-        let mut next = Instant::now() + WITHOUT;
-        loop {
-            match tokio::time::timeout_at(next, notices.recv()).await {
-                Ok(Some(workspace)) => self.give(Some(&workspace)),
-                Ok(None) => break,
-                Err(_) => {
-                    self.give(None);
-                    next = Instant::now() + WITHOUT;
-                }
-            }
+        while let Some(workspace) = notices.recv().await {
+            self.give(Some(&workspace));
         }
         reading.abort();
         Ok(())

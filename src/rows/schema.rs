@@ -99,6 +99,12 @@ const MIGRATIONS: &[Migration] = &[
         least: Some(26),
         sql: include_str!("migrations/0027_calls.sql"),
     },
+    Migration {
+        number: 28,
+        name: "heads",
+        least: Some(26),
+        sql: include_str!("migrations/0028_heads.sql"),
+    },
 ];
 
 /// Key of the advisory lock that a migrating program holds: `memdir` in ASCII.

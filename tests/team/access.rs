@@ -333,6 +333,13 @@ fn a_login_with_the_role_of_servers_serves() {
     let made = format!("CREATE ROLE {login} LOGIN IN ROLE memdir_server");
     session.execute(&made).unwrap();
     let address = test.address().replacen("memdir@", &format!("{login}@"), 1);
+    // Of all workspaces it sees the numbers of their last changes, and nothing else.
+    let mut sees = Session::new(&address);
+    assert_eq!(
+        sees.query("SELECT FROM memdir_heads(ARRAY['atlas'])").len(),
+        1
+    );
+    assert_eq!(sees.query("SELECT FROM workspace").len(), 0);
     let served = consistency::server(&address, &["--advertise", "one"]);
     consistency::remember(&served, "The zebra.");
     assert!(consistency::finds(&served, "zebra", &[]));

@@ -278,7 +278,24 @@ fn an_answer_holds_what_was_written_50_ms_before_if_nobody_tells() {
     };
     test.workspace("atlas");
     test.workspace("beta");
-    let server = server(&test.address(), &[]);
+    check_nobody_told(&test, &[]);
+}
+
+#[test]
+fn the_same_holds_with_a_standby_that_is_behind() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    test.workspace("atlas");
+    test.workspace("beta");
+    let mut standby = Standby::of(&test);
+    standby.pause();
+    check_nobody_told(&test, &["--replica", &standby.address]);
+}
+
+#[track_caller]
+fn check_nobody_told(test: &TestDatabase, options: &[&str]) {
+    let server = server(&test.address(), options);
     let bearer = bearer(&server);
     let write = |word: &str| {
         let body = json!({"title": word, "content": format!("The {word}."), "tier": "long"});

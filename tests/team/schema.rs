@@ -8,7 +8,7 @@ use crate::serving::{server, token};
 use crate::support::{skip, until};
 
 /// Names of all migrations, in their order.
-const MIGRATIONS: [&str; 13] = [
+const MIGRATIONS: [&str; 14] = [
     "workspaces",
     "access",
     "audit",
@@ -22,6 +22,7 @@ const MIGRATIONS: [&str; 13] = [
     "files",
     "compatibility",
     "calls",
+    "heads",
 ];
 
 #[test]
@@ -67,7 +68,7 @@ fn a_newer_schema_is_refused_with_a_clear_word() {
     );
     let database = test.open();
     let shown = |error: RowsError| format!("{error}; {}", error.hint().unwrap());
-    let text = "the database has schema 99, and this program knows schemas up to 27; Use a newer memdir with this database.";
+    let text = "the database has schema 99, and this program knows schemas up to 28; Use a newer memdir with this database.";
     assert_eq!(shown(database.check().unwrap_err()), text);
     assert_eq!(shown(database.migrate().unwrap_err()), text);
     assert_eq!(
@@ -91,7 +92,7 @@ fn a_program_goes_on_after_a_migration_that_says_so() {
         );
         query(&test.address(), &sql);
     };
-    later("27");
+    later("28");
     let database = test.open();
     database.check().unwrap();
     Rows::open(&database, rows.name()).unwrap();
@@ -110,7 +111,7 @@ fn a_program_goes_on_after_a_migration_that_says_so() {
         matches!(error, RowsError::NewerSchema { there: 99, .. }),
         "{error}"
     );
-    later("28");
+    later("29");
     let error = database.check().unwrap_err();
     assert!(
         matches!(error, RowsError::NewerSchema { there: 99, .. }),

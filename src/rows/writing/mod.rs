@@ -235,6 +235,15 @@ const KNOWN_FILES: &str = "SELECT m.* FROM unnest($2::text[], $3::text[]) AS wan
 /// Present time in nanoseconds since 1970, by the clock of the database.
 const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000";
 
+/// Returns the statements that notify of a change of `workspace`: a transaction of its own, after that of the change. Those
+/// with notifications end one after another, in all workspaces, so that this one waits for no disk and no standby.
+fn notice(workspace: &str) -> String {
+    format!(
+        "BEGIN; SET LOCAL statement_timeout = '5s'; SET LOCAL lock_timeout = '1s'; \
+         SET LOCAL synchronous_commit = off; SELECT pg_notify('{CHANNEL}', '{workspace}'); COMMIT"
+    )
+}
+
 impl Attempt<'_> {
     async fn commit(&self, database: &Database) -> Result<Written, RowsError> {
         let mut tries = 0;
@@ -256,7 +265,10 @@ impl Attempt<'_> {
             let error = match failed {
                 Failed::Before(error) | Failed::Refused(error) => error,
                 Failed::InDoubt(error) => match self.was_committed(database).await {
-                    Ok(Some(written)) => return Ok(written),
+                    Ok(Some(written)) => {
+                        self.notify(database).await;
+                        return Ok(written);
+                    }
                     Ok(None) => error,
                     Err(_) => return Err(RowsError::UnknownOutcome(Box::new(error))),
                 },
@@ -522,10 +534,7 @@ impl Attempt<'_> {
             let values: Vec<_> = values.iter().map(Value::typed).collect();
             client.query_typed(sql, &values).await.map(drop)
         };
-        let end = format!(
-            "SELECT pg_notify('{CHANNEL}', '{}'); COMMIT",
-            self.workspace
-        );
+        let notice = notice(self.workspace);
         let done = tokio::join!(
             biased;
             execute(&head),
@@ -535,8 +544,16 @@ impl Attempt<'_> {
             execute(&removal),
             execute(&change),
             execute(&line),
-            client.batch_execute(&end),
+            client.batch_execute("COMMIT"),
+            client.batch_execute(&notice),
         );
+        if let Err(error) = done.8 {
+            // Others see the change a moment later.
+            tracing::debug!("no notification of a change: {error}");
+            if !error.is_closed() {
+                client.batch_execute("ROLLBACK").await.ok();
+            }
+        }
         let done = [
             done.0, done.1, done.2, done.3, done.4, done.5, done.6, done.7,
         ];
@@ -579,6 +596,18 @@ impl Attempt<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Notifies of a change of which nobody may have been told; without that others see it a moment later.
+    async fn notify(&self, database: &Database) {
+        let Ok(connection) = database.connection().await else {
+            return;
+        };
+        let notice = notice(self.workspace);
+        let told = async { Ok(connection.batch_execute(&notice).await?) };
+        if answered(told).await.is_err() {
+            discard(connection);
+        }
     }
 
     /// Returns the names of the files that the transaction changed, and the number of its last change.
