@@ -8,10 +8,11 @@
 //! size, modification time, inode and time of change are those at the read, and it
 //! had not been changed for so long that another change would show. So a file
 //! that was changed just before is not cached, and nothing at all if the times are another machine's.
-//! The total size is bounded. Callers compare the returned hash with the index.
+//! The size of each is bounded, and so is that of all in a program. Callers compare the returned hash with the index.
 
 use std::collections::HashMap;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -76,6 +77,16 @@ impl PartialEq for Shared {
 /// Maximum size of the cache in bytes: the hits of some hundred searches of a session.
 const MAX_BYTES: usize = 8 << 20;
 
+/// Maximum size in bytes of all caches of a program beyond [`MAX_BYTES`] of each, of stores whose files are read from
+/// a database: one miss takes it more work than a search takes here.
+const MAX_SHARED_BYTES: usize = 512 << 20;
+
+/// Size in bytes by which a cache grows.
+const GROWTH: usize = 1 << 20;
+
+/// Bytes of [`MAX_SHARED_BYTES`] that are in use.
+static SHARED_BYTES: AtomicUsize = AtomicUsize::new(0);
+
 /// Maximum size of a cached file in bytes, which a part of a talk has at most: a larger one would displace many
 /// others.
 const LARGEST_FILE: u64 = 64 << 10;
@@ -94,6 +105,8 @@ const MAX_FOR_A_BYTE: usize = 32;
 pub(in crate::engine) struct ReadCache {
     versions: Mutex<Versions>,
     most_bytes: usize,
+    /// Maximum size of what it shares with others.
+    most_shared: usize,
 }
 
 #[derive(Default)]
@@ -102,8 +115,10 @@ struct Versions {
     // Invariant: the names are those of `places`, each at its place.
     versions: Vec<Version>,
     bytes: usize,
-    /// Time of the last insertion.
-    kept: Option<Instant>,
+    /// Bytes that it took of those for all.
+    shared: Share,
+    /// Time of the last use.
+    used: Option<Instant>,
     /// State of the random choice of the evicted entry.
     dice: u32,
 }
@@ -124,11 +139,45 @@ impl Default for ReadCache {
         ReadCache {
             versions: Mutex::default(),
             most_bytes: MAX_BYTES,
+            most_shared: 0,
         }
     }
 }
 
+/// Bytes of those for all caches, given back when dropped.
+#[derive(Default)]
+struct Share(usize);
+
+impl Share {
+    /// Takes [`GROWTH`] more, of `most` in all, unless less than it has were left for others; returns whether it did.
+    fn grow(&mut self, most: usize) -> bool {
+        let own = self.0 + GROWTH;
+        let more = |taken: usize| Some(taken + GROWTH).filter(|taken| taken + own <= most);
+        let is_taken = SHARED_BYTES
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+            .is_ok();
+        if is_taken {
+            self.0 += GROWTH;
+        }
+        is_taken
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        SHARED_BYTES.fetch_sub(self.0, Ordering::Relaxed);
+    }
+}
+
 impl ReadCache {
+    /// Returns a cache that grows as long as there is room for it beside those of other stores.
+    pub(in crate::engine) fn growing() -> ReadCache {
+        ReadCache {
+            most_shared: MAX_SHARED_BYTES,
+            ..ReadCache::default()
+        }
+    }
+
     /// Returns the memory in the file `name`, with the hash of the file, if it is cached and the file is
     /// unchanged.
     pub(in crate::engine) fn get(&self, reader: &dyn Reader, name: &str) -> Option<(u128, Shared)> {
@@ -158,17 +207,22 @@ impl ReadCache {
             memory: memory.clone(),
             bytes: OVERHEAD + memory.content.len() + unusual * MAX_FOR_A_BYTE,
         };
-        self.lock().put(version, self.most_bytes);
+        self.lock().put(version, self.most_bytes, self.most_shared);
     }
 
-    /// Empties the cache if nothing was added within `age`; returns whether it did.
+    /// Empties the cache if it was not used within `age`; returns whether it did.
     pub(in crate::engine) fn forget_after(&self, age: Duration) -> bool {
         let mut versions = self.lock();
-        let is_over = versions.kept.is_some_and(|kept| kept.elapsed() >= age);
+        let is_over = versions.used.is_some_and(|used| used.elapsed() >= age);
         if is_over {
             *versions = Versions::default();
         }
         is_over
+    }
+
+    /// Returns whether nothing is cached.
+    pub(in crate::engine) fn is_empty(&self) -> bool {
+        self.lock().versions.is_empty()
     }
 
     fn lock(&self) -> MutexGuard<'_, Versions> {
@@ -177,7 +231,8 @@ impl ReadCache {
 }
 
 impl Versions {
-    fn get(&self, name: &str) -> Option<(Stamp, i64, u128, Shared)> {
+    fn get(&mut self, name: &str) -> Option<(Stamp, i64, u128, Shared)> {
+        self.used = self.used.map(|_| Instant::now());
         let version = &self.versions[*self.places.get(name)?];
         let memory = version.memory.clone();
         Some((version.stamp, version.changed, version.hash, memory))
@@ -192,14 +247,17 @@ impl Versions {
         }
     }
 
-    fn put(&mut self, version: Version, most_bytes: usize) {
+    fn put(&mut self, version: Version, most_bytes: usize, most_shared: usize) {
         if let Some(&place) = self.places.get(&version.name) {
             self.remove(place);
         }
         if version.bytes > most_bytes {
             return;
         }
-        while self.bytes + version.bytes > most_bytes {
+        while self.bytes + version.bytes > most_bytes + self.shared.0 {
+            if self.shared.grow(most_shared) {
+                continue;
+            }
             // The evicted one is random. With the least recently used one, a caller that cycles through more
             // entries than there is room for would always miss.
             self.dice = self
@@ -208,7 +266,7 @@ impl Versions {
                 .wrapping_add(1_013_904_223);
             self.remove((self.dice >> 8) as usize % self.versions.len());
         }
-        self.kept = Some(Instant::now());
+        self.used = Some(Instant::now());
         self.bytes += version.bytes;
         self.places
             .insert(Arc::clone(&version.name), self.versions.len());
@@ -395,6 +453,27 @@ mod tests {
         assert_eq!(scene.known(NAME), None);
         assert_eq!(scene.known.lock().bytes, 0);
         assert!(!scene.known.forget_after(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_growing_cache_takes_of_what_is_for_all() {
+        let most_bytes = 10 * (OVERHEAD + 6);
+        let scene = Scene::with(ReadCache {
+            most_bytes,
+            ..ReadCache::growing()
+        });
+        let name = |number: u32| format!("20260101_000000_{number:08x}.md");
+        for number in 0..40 {
+            fs::write(scene.path(&name(number)), TEXT).unwrap();
+            scene.read(&name(number), LATER);
+        }
+        let kept = (0..40).filter(|number| scene.known(&name(*number)).is_some());
+        assert_eq!(kept.count(), 40);
+        assert_eq!(scene.known.lock().shared.0, GROWTH);
+        let mut share = Share::default();
+        assert!(!share.grow(2 * GROWTH));
+        assert!(scene.known.forget_after(Duration::ZERO));
+        assert_eq!(scene.known.lock().shared.0, 0);
     }
 
     #[test]

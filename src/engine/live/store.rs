@@ -227,6 +227,10 @@ impl LiveStore {
                     MemoryPlace::Backend(backend.name.clone()),
                 ),
             };
+        let cache = match &options.backend {
+            None => ReadCache::default,
+            Some(_) => ReadCache::growing,
+        };
         let is_cacheable = options.backend.is_some() || is_local && cfg!(target_os = "linux");
         Ok(LiveStore {
             store,
@@ -255,7 +259,7 @@ impl LiveStore {
             sync_talks: options.sync_talks,
             keep_talks: options.keep_talks,
             listeners: Listeners::default(),
-            read_cache: is_cacheable.then(ReadCache::default),
+            read_cache: is_cacheable.then(cache),
             titles: SharedTitles::default(),
         })
     }

@@ -443,10 +443,13 @@ impl Loop {
 
     /// Gives back memory that only work needs.
     fn rest(&mut self) {
-        self.rest_at = None;
-        if let Some(cache) = &self.engine.live.read_cache {
-            cache.forget_after(REST_AFTER);
+        let cache = self.engine.live.read_cache.as_ref();
+        // Of searches nothing is told here.
+        if cache.is_some_and(|cache| !cache.forget_after(REST_AFTER) && !cache.is_empty()) {
+            self.rest_at = Some(Instant::now() + REST_AFTER);
+            return;
         }
+        self.rest_at = None;
         crate::embed::give_back_memory();
         crate::embed::give_back_program();
         crate::index::give_back_pages();
