@@ -46,9 +46,9 @@ pub use medium::{Medium, medium};
 pub use note::{CrashMarker, begin_lines, leave_line, lines_at, remove_lines, take_lines};
 pub use replaced::ReplacedText;
 pub use storage::{
-    BegunCall, ChangeFeed, ChangeLog, ChangeMark, Changed, EarlierChange, EarlierChanges,
-    EndedCall, FileEdit, FilesOf, Leftover, LoggedFile, LoggedFiles, LoggedText, Reader,
-    RecordedChange, RecordedFile, RecordedText, Replaced, Sequence, SequenceError, Storage,
+    BegunCall, ChangeFeed, ChangeLog, ChangeMark, ChangeWriter, Changed, EarlierChange,
+    EarlierChanges, EndedCall, FileEdit, FilesOf, Leftover, LoggedFile, LoggedFiles, LoggedText,
+    Reader, RecordedChange, RecordedFile, RecordedText, Replaced, Sequence, SequenceError, Storage,
     Version, WritableStorage, file_of,
 };
 pub use store::Store;

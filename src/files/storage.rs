@@ -8,6 +8,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::error::Error;
 use std::time::Duration;
 
 use super::FilesError;
@@ -161,6 +162,16 @@ pub struct EarlierChange {
 pub trait EarlierChanges {
     /// Returns the changes of the memory that lies at `path` now, oldest first.
     fn of(&self, path: &str) -> Vec<EarlierChange>;
+}
+
+/// A history outside of a storage that is being written.
+pub trait ChangeWriter {
+    /// Adds a change, which is not earlier than those before.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot be written.
+    fn add(&mut self, change: EarlierChange) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
 /// A change by its number, which is given again where changes were lost, and by a random number.

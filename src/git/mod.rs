@@ -25,7 +25,7 @@ pub use committing::foreign_files::{
     stage_foreign_changes,
 };
 pub use committing::local_commits::{forget_local_commits, is_local_commit};
-pub use committing::staging::{KnownFiles, Staged, Stamped, known_files};
+pub use committing::staging::{KnownFiles, Staged, Stamped, known_files, make_index};
 pub use error::GitError;
 use error::To;
 pub use id::Id;

@@ -8,19 +8,24 @@
 //! transaction: their texts, times and authors. One that is or was there gets none.
 
 use std::collections::{BTreeSet, HashMap};
+use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio_postgres::Row;
+
+use super::database::Value;
 use super::error::RowsError;
 use super::storage::{SETTINGS, added_files};
 use super::workspace::{BESIDE, Rows, draw, note_lack, path_of, place_name, row_of};
 use super::writing;
 use super::writing::{NewMemory, Origin, Outcome, PastStep, Text};
 use crate::files::{
-    EarlierChange, EarlierChanges, Entry, FilesError, PROPOSALS, Place, Reader, Replaced, Skipped,
-    Storage, Store, TOMBSTONES, Version, WritableStorage,
+    ChangeWriter, EarlierChange, EarlierChanges, Entry, FilesError, PROPOSALS, Place, Reader,
+    Replaced, Skipped, Storage, Store, TOMBSTONES, Version, WritableStorage, file_of,
 };
 use crate::journal::{JournalError, JournalFolder, LineJournal, copy_to_folder, copy_to_lines};
+use crate::model::Stem;
 
 /// Maximum number of files, and of their bytes, that are copied together.
 const MAX_FILES: usize = 500;
@@ -50,6 +55,8 @@ pub enum CopyError {
     Files(#[from] FilesError),
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error("cannot write the history")]
+    History(#[source] Box<dyn Error + Send + Sync>),
     #[error("{} is not empty", .0.display())]
     NotEmpty(PathBuf),
 }
@@ -316,18 +323,26 @@ fn steps(
     Ok(steps)
 }
 
-/// Copies the workspace `rows` into the folder of `to`, which does not exist, or is empty.
+/// Copies the workspace `rows` into the folder of `to`, which does not exist, or is empty; and the changes of its memories
+/// that were made before to `history`.
 ///
 /// # Errors
 ///
 /// Fails if there is something in the folder, or if a side cannot be read or written.
-pub fn export(rows: &Rows, to: &Store) -> Result<Copied, CopyError> {
+pub fn export(
+    rows: &Rows,
+    to: &Store,
+    history: Option<&mut dyn ChangeWriter>,
+) -> Result<Copied, CopyError> {
     let root = to.root();
     if std::fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(CopyError::NotEmpty(root.to_owned()));
     }
     to.create()?;
     let mut copied = Copied::default();
+    if let Some(history) = history {
+        copied.earlier = write_changes(rows, history)?;
+    }
     for files in batches(files_of(rows, &mut copied.skipped)?) {
         let texts = read_all(rows, &files)?;
         copied.added += put_batch(to, &files, texts)?;
@@ -335,6 +350,114 @@ pub fn export(rows: &Rows, to: &Store) -> Result<Copied, CopyError> {
     let journal = LineJournal::new(rows.clone());
     copy_to_folder(&journal, &JournalFolder::new(root, to.state()))?;
     Ok(copied)
+}
+
+/// Numbers, times, transactions and names of the changes of memories after the number `$2`, without those after the
+/// number that was the last one, `$3`.
+const CHANGES: &str = "SELECT seq, (extract(epoch FROM at) * 1000000)::bigint * 1000, token, name FROM change \
+     WHERE workspace = $1 AND place <> 'beside' AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT 20000";
+
+/// Changes by their numbers, each with its new text, if that is still there.
+const CHANGED: &str = "SELECT c.seq, c.place, c.name, c.op = 'remove', coalesce(c.author, ''), coalesce(c.tool, ''), t.bytes, \
+     t.is_former \
+     FROM unnest($2) AS wanted JOIN change c ON c.workspace = $1 AND c.seq = wanted LEFT JOIN LATERAL ( \
+     SELECT bytes, false AS is_former FROM memory \
+     WHERE workspace = $1 AND place = c.place AND name = c.name AND seq = c.seq UNION ALL \
+     SELECT bytes, true FROM version WHERE workspace = $1 AND place = c.place AND name = c.name AND seq = c.seq LIMIT 1 \
+     ) t ON true";
+
+/// Number of changes whose texts are read together.
+const TEXTS: usize = 100;
+
+/// A change of a file, without its text.
+struct Past {
+    /// Time, of the last change until this one of the same memory.
+    at: i64,
+    number: i64,
+    token: i64,
+}
+
+/// Writes the changes of all memories to `history`, by their times; returns the number of texts that stand there no more.
+/// The numbers are not in that order: those that an import brought are later than others.
+fn write_changes(rows: &Rows, history: &mut dyn ChangeWriter) -> Result<usize, CopyError> {
+    let mut count = 0;
+    let mut write = |change| history.add(change).map_err(CopyError::History);
+    let mut present: Option<(i64, EarlierChange)> = None;
+    for past in past_changes(rows)?.chunks(TEXTS) {
+        let numbers = past.iter().map(|one| one.number).collect();
+        let read = rows.look(CHANGED, [Value::Numbers(numbers)])?;
+        let read: HashMap<i64, Row> = read.into_iter().map(|row| (row.get(0), row)).collect();
+        for one in past {
+            let Some(row) = read.get(&one.number) else {
+                continue;
+            };
+            let text: Option<Vec<u8>> = row.get(6);
+            let is_removed: bool = row.get(3);
+            count += usize::from(row.get::<_, Option<bool>>(7) == Some(true));
+            // An erased text is in no history.
+            let file = (is_removed || text.is_some()).then(|| {
+                (
+                    path_of(row.get(1), row.get(2)),
+                    text.filter(|_| !is_removed),
+                )
+            });
+            match &mut present {
+                Some((token, change)) if *token == one.token => {
+                    change.at = one.at;
+                    change.files.extend(file);
+                }
+                _ => {
+                    let begun = EarlierChange {
+                        at: one.at,
+                        author: row.get(4),
+                        tool: row.get(5),
+                        files: file.into_iter().collect(),
+                    };
+                    if let Some((_, done)) = present.replace((one.token, begun)) {
+                        write(done)?;
+                    }
+                }
+            }
+        }
+    }
+    if let Some((_, done)) = present {
+        write(done)?;
+    }
+    Ok(count)
+}
+
+/// Returns what tells the memory in the file `name` from others: an id is one memory in every folder, of other names each
+/// folder may have one.
+fn memory_of(name: &str) -> String {
+    let file = file_of(name);
+    let stem = Stem::from_file_name(file.strip_suffix(".md").unwrap_or(file));
+    let is_anywhere = stem.is_canonical();
+    (if is_anywhere { file } else { name }).to_owned()
+}
+
+/// Returns the changes of all memories, by their times.
+fn past_changes(rows: &Rows) -> Result<Vec<Past>, CopyError> {
+    let last = rows.head()?;
+    let mut all: Vec<Past> = Vec::new();
+    let mut latest: HashMap<String, i64> = HashMap::new();
+    loop {
+        let after = all.last().map_or(0, |past| past.number);
+        let read = rows.look(CHANGES, [Value::Number(after), Value::Number(last)])?;
+        if read.is_empty() {
+            break;
+        }
+        for row in read {
+            let latest = latest.entry(memory_of(row.get(3))).or_insert(i64::MIN);
+            *latest = (*latest).max(row.get(1));
+            all.push(Past {
+                at: *latest,
+                number: row.get(0),
+                token: row.get(2),
+            });
+        }
+    }
+    all.sort_unstable_by_key(|past| (past.at, past.number));
+    Ok(all)
 }
 
 /// Returns the files of a store, in the order of their paths.

@@ -138,7 +138,7 @@ fn a_folder_comes_back_from_rows_byte_for_byte() {
     assert_eq!((again.added, again.known), (0, copied.added));
     let back = TestStore::new();
     std::fs::remove_dir(back.files()).unwrap();
-    let exported = rows::export(&rows, &Store::at(back.root())).unwrap();
+    let exported = rows::export(&rows, &Store::at(back.root()), None).unwrap();
     assert_eq!(exported.added, copied.added);
     for top in ["files", "archive", "memdir.toml"] {
         assert_eq!(tree(back.root(), top), tree(store.root(), top));
@@ -151,7 +151,7 @@ fn a_folder_comes_back_from_rows_byte_for_byte() {
     };
     assert_eq!(usage(&back), usage(&store));
     assert_eq!(usage(&back).0.1.count(), 1);
-    let full = rows::export(&rows, &Store::at(back.root())).unwrap_err();
+    let full = rows::export(&rows, &Store::at(back.root()), None).unwrap_err();
     assert!(full.to_string().ends_with("is not empty"), "{full}");
 }
 

@@ -156,6 +156,201 @@ fn the_changes_of_a_folder_come_along_with_times_and_authors() {
     assert_eq!(rows.head().unwrap(), head);
 }
 
+/// Exports the workspace `name` with its history into `folder` of the home; what the command says.
+#[track_caller]
+fn export(home: &Home, test: &TestDatabase, name: &str, folder: &Path) -> Value {
+    let folder = folder.to_str().unwrap();
+    let words = ["team", "export", name, folder, "--history", "--json"];
+    let mut command = home.command(&words);
+    command.env("MEMDIR_DATABASE", test.address());
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    serde_json::from_str(&text)
+        .unwrap_or_else(|_| panic!("{text} {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+#[test]
+fn the_changes_of_a_workspace_become_commits_and_come_back() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let (rows, cache) = workspace(&test);
+    let mut folder = Folder::new();
+    let other = NAME.replace("aaaaaaaa", "bbbbbbbb");
+    folder.put(NAME, &memory("First."), "Anna");
+    folder.put(&other, "First of another.", "Ben");
+    folder.put(NAME, &memory("Second."), "Ben");
+    folder.put(&other, "Second of another.", "Anna");
+    folder.import(&test);
+    let here = engine(&rows, cache.path());
+    let reader = rows.reader(Place::Files);
+    let version = reader.read(NAME, u64::MAX).unwrap();
+    let third = memory("Third.");
+    rows.replace_and_keep(Place::Files, NAME, &version, third.as_bytes())
+        .unwrap();
+    ops::forget(&here, &other[..24]).unwrap();
+
+    let home = Home::new();
+    let copy = home.root().join("copy");
+    let copied = export(&home, &test, "atlas", &copy);
+    assert_eq!(copied["earlier"], 4, "{copied}");
+    let git = Git::at(&home, copy.clone());
+    let log = git.says(&["log", "--reverse", "--format=%at %an %s", "--", "*.md"]);
+    let log: Vec<&str> = log.lines().collect();
+    // Both changes of now may be of one second.
+    assert!((5..=6).contains(&log.len()), "{log:?}");
+    let at = |second: i64| 1_777_636_800 + second;
+    assert_eq!(
+        log[..4],
+        [
+            format!("{} Anna Add memory aaaaaaaa ({NAME})", at(0)),
+            format!("{} Ben Add memory bbbbbbbb ({other})", at(1)),
+            format!("{} Ben Change memory aaaaaaaa ({NAME})", at(2)),
+            format!("{} Anna Change memory bbbbbbbb ({other})", at(3)),
+        ]
+    );
+    let path = format!("files/{NAME}");
+    let commits = git.says(&["log", "--reverse", "--format=%H", "--", &path]);
+    let texts = commits
+        .lines()
+        .map(|id| git.says(&["show", &format!("{id}:{path}")]));
+    let texts: Vec<String> = texts.collect();
+    assert_eq!(texts, [memory("First."), memory("Second."), third.clone()]);
+    assert_eq!(git.says(&["status", "--porcelain"]), "");
+    git.says(&["fsck", "--strict"]);
+
+    // The copy has the same history in another workspace, and in the folder.
+    let again = test.workspace("again");
+    let mut command = home.command(&["team", "import", "again", copy.to_str().unwrap()]);
+    command.env("MEMDIR_DATABASE", test.address());
+    assert!(command.status().unwrap().success());
+    let cache_again = tempfile::tempdir().unwrap();
+    let there = engine(&again, cache_again.path());
+    for id in [ID, &other[..24]] {
+        let told = |engine: &Engine| -> Vec<_> {
+            let all = changes(engine, id).into_iter();
+            all.map(|one| (one.at.timestamp(), one.memories)).collect()
+        };
+        assert_eq!(told(&there), told(&here), "{id}");
+        let authors = changes(&there, id).into_iter().map(|one| one.author);
+        let authors: Vec<String> = authors.take(2).collect();
+        let expected: Vec<String> = changes(&here, id)
+            .into_iter()
+            .map(|one| one.author)
+            .take(2)
+            .collect();
+        assert_eq!(authors, expected);
+    }
+    assert_eq!(check(&again).unwrap().findings, [""; 0]);
+}
+
+#[test]
+fn a_commit_is_by_the_user_of_its_memories_and_holds_no_credential() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let (rows, _cache) = workspace(&test);
+    let key = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    let of =
+        |user: &str, content: &str| memory(content).replace("user: mira", &format!("user: {user}"));
+    let name = |letter: char| NAME.replace("aaaaaaaa", &letter.to_string().repeat(8));
+    // All within about a second.
+    for (letter, user, content) in [
+        ('b', "Ben", "Of Ben."),
+        ('c', "Anna", "Of Anna."),
+        ('d', "'.'", "Of a name that git does not take."),
+        ('e', "Ben", &format!("With {key}.")),
+    ] {
+        let text = of(user, content);
+        rows.add(Place::Files, &name(letter), text.as_bytes())
+            .unwrap();
+    }
+    let seen = rows
+        .reader(Place::Files)
+        .read(&name('e'), u64::MAX)
+        .unwrap();
+    let text = of("Ben", "Without.");
+    rows.replace_and_keep(Place::Files, &name('e'), &seen, text.as_bytes())
+        .unwrap();
+    let talk = "talks/2026/20260101_000000_ffffffff.md";
+    rows.add(Place::Files, talk, memory("A talk.").as_bytes())
+        .unwrap();
+    let home = Home::new();
+    let copy = home.root().join("copy");
+    let copied = export(&home, &test, "atlas", &copy);
+    let notes = copied["notes"].to_string();
+    assert!(
+        notes.contains("1 texts were left: they hold credentials"),
+        "{notes}"
+    );
+    let git = Git::at(&home, copy.clone());
+    let by = |letter: char| {
+        let path = format!("files/{}", name(letter));
+        git.says(&["log", "--format=%an", "--", &path])
+            .trim()
+            .to_owned()
+    };
+    assert_eq!([by('b'), by('c'), by('d')], ["Ben", "Anna", "memdir"]);
+    let all = git.says(&["log", "-p"]);
+    assert!(!all.contains(&key) && !all.contains("A talk."), "{all}");
+    let files = [
+        "files/talks/2026/20260101_000000_ffffffff.md".to_owned(),
+        format!("files/{}", name('e')),
+    ];
+    assert!(files.iter().all(|file| copy.join(file).exists()));
+}
+
+#[test]
+fn an_erased_text_is_in_no_history() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let (rows, cache) = workspace(&test);
+    let mut folder = Folder::new();
+    let other = NAME.replace("aaaaaaaa", "bbbbbbbb");
+    folder.put(NAME, &memory("First."), "Anna");
+    folder.put(NAME, &memory("Second."), "Anna");
+    folder.put(&other, "Stays.", "Ben");
+    folder.import(&test);
+    ops::purge(&engine(&rows, cache.path()), ID).unwrap();
+    let home = Home::new();
+    let copy = home.root().join("copy");
+    export(&home, &test, "atlas", &copy);
+    let git = Git::at(&home, copy.clone());
+    let all = git.says(&["log", "-p", "--format=%an"]);
+    assert!(all.contains("Stays.") && all.contains("Ben"), "{all}");
+    assert!(!all.contains("First.") && !all.contains("Second."), "{all}");
+    // A folder in another repository, and one that holds something.
+    Git::at(&home, home.root().clone()).says(&["init", "-q", "-b", "main", "outer"]);
+    let inner = home.root().join("outer/copy");
+    let words = [
+        "team",
+        "export",
+        "atlas",
+        inner.to_str().unwrap(),
+        "--history",
+    ];
+    let mut command = home.command(&words);
+    command.env("MEMDIR_DATABASE", test.address());
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && told.contains("is in the git repository"),
+        "{told}"
+    );
+    assert!(!inner.exists());
+    let words = [
+        "team",
+        "export",
+        "atlas",
+        copy.to_str().unwrap(),
+        "--history",
+    ];
+    let mut command = home.command(&words);
+    command.env("MEMDIR_DATABASE", test.address());
+    assert!(!command.output().unwrap().status.success());
+}
+
 #[test]
 fn what_a_memory_said_at_a_time_is_found_by_its_own_changes() {
     let Some(test) = TestDatabase::new() else {

@@ -330,12 +330,19 @@ Examples:
         folder: PathBuf,
     },
     /// Copy a workspace into a folder that does not exist, or is empty
+    #[command(after_help = "\
+Examples:
+  memdir team export atlas ~/copy
+  memdir team export atlas ~/copy --history        also what stood there before, as commits of a git repository")]
     Export {
         /// Name of the workspace
         name: String,
         /// The folder
         #[arg(value_name = "DIR")]
         folder: PathBuf,
+        /// Write the earlier changes of memories, too, as commits of a git repository in the folder
+        #[arg(long)]
+        history: bool,
     },
     /// Make a token that opens a workspace, and print its secret, which is shown once
     #[command(after_help = "\

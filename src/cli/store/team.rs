@@ -1,5 +1,6 @@
 //! `memdir team`: the workspaces of a database.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -11,8 +12,8 @@ use crate::cli::store::purge::is_answered_yes;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::{self, Context, Outcome};
 use crate::cli::wiring::database;
-use crate::engine::history::GitChanges;
-use crate::engine::{Options, Toward, ops, read_moment};
+use crate::engine::history::{GitChanges, GitWriter, Withheld, commit_everything};
+use crate::engine::{Committed, GitOptions, Options, Toward, ops, read_moment};
 use crate::files::Store;
 use crate::rows;
 use crate::rows::access::{self, AuditLine, Grant, GroupRole, Quota, Quotas, Role, TokenState};
@@ -70,11 +71,18 @@ pub fn team(context: &mut Context, command: &Team) -> Result<Outcome, Failure> {
             let copied = rows::import(&rows, &store, Some(&earlier)).map_err(not_copied)?;
             show(context, &copied, &earlier.left())
         }
-        TeamCommand::Export { name, folder } => {
+        TeamCommand::Export {
+            name,
+            folder,
+            history,
+        } => {
             let folder = context.environment.folder.join(folder);
             let rows = Rows::open(&database, name).map_err(failure)?;
-            let copied = rows::export(&rows, &Store::at(&folder)).map_err(not_copied)?;
-            show(context, &copied, &[])
+            if !history {
+                let copied = rows::export(&rows, &Store::at(&folder), None).map_err(not_copied)?;
+                return show(context, &copied, &[]);
+            }
+            export_with_history(context, &rows, folder)
         }
         TeamCommand::Grant {
             workspace,
@@ -177,6 +185,53 @@ pub fn team(context: &mut Context, command: &Team) -> Result<Outcome, Failure> {
             check(context, &rows)
         }
     }
+}
+
+/// Copies a workspace into `folder`, and its history into a repository there.
+fn export_with_history(
+    context: &mut Context,
+    rows: &Rows,
+    folder: PathBuf,
+) -> Result<Outcome, Failure> {
+    let withheld = Withheld {
+        secrets: context.config.secrets.value,
+        sync_talks: context.config.talks.are_sent_of(&folder),
+    };
+    let consent = Consent::new(
+        context.environment.records(),
+        &folder,
+        context.naming_of(&folder),
+    );
+    let mut writer = GitWriter::new(folder.clone(), &consent, withheld)?;
+    let to = Store::at(&folder);
+    let copied = rows::export(rows, &to, Some(&mut writer)).map_err(not_copied)?;
+    let (mut commits, with_secrets) = writer.finish()?;
+    let options = context.options(&folder);
+    let git = options.git.clone().unwrap_or_else(|| GitOptions {
+        user: context.config.user.value.clone(),
+        interval: context.config.sync_interval.value,
+        remote: None,
+    });
+    let engine = context::open(Options {
+        git: Some(git),
+        ..options
+    })?;
+    // The settings, the journals, and what was changed meanwhile.
+    let mut notes = Vec::new();
+    match commit_everything(&engine.history)? {
+        Committed::Done { .. } => commits += 1,
+        Committed::Nothing => {}
+        other => notes.push(format!(
+            "the last changes are in no commit yet ({other:?}): `memdir sync` makes one"
+        )),
+    }
+    notes.insert(0, format!("wrote {commits} commits of a git repository"));
+    if with_secrets > 0 {
+        notes.push(format!(
+            "{with_secrets} texts were left: they hold credentials"
+        ));
+    }
+    show(context, &copied, &notes)
 }
 
 /// State of a database after its set-up.
@@ -345,7 +400,7 @@ fn show(context: &mut Context, copied: &Copied, left: &[String]) -> Result<Outco
             copied.added, copied.known
         ));
         if copied.earlier > 0 {
-            output.note(format!("copied {} earlier texts from git", copied.earlier));
+            output.note(format!("copied {} earlier texts", copied.earlier));
         }
         for note in left {
             output.note(note);

@@ -4,6 +4,7 @@
 //! nothing is forced, and what somebody else has staged, begun or not pushed stays as it is. A
 //! merge writes files as any edit does, so that they are indexed as such.
 
+pub(in crate::engine) mod change_writer;
 pub(in crate::engine) mod commits;
 pub(in crate::engine) mod committer;
 pub(in crate::engine) mod consent;
@@ -18,6 +19,7 @@ pub(in crate::engine) mod turn;
 pub(in crate::engine) mod warn_once;
 pub(in crate::engine) mod with;
 
+pub use change_writer::{GitWriter, Withheld};
 pub use commits::commit::{commit_everything, commit_if_alone, commit_what_was_there};
 pub use commits::quarantine::{held_back, last_held_back};
 pub use consent::{forgotten_remote, repository, unfollowed_settings};

@@ -173,6 +173,16 @@ pub(in crate::git) fn make_index_anew(repository: &Repository, head: Id) -> Resu
     replace(&path, &bytes).to(TELL)
 }
 
+/// Makes git's index from the commit `head`, in a repository that has none yet.
+///
+/// # Errors
+///
+/// Fails if it cannot be written.
+pub fn make_index(repository: &Repository, head: Id) -> Result<(), GitError> {
+    let bytes = index_by_library(repository, None, Some(head))?;
+    replace(&repository.inner.path().join("index"), &bytes).to(TELL)
+}
+
 /// Makes an index of version 2 from the index `bytes`, or from the files of `head`.
 fn index_by_library(
     repository: &Repository,

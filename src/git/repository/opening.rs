@@ -238,23 +238,7 @@ impl Repository {
                 at,
             };
         }
-        let cleaned: String = user
-            .chars()
-            .filter(|c| !c.is_control() && !matches!(c, '<' | '>'))
-            .collect();
-        let name = match cleaned.trim() {
-            "" => "memdir",
-            name => name,
-        };
-        let local: String = name
-            .chars()
-            .map(|c| if c.is_alphanumeric() { c } else { '.' })
-            .collect();
-        Author {
-            name: name.to_owned(),
-            email: format!("{local}@{}", host()),
-            at,
-        }
+        Author::named(user, &host(), at)
     }
 
     /// Returns the owner that is recorded for this store.

@@ -45,7 +45,7 @@ pub enum Committed {
 const MAX_BY_HAND: usize = 8;
 
 /// Maximum number of files of a commit that are read for its agents and users.
-const READ_FOR_DOERS: usize = 32;
+pub(in crate::engine) const READ_FOR_DOERS: usize = 32;
 
 /// Commits the changes known to this process; creates the repository for the first
 /// memory. Waits for no lock.
