@@ -18,6 +18,7 @@ made up by `made_up_vectors.py`. Needs `psql`.
 
 import argparse
 import glob
+import http.client
 import json
 import os
 import random
@@ -42,7 +43,12 @@ class FolderServer(Server):
 
 class FolderClient(Client):
     def call(self, tool, arguments, place=None):
-        super().call(tool, arguments)
+        try:
+            super().call(tool, arguments)
+        except (BrokenPipeError, http.client.RemoteDisconnected):
+            # With many servers a connection is idle for longer than they keep it.
+            self.connection.close()
+            super().call(tool, arguments)
 
 
 def resident(server):
