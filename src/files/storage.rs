@@ -78,6 +78,11 @@ pub trait ChangeFeed: Send + Sync {
     /// Takes the changes since the last call.
     fn take(&self) -> Changed;
 
+    /// Notes whether everything that was taken so far is in the index; what is not may be told again.
+    fn note_indexed(&self, is_indexed: bool) {
+        let _ = is_indexed;
+    }
+
     /// Waits until there are changes, for `patience` at most.
     fn wait(&self, patience: Duration);
 

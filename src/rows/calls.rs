@@ -17,6 +17,8 @@ struct Call {
     may_be_late: bool,
     /// Whether the feed could not be asked for the newest changes.
     is_as_known: bool,
+    /// Number of the last change that was told and indexed then; the lowest one.
+    known: Option<i64>,
     /// Whether something else could not be read or written, as its server is away.
     lacks_something: bool,
     /// Whether a file was changed, or may have been.
@@ -29,6 +31,8 @@ struct Call {
 pub(super) struct Ended {
     /// Whether it is answered from what was known.
     pub is_as_known: bool,
+    /// Number of the last change that it holds then, if that was noted.
+    pub known: Option<i64>,
     /// Whether it lacks something.
     pub lacks_something: bool,
     /// Whether a file was changed, or may have been.
@@ -40,6 +44,7 @@ thread_local! {
         as_of: None,
         may_be_late: false,
         is_as_known: false,
+        known: None,
         lacks_something: false,
         may_have_written: false,
         elsewhere: 0,
@@ -70,11 +75,13 @@ pub(super) fn may_be_late() -> bool {
     CALL.get().may_be_late
 }
 
-/// Notes that the newest changes are unknown.
-pub(super) fn note_as_known() {
+/// Notes that the newest changes are unknown, and that the answer holds the change `known`.
+pub(super) fn note_as_known(known: Option<i64>) {
+    let call = CALL.get();
     CALL.set(Call {
         is_as_known: true,
-        ..CALL.get()
+        known: call.known.into_iter().chain(known).min(),
+        ..call
     });
 }
 
@@ -90,10 +97,10 @@ pub(super) fn note_lack() {
     });
 }
 
-/// Notes that what failed until now is made up for by what was known before.
-pub(super) fn answer_as_known() {
+/// Notes that what failed until now is made up for by what was known before, which holds the change `known`.
+pub(super) fn answer_as_known(known: Option<i64>) {
+    note_as_known(Some(known.unwrap_or(0)));
     CALL.set(Call {
-        is_as_known: true,
         lacks_something: false,
         ..CALL.get()
     });
@@ -113,6 +120,7 @@ pub(super) fn end() -> Ended {
     let elsewhere = ELSEWHERE.load(Ordering::Relaxed) != call.elsewhere;
     Ended {
         is_as_known: call.is_as_known,
+        known: call.known,
         lacks_something: call.lacks_something || elsewhere,
         may_have_written: call.may_have_written,
     }

@@ -308,7 +308,7 @@ impl Database {
         {
             let origin = match self.is_away() {
                 true => Origin::Earlier,
-                false => Origin::Newest,
+                false => Origin::Known,
             };
             return Ok((rows, origin));
         }
@@ -389,6 +389,8 @@ pub(super) struct Wanted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     Newest,
+    /// Of a replica that has every change that is known here.
+    Known,
     /// There may be later changes at the primary, which is away.
     Earlier,
 }

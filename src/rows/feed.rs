@@ -35,6 +35,8 @@ pub(super) struct Feed {
     signal: Arc<Signal>,
     /// Number of the last change that was told; `None` before the first.
     told: Mutex<Option<i64>>,
+    /// Number of the last change that is in the index, as far as is known.
+    indexed: Mutex<Option<i64>>,
 }
 
 impl Feed {
@@ -60,7 +62,8 @@ impl Feed {
             workspace: Arc::clone(workspace),
             known: Arc::clone(known),
             signal,
-            told: Mutex::new(None),
+            told: Mutex::default(),
+            indexed: Mutex::default(),
         }
     }
 }
@@ -91,7 +94,7 @@ impl Feed {
 
     /// Notes that this answer is as of an earlier time, and that the next one asks the primary.
     fn note_as_known(&self) {
-        calls::note_as_known();
+        calls::note_as_known(self.known.head());
         self.signal.put_back();
     }
 }
@@ -135,16 +138,8 @@ impl ChangeFeed for Feed {
             events: 1,
             ..Changed::default()
         };
-        let rows = match self.database.read(&self.workspace, CHANGES, values, wanted) {
-            Ok((rows, origin)) if !rows.is_empty() => {
-                match origin {
-                    // Of a replica that is behind, a lower number says nothing.
-                    Origin::Newest if *told > Some(rows[0].get(0)) => self.known.begin_anew(),
-                    Origin::Newest => self.known.confirm(moment),
-                    Origin::Earlier => self.note_as_known(),
-                }
-                rows
-            }
+        let (rows, origin) = match self.database.read(&self.workspace, CHANGES, values, wanted) {
+            Ok((rows, origin)) if !rows.is_empty() => (rows, origin),
             // What was told holds until the database answers again, and tells what came after it.
             Err(error) if error.is_away_or_busy() && told.is_some() => {
                 self.note_as_known();
@@ -157,6 +152,12 @@ impl ChangeFeed for Feed {
             }
         };
         let head: i64 = rows[0].get(0);
+        match origin {
+            // Of a replica that is behind, a lower number says nothing.
+            Origin::Newest if *told > Some(head) => self.known.begin_anew(),
+            Origin::Newest => self.known.confirm(moment),
+            Origin::Known | Origin::Earlier => {}
+        }
         let since = told.replace(head);
         let journal = rows[0].get(3);
         self.known.advance_journal(journal);
@@ -170,17 +171,33 @@ impl ChangeFeed for Feed {
             .filter_map(|row| Some((row.get::<_, Option<&str>>(1)?, row.get(2))))
             .collect();
         // Numbers have no gaps: others were cut off, or removed.
-        if since.is_none_or(|since| head - since != changes.len() as i64) {
-            self.known.advance(head, None::<std::iter::Empty<&str>>);
-            return everything;
-        }
+        let are_all = since.is_some_and(|since| head - since == changes.len() as i64);
         let files = changes.iter().filter(|(place, _)| *place == "files");
         let names = files.map(|(_, name)| *name);
-        self.known.advance(head, Some(names.clone()));
+        self.known.advance(head, are_all.then(|| names.clone()));
+        if origin == Origin::Earlier {
+            self.note_as_known();
+        }
+        if !are_all {
+            return everything;
+        }
         Changed {
             names: names.map(str::to_owned).collect(),
             everything: false,
             events: changes.len() as u64,
+        }
+    }
+
+    fn note_indexed(&self, is_indexed: bool) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut indexed = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_indexed {
+            *indexed = *told;
+        } else if *told != *indexed {
+            // An answer must not claim what it does not hold.
+            *told = *indexed;
+            self.signal.doubt();
+            self.known.retreat(indexed.unwrap_or(0));
         }
     }
 

@@ -156,6 +156,13 @@ impl Known {
         facts.forget();
     }
 
+    /// Takes in that the changes after `head` will be told again.
+    pub(super) fn retreat(&self, head: i64) {
+        let mut facts = self.lock();
+        facts.head = head;
+        facts.is_told = false;
+    }
+
     /// Forgets everything, since the feed does not tell any more.
     pub(super) fn lose(&self) {
         let mut facts = self.lock();

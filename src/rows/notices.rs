@@ -82,6 +82,13 @@ impl Signal {
         self.lock().known = Some(head);
     }
 
+    /// Takes in that the owner does not know what was told last.
+    pub(super) fn doubt(&self) {
+        let mut state = self.lock();
+        state.known = None;
+        state.is_set = true;
+    }
+
     /// Returns whether the flag is set.
     pub(super) fn is_given(&self) -> bool {
         self.lock().is_set

@@ -56,25 +56,27 @@ impl Sequence for Rows {
     fn end(&self, begun: BegunCall) -> EndedCall {
         let calls::Ended {
             is_as_known,
+            known,
             lacks_something,
             may_have_written,
         } = calls::end();
         let told = self.known.head().unwrap_or(0).unsigned_abs();
+        let held = known.map(i64::unsigned_abs);
         let number = match is_as_known {
             _ if begun.writes => self.known.floor().unsigned_abs(),
             false => begun.known.max(begun.least),
-            true => begun.known,
+            true => held.unwrap_or(begun.known),
         };
         EndedCall {
             number: (number > 0).then_some(number),
             age: is_as_known.then(|| self.known.age().unwrap_or_else(|| self.database.age())),
-            is_incomplete: lacks_something || (is_as_known && told < begun.least),
+            is_incomplete: lacks_something || (is_as_known && held.unwrap_or(told) < begun.least),
             may_have_written,
         }
     }
 
     fn answer_as_known(&self) {
-        calls::answer_as_known();
+        calls::answer_as_known(self.known.head());
     }
 }
 

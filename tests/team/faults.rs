@@ -6,6 +6,7 @@ use memdir::rows::{Database, Rows};
 use crate::postgres::{Cut, CutAt, CutBy, Session, TestDatabase, query};
 
 const ONE: &str = "20260101_000000_aaaaaaaa.md";
+const TWO: &str = "20260101_000000_bbbbbbbb.md";
 
 /// Returns the numbers of all changes of the workspace, in order.
 fn numbers(test: &TestDatabase) -> Vec<i64> {
@@ -160,6 +161,29 @@ fn connections_that_were_killed_while_idle_are_replaced() {
     let changed = feed.take();
     assert_eq!(changed.names.into_iter().collect::<Vec<_>>(), [ONE]);
     assert!(!changed.everything);
+}
+
+#[test]
+fn what_was_told_and_could_not_be_indexed_is_told_again_and_claimed_by_no_answer() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let rows = test.workspace("atlas");
+    rows.add(Place::Files, TWO, b"two").unwrap();
+    let sequence = rows.sequence().unwrap();
+    let claimed = || sequence.end(sequence.begin(None, false).unwrap()).number;
+    let feed = rows.changes(Box::new(|| ())).unwrap();
+    assert!(feed.take().everything);
+    feed.note_indexed(true);
+    assert_eq!(claimed(), Some(1));
+    rows.add(Place::Files, ONE, b"one").unwrap();
+    for is_indexed in [false, false, true] {
+        let changed = feed.take();
+        assert_eq!(changed.names.into_iter().collect::<Vec<_>>(), [ONE]);
+        feed.note_indexed(is_indexed);
+        assert_eq!(claimed(), Some(if is_indexed { 2 } else { 1 }));
+    }
+    assert_eq!(feed.take().events, 0);
 }
 
 #[test]

@@ -92,9 +92,12 @@ pub(in crate::engine) fn snapshot_after(
             }
             _ => poll(live, &mut freshness, &own, suspects),
         };
+        if let Some(watch) = &watch {
+            watch.note_indexed(followed.is_ok());
+        }
         if let Err(error) = followed {
             own.iter().for_each(|name| live.note_own_change(name));
-            // What a feed told is not told again.
+            // What a feed of a directory told is not told again.
             freshness.look_again();
             return answer_as_known(live, &mut freshness, error);
         }
@@ -149,6 +152,7 @@ pub(in crate::engine) fn swept_snapshot(
         let looked = look(live, &mut freshness, &own);
         if looked.is_err() {
             own.iter().for_each(|name| live.note_own_change(name));
+            note_not_indexed(live);
         }
         looked?;
         if freshness.next_due().is_none() || started.elapsed() > HALF_WRITTEN_PATIENCE {
@@ -163,10 +167,21 @@ pub(in crate::engine) fn swept_snapshot(
 /// long ago ends the trust in it.
 pub(in crate::engine) fn check_watch(live: &LiveStore) -> Result<(), EngineError> {
     let mut freshness = live.freshness();
-    if look(live, &mut freshness, &BTreeSet::new())? > 0 {
+    let looked = look(live, &mut freshness, &BTreeSet::new());
+    if looked.is_err() {
+        note_not_indexed(live);
+    }
+    if looked? > 0 {
         live.distrust_watch("it missed a change");
     }
     Ok(())
+}
+
+/// Has the watch tell again what it told before files could not be read.
+fn note_not_indexed(live: &LiveStore) {
+    if let Some(watch) = live.watch() {
+        watch.note_indexed(false);
+    }
 }
 
 /// Applies changes from events.
