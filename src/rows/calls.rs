@@ -21,6 +21,8 @@ struct Call {
     known: Option<i64>,
     /// Whether something else could not be read or written, as its server is away.
     lacks_something: bool,
+    /// Whether that was so when the changes were asked for last.
+    lacked_before: bool,
     /// Whether a file was changed, or may have been.
     may_have_written: bool,
     /// Value of [`ELSEWHERE`] when the call began.
@@ -46,6 +48,7 @@ thread_local! {
         is_as_known: false,
         known: None,
         lacks_something: false,
+        lacked_before: false,
         may_have_written: false,
         elsewhere: 0,
     }) };
@@ -97,12 +100,23 @@ pub(super) fn note_lack() {
     });
 }
 
-/// Notes that what failed until now is made up for by what was known before, which holds the change `known`.
+/// Notes that the changes are asked for.
+pub(super) fn begin_to_ask() {
+    let call = CALL.get();
+    CALL.set(Call {
+        lacked_before: call.lacks_something,
+        ..call
+    });
+}
+
+/// Notes that what failed since the changes were asked for is made up for by what was known before, which holds the change
+/// `known`.
 pub(super) fn answer_as_known(known: Option<i64>) {
     note_as_known(Some(known.unwrap_or(0)));
+    let call = CALL.get();
     CALL.set(Call {
-        lacks_something: false,
-        ..CALL.get()
+        lacks_something: call.lacked_before,
+        ..call
     });
 }
 

@@ -35,8 +35,6 @@ pub(super) struct Feed {
     signal: Arc<Signal>,
     /// Number of the last change that was told; `None` before the first.
     told: Mutex<Option<i64>>,
-    /// Number of the last change that is in the index, as far as is known.
-    indexed: Mutex<Option<i64>>,
 }
 
 impl Feed {
@@ -63,7 +61,6 @@ impl Feed {
             known: Arc::clone(known),
             signal,
             told: Mutex::default(),
-            indexed: Mutex::default(),
         }
     }
 }
@@ -108,6 +105,7 @@ impl Drop for Feed {
 impl ChangeFeed for Feed {
     fn take(&self) -> Changed {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        calls::begin_to_ask();
         // Before the table is asked: a later change sets it again.
         let is_given = self.signal.take();
         let mut is_behind = is_given || told.is_none();
@@ -152,11 +150,12 @@ impl ChangeFeed for Feed {
             }
         };
         let head: i64 = rows[0].get(0);
-        match origin {
-            // Of a replica that is behind, a lower number says nothing.
-            Origin::Newest if *told > Some(head) => self.known.begin_anew(),
-            Origin::Newest => self.known.confirm(moment),
-            Origin::Known | Origin::Earlier => {}
+        // Of a replica that is behind, a lower number says nothing.
+        let has_lost = origin == Origin::Newest && head < told.unwrap_or(0).max(wanted.floor);
+        if has_lost {
+            // Those that are gone may have been told, and be there again with other texts.
+            *told = None;
+            self.known.begin_anew();
         }
         let since = told.replace(head);
         let journal = rows[0].get(3);
@@ -175,8 +174,10 @@ impl ChangeFeed for Feed {
         let files = changes.iter().filter(|(place, _)| *place == "files");
         let names = files.map(|(_, name)| *name);
         self.known.advance(head, are_all.then(|| names.clone()));
-        if origin == Origin::Earlier {
-            self.note_as_known();
+        match origin {
+            Origin::Newest if !has_lost => self.known.confirm(moment),
+            Origin::Earlier => self.note_as_known(),
+            Origin::Newest | Origin::Known => {}
         }
         if !are_all {
             return everything;
@@ -190,14 +191,12 @@ impl ChangeFeed for Feed {
 
     fn note_indexed(&self, is_indexed: bool) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut indexed = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
         if is_indexed {
-            *indexed = *told;
-        } else if *told != *indexed {
+            self.known.settle();
+        } else if let Some(indexed) = self.known.retreat() {
             // An answer must not claim what it does not hold.
-            *told = *indexed;
+            *told = (indexed > 0).then_some(indexed);
             self.signal.doubt();
-            self.known.retreat(indexed.unwrap_or(0));
         }
     }
 

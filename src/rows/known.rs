@@ -27,6 +27,9 @@ struct Facts {
     floor: i64,
     /// Time at which everything was told last.
     as_of: Option<Instant>,
+    /// Number of the last change that is in the index, and time as of which that was everything.
+    indexed: i64,
+    indexed_as_of: Option<Instant>,
     /// Whether the feed tells since then.
     is_told: bool,
     /// Number of the last line of the journal, as of the last question of a feed.
@@ -79,6 +82,9 @@ impl Known {
         let mut facts = self.lock();
         facts.as_of = facts.as_of.max(Some(moment));
         facts.is_told = true;
+        if facts.head == facts.indexed {
+            facts.indexed_as_of = facts.as_of;
+        }
     }
 
     /// Returns whether everything until `moment` was told, and every change that is known to be there.
@@ -88,9 +94,9 @@ impl Known {
         is_told && facts.as_of >= Some(moment)
     }
 
-    /// Returns the time since everything was told; `None` if it never was.
+    /// Returns the time since everything was told and indexed; `None` if it never was.
     pub(super) fn age(&self) -> Option<Duration> {
-        self.lock().as_of.map(|at| at.elapsed())
+        self.lock().indexed_as_of.map(|at| at.elapsed())
     }
 
     /// Begins to follow a feed.
@@ -153,14 +159,26 @@ impl Known {
     pub(super) fn begin_anew(&self) {
         let mut facts = self.lock();
         (facts.head, facts.floor, facts.journal_head) = (0, 0, 0);
+        (facts.indexed, facts.indexed_as_of) = (0, None);
         facts.forget();
     }
 
-    /// Takes in that the changes after `head` will be told again.
-    pub(super) fn retreat(&self, head: i64) {
+    /// Takes in that everything that was told is in the index.
+    pub(super) fn settle(&self) {
         let mut facts = self.lock();
-        facts.head = head;
+        facts.indexed = facts.head;
+        facts.indexed_as_of = facts.as_of;
+    }
+
+    /// Forgets that changes were told which are not in the index; returns the number of the last one that is, if there
+    /// were some.
+    pub(super) fn retreat(&self) -> Option<i64> {
+        let mut facts = self.lock();
+        facts.as_of = facts.indexed_as_of;
         facts.is_told = false;
+        let has_more = facts.head != facts.indexed;
+        facts.head = facts.indexed;
+        has_more.then_some(facts.indexed)
     }
 
     /// Forgets everything, since the feed does not tell any more.

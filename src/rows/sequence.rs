@@ -63,7 +63,9 @@ impl Sequence for Rows {
         let told = self.known.head().unwrap_or(0).unsigned_abs();
         let held = known.map(i64::unsigned_abs);
         let number = match is_as_known {
-            _ if begun.writes => self.known.floor().unsigned_abs(),
+            _ if begun.writes && (may_have_written || !is_as_known) => {
+                self.known.floor().unsigned_abs()
+            }
             false => begun.known.max(begun.least),
             true => held.unwrap_or(begun.known),
         };

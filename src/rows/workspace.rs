@@ -158,7 +158,7 @@ impl Rows {
         let answered = self.database.read(&self.workspace, sql, values, wanted);
         let (rows, origin) = answered.inspect_err(note_unread)?;
         if origin == Origin::Earlier {
-            calls::note_as_known(None);
+            calls::note_as_known(Some(wanted.told));
         }
         Ok(rows)
     }

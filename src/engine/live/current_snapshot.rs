@@ -101,6 +101,7 @@ pub(in crate::engine) fn snapshot_after(
             freshness.look_again();
             return answer_as_known(live, &mut freshness, error);
         }
+        freshness.was_current = true;
         let brief = freshness.brief_until();
         let Some(until) = brief.filter(|_| started.elapsed() < FLUX_PATIENCE) else {
             return view(live, &mut freshness);
@@ -120,8 +121,11 @@ fn answer_as_known(
     error: EngineError,
 ) -> Result<Arc<dyn Snapshot>, EngineError> {
     let is_away = matches!(&error, EngineError::Files(error) if error.is_away());
-    let is_known = freshness.committed.is_some() || freshness.current.is_some();
-    match live.store.sequence().filter(|_| is_away && is_known) {
+    match live
+        .store
+        .sequence()
+        .filter(|_| is_away && freshness.was_current)
+    {
         Some(sequence) => {
             let known = view(live, freshness)?;
             sequence.answer_as_known();
@@ -152,7 +156,6 @@ pub(in crate::engine) fn swept_snapshot(
         let looked = look(live, &mut freshness, &own);
         if looked.is_err() {
             own.iter().for_each(|name| live.note_own_change(name));
-            note_not_indexed(live);
         }
         looked?;
         if freshness.next_due().is_none() || started.elapsed() > HALF_WRITTEN_PATIENCE {
@@ -167,21 +170,10 @@ pub(in crate::engine) fn swept_snapshot(
 /// long ago ends the trust in it.
 pub(in crate::engine) fn check_watch(live: &LiveStore) -> Result<(), EngineError> {
     let mut freshness = live.freshness();
-    let looked = look(live, &mut freshness, &BTreeSet::new());
-    if looked.is_err() {
-        note_not_indexed(live);
-    }
-    if looked? > 0 {
+    if look(live, &mut freshness, &BTreeSet::new())? > 0 {
         live.distrust_watch("it missed a change");
     }
     Ok(())
-}
-
-/// Has the watch tell again what it told before files could not be read.
-fn note_not_indexed(live: &LiveStore) {
-    if let Some(watch) = live.watch() {
-        watch.note_indexed(false);
-    }
 }
 
 /// Applies changes from events.
@@ -373,8 +365,23 @@ fn adopt(
 }
 
 /// Compares all files with the committed index. Returns the number of differences that were new, and
-/// old enough to have been reported by a watch.
+/// old enough to have been reported by a watch. If it fails, the next operation does it again.
 fn look(
+    live: &LiveStore,
+    freshness: &mut Freshness,
+    own: &BTreeSet<String>,
+) -> Result<usize, EngineError> {
+    let looked = look_once(live, freshness, own);
+    if looked.is_err() {
+        freshness.look_again();
+        if let Some(watch) = live.watch() {
+            watch.note_indexed(false);
+        }
+    }
+    looked
+}
+
+fn look_once(
     live: &LiveStore,
     freshness: &mut Freshness,
     own: &BTreeSet<String>,

@@ -24,6 +24,8 @@ use crate::index::{Document, IndexError, Indexed, Overlay, Snapshot};
 /// Known state of the store in this process.
 #[derive(Default)]
 pub(in crate::engine) struct Freshness {
+    /// Whether the view was that of all files once, since it was made anew last.
+    pub(in crate::engine) was_current: bool,
     /// The committed index.
     pub(in crate::engine) committed: Option<Arc<dyn Snapshot>>,
     /// Versions of files that differ from the committed index.
