@@ -16,16 +16,22 @@ use crate::support::program::Home;
 const NAME: &str = "20260101_000000_aaaaaaaa.md";
 const ID: &str = "20260101_000000_aaaaaaaa";
 
-/// Imports the folder `store` into the workspace atlas; what the command says.
+/// What `memdir team` says as JSON to `words`.
 #[track_caller]
-fn import(home: &Home, test: &TestDatabase, store: &Path) -> Value {
-    let words = ["team", "import", "atlas", store.to_str().unwrap(), "--json"];
+fn team(home: &Home, test: &TestDatabase, words: &[&str]) -> Value {
+    let words = [&["team"], words, &["--json"]].concat();
     let mut command = home.command(&words);
     command.env("MEMDIR_DATABASE", test.address());
     let output = command.output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     serde_json::from_str(&text)
         .unwrap_or_else(|_| panic!("{text} {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Imports the folder `store` into the workspace atlas; what the command says.
+#[track_caller]
+fn import(home: &Home, test: &TestDatabase, store: &Path) -> Value {
+    team(home, test, &["import", "atlas", store.to_str().unwrap()])
 }
 
 fn at(text: &str) -> Revision {
@@ -160,13 +166,7 @@ fn the_changes_of_a_folder_come_along_with_times_and_authors() {
 #[track_caller]
 fn export(home: &Home, test: &TestDatabase, name: &str, folder: &Path) -> Value {
     let folder = folder.to_str().unwrap();
-    let words = ["team", "export", name, folder, "--history", "--json"];
-    let mut command = home.command(&words);
-    command.env("MEMDIR_DATABASE", test.address());
-    let output = command.output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    serde_json::from_str(&text)
-        .unwrap_or_else(|_| panic!("{text} {}", String::from_utf8_lossy(&output.stderr)))
+    team(home, test, &["export", name, folder, "--history"])
 }
 
 #[test]
