@@ -120,9 +120,9 @@ struct Calls {
 /// Reason why a call is not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotCounted {
-    /// The quota is used up; with the time to wait.
+    /// The quota is used up for this time.
     UsedUp(Duration),
-    /// Nothing is leased; with the number of calls to lease.
+    /// The server has no lease; it should ask for one of so many calls.
     Unleased(u64),
 }
 

@@ -389,7 +389,7 @@ pub(super) struct Wanted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     Newest,
-    /// Of a replica that has every change that is known here.
+    /// The answer is that of a replica that has every change that is known here.
     Known,
     /// There may be later changes at the primary, which is away.
     Earlier,

@@ -84,6 +84,7 @@ impl Heads {
     ) -> Option<(Head, Instant)> {
         let mut state = self.lock();
         let failures = state.failures;
+        state.calls(workspace).at = Instant::now();
         loop {
             if state.as_of >= Some(moment)
                 && let Some(head) = state.heads.get(workspace)

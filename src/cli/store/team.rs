@@ -221,9 +221,10 @@ fn export_with_history(
     match commit_everything(&engine.history)? {
         Committed::Done { .. } => commits += 1,
         Committed::Nothing => {}
-        other => notes.push(format!(
-            "the last changes are in no commit yet ({other:?}): `memdir sync` makes one"
-        )),
+        Committed::Paused(why) => notes.push(format!("the last changes are in no commit: {why}")),
+        Committed::Busy | Committed::Off => notes.push(
+            "the last changes are in no commit: git is at work; `memdir sync` makes one".to_owned(),
+        ),
     }
     notes.insert(0, format!("wrote {commits} commits of a git repository"));
     if with_secrets > 0 {

@@ -36,7 +36,7 @@ const MAX_BYTES: usize = 32 << 20;
 /// Texts that are in no commit.
 #[derive(Debug, Clone, Copy)]
 pub struct Withheld {
-    /// What to do about those that hold a credential.
+    /// The rule for texts that hold a credential.
     pub secrets: Policy,
     /// Whether talks with assistants are not among them.
     pub sync_talks: bool,
