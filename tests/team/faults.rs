@@ -1,9 +1,11 @@
 //! Connections that break in the middle of a write.
 
+use memdir::engine::live;
 use memdir::files::{FilesError, Place, Replaced, Storage, WritableStorage};
 use memdir::rows::{Database, Rows};
 
-use crate::postgres::{Cut, CutAt, CutBy, Session, TestDatabase, query};
+use crate::postgres::{Cut, CutAt, CutBy, Session, TestDatabase, engine, query};
+use crate::support::holding;
 
 const ONE: &str = "20260101_000000_aaaaaaaa.md";
 const TWO: &str = "20260101_000000_bbbbbbbb.md";
@@ -184,6 +186,43 @@ fn what_was_told_and_could_not_be_indexed_is_told_again_and_claimed_by_no_answer
         assert_eq!(claimed(), Some(if is_indexed { 2 } else { 1 }));
     }
     assert_eq!(feed.take().events, 0);
+}
+
+#[test]
+fn an_answer_of_an_earlier_time_lacks_no_memory_that_was_renamed_since() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let rows = test.workspace("atlas");
+    let cache = tempfile::tempdir().unwrap();
+    let engine = engine(&rows, cache.path());
+    live::follow_events(&engine.live);
+    rows.add(Place::Files, ONE, b"heron").unwrap();
+    let first = holding(&engine, "heron");
+    assert_eq!(first.len(), 1);
+    let moved = format!("birds/{ONE}");
+    let other = Rows::open(&test.open(), "atlas").unwrap();
+    let (from, to) = ((Place::Files, ONE), (Place::Files, moved.as_str()));
+    other.rename(from, to).unwrap();
+    let find = || engine.live.call(None, false, || holding(&engine, "heron"));
+    // Names and numbers can be asked for, texts cannot: by names of the feed, and by all names.
+    query(
+        &test.address(),
+        "ALTER TABLE memory RENAME COLUMN hash TO hash_away",
+    );
+    for _ in 0..2 {
+        let (found, ended) = find().unwrap();
+        // The text that is found is gone, and the new one cannot be read: that is said, or it is still known.
+        assert!(found == first || ended.is_incomplete, "{found:?} {ended:?}");
+        assert!(ended.age.is_some(), "{ended:?}");
+    }
+    query(
+        &test.address(),
+        "ALTER TABLE memory RENAME COLUMN hash_away TO hash",
+    );
+    let (found, ended) = find().unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!((ended.age, ended.is_incomplete), (None, false));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use memdir::clock::{Clock, SystemClock};
 use memdir::engine::{EngineError, Recalled, Revision, live, ops};
-use memdir::files::{Place, Storage, WritableStorage};
+use memdir::files::{Lock, Place, Storage, WritableStorage};
 use memdir::model::{Change, NewMemory, Patch};
 use memdir::rows::Rows;
 
@@ -97,6 +97,42 @@ fn a_write_at_one_server_is_in_the_next_answer_of_every_other() {
             assert!(holding(engine, "gone").is_empty());
         }
     }
+}
+
+#[test]
+fn while_an_index_is_made_every_answer_has_every_change() {
+    let Some(test) = TestDatabase::new() else {
+        return;
+    };
+    let rows = test.workspace("atlas");
+    let caches = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let [one, other] = [0, 1].map(|at: usize| {
+        let rows = Rows::open(&test.open(), "atlas").unwrap();
+        engine(&rows, caches[at].path())
+    });
+    live::follow_events(&one.live);
+    let lock = caches[0].path().join(".memdir/writer.lock");
+    let held = Lock::take(&lock, "the index").unwrap();
+    let heron = |number| (name(number), b"heron".to_vec());
+    let many: Vec<_> = (0..300).map(heron).collect();
+    for added in rows.add_many(Place::Files, &many) {
+        added.unwrap();
+    }
+    assert_eq!(holding(&one, "heron").len(), 300);
+    assert!(!live::is_indexed(&one.live));
+    for round in 0..12 {
+        let word = format!("zebra{round}");
+        let stored = ops::remember(&other, new_memory(&word), None).unwrap();
+        let last = rows.head().unwrap().unsigned_abs();
+        let asked = one.live.call(Some(last), false, || holding(&one, &word));
+        let (found, ended) = asked.unwrap();
+        assert_eq!(found.len(), 1, "{word}");
+        assert!(ended.number >= Some(last), "{ended:?}");
+        ops::forget(&other, stored.stem.as_str()).unwrap();
+        assert!(holding(&one, &word).is_empty(), "{word}");
+    }
+    drop(held);
+    assert_eq!(holding(&one, "heron").len(), 300);
 }
 
 #[test]

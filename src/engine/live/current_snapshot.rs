@@ -74,18 +74,18 @@ pub(in crate::engine) fn snapshot_after(
 ) -> Result<Arc<dyn Snapshot>, EngineError> {
     let started = Instant::now();
     loop {
+        let mut freshness = live.freshness();
         let watch = live.watch();
         if watch.is_none() {
             // A watch is lost with the folder.
             live.check_there()?;
         }
-        let mut freshness = live.freshness();
         let own = live.take_own_changes();
         let followed = match &watch {
             Some(watch) if freshness.behind == 0 => {
                 follow(live, &mut freshness, watch.as_ref(), &own, suspects)
             }
-            _ => poll(live, &mut freshness, &own, suspects),
+            _ => poll(live, &mut freshness, watch.as_deref(), &own, suspects),
         };
         if let Some(watch) = &watch {
             watch.note_indexed(followed.is_ok());
@@ -197,8 +197,7 @@ fn follow(
                 return look(live, freshness, own).map(drop);
             }
             let mut changed = watch.take();
-            let is_quiet =
-                |changed: &Changed| changed.events == 0 && !changed.everything && own.is_empty();
+            let is_quiet = |changed: &Changed| changed.is_nothing() && own.is_empty();
             if is_quiet(&changed) {
                 if !live.store.folders_changed(Place::Files, &freshness.folders) {
                     let is_named = !names.is_empty() || !changed.names.is_empty();
@@ -262,14 +261,17 @@ fn is_unexplained(
         .any(|folder| !explains(folder))
 }
 
-/// Finds changes by comparing.
+/// Finds changes by comparing: all files, if a `watch` tells of any change.
 fn poll(
     live: &LiveStore,
     freshness: &mut Freshness,
+    watch: Option<&dyn ChangeFeed>,
     own: &BTreeSet<String>,
     suspects: &[String],
 ) -> Result<(), EngineError> {
+    let changed = watch.map(ChangeFeed::take).unwrap_or_default();
     if !own.is_empty()
+        || !changed.is_nothing()
         || (freshness.must_look(live.store.as_ref()) && !leader::trust(live, freshness)?)
     {
         return look(live, freshness, own).map(drop);
@@ -297,12 +299,13 @@ fn refresh(
         return look(live, freshness, own).map(drop);
     }
     let mut unread = Vec::new();
+    let mut seen_all = Vec::new();
     for name in names.iter().chain(own) {
         let seen = live.store.look_at(Place::Files, name);
         freshness.has_links |= matches!(&seen, Some(Ok(entry)) if entry.has_links);
         match seen {
-            None => take_in(live, freshness, Read::Gone(name.clone()), own),
-            Some(Err(skipped)) => take_in(live, freshness, Read::Skipped(skipped), own),
+            None => seen_all.push(Read::Gone(name.clone())),
+            Some(Err(skipped)) => seen_all.push(Read::Skipped(skipped)),
             Some(Ok(entry)) if freshness.is_known(&entry) => {
                 freshness.skipped.remove(name);
                 freshness.settled(name);
@@ -311,10 +314,11 @@ fn refresh(
         }
     }
     let known = |name: &str| freshness.committed_version(name);
-    let all_read = reading::read_all(live, &unread, &known)?;
+    // Before anything is taken in: of a renamed file, an answer must not lack both names if this fails.
+    seen_all.extend(reading::read_all(live, &unread, &known)?);
     let is_touched = |read: &Read| matches!(read, Read::Touched { .. });
-    let any_touched = all_read.iter().any(is_touched);
-    for read in all_read {
+    let any_touched = seen_all.iter().any(is_touched);
+    for read in seen_all {
         take_in(live, freshness, read, own);
     }
     names.iter().for_each(|name| live.note_pending(name));
@@ -438,5 +442,32 @@ mod tests {
         let view = view(&one.live, &mut freshness).unwrap();
         let names: Vec<&str> = view.files().map(|(name, _)| name).collect();
         assert_eq!(names, [ONE, TWO, NEW]);
+    }
+
+    #[test]
+    fn while_an_index_is_made_a_watch_tells_of_edits_in_place() {
+        let root = tempfile::tempdir().unwrap();
+        let files = root.path().join("files");
+        std::fs::create_dir(&files).unwrap();
+        for number in 0..300 {
+            let name = format!("20260101_000000_a{number:07x}.md");
+            std::fs::write(files.join(name), "heron").unwrap();
+        }
+        std::fs::write(files.join(ONE), "one").unwrap();
+        let one = engine(root.path());
+        one.live.start_watching();
+        let _held = one.live.try_lock_index().unwrap().unwrap();
+        let hash = || snapshot(&one.live).unwrap().indexed(ONE).unwrap().hash;
+        let first = hash();
+        assert!(one.live.freshness().is_behind());
+        let edited = std::fs::OpenOptions::new()
+            .append(true)
+            .open(files.join(ONE));
+        std::io::Write::write_all(&mut edited.unwrap(), b" and two").unwrap();
+        let watch = one.live.watch().unwrap();
+        while !watch.has_changes() {
+            watch.wait(FLUX_PATIENCE);
+        }
+        assert_ne!(hash(), first);
     }
 }

@@ -220,9 +220,6 @@ fn take_in_changes(
             freshness.settled(name);
         }
     }
-    for name in changes.removed.iter().chain(&gone) {
-        take_in(live, freshness, Read::Gone(name.clone()), own);
-    }
     let known: Vec<bool> = changes
         .changed
         .iter()
@@ -237,11 +234,15 @@ fn take_in_changes(
         .chain(&changes.in_doubt)
         .map(|entry| entry.name.as_str())
         .collect();
+    let removed = changes.removed.iter().chain(&gone);
+    let mut seen_all: Vec<Read> = removed.map(|name| Read::Gone(name.clone())).collect();
+    // Before anything is taken in: of a renamed file, an answer must not lack both names if this fails.
     for chunk in unread.chunks(CHUNK) {
         let known = |name: &str| freshness.committed_version(name);
-        for read in reading::read_all(live, chunk, &known)? {
-            take_in(live, freshness, read, own);
-        }
+        seen_all.extend(reading::read_all(live, chunk, &known)?);
+    }
+    for read in seen_all {
+        take_in(live, freshness, read, own);
     }
     Ok(())
 }
