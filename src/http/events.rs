@@ -102,7 +102,7 @@ impl Events {
                     _ = is_open.changed() => {}
                 }
             }),
-            _listening: live::listen(&engine.live, Box::new(tell)),
+            _listening: live::listen(&engine.live, Arc::new(tell)),
             _counted: counted,
         })
     }

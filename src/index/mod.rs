@@ -65,6 +65,22 @@ pub struct Indexed {
     pub racy: bool,
 }
 
+impl Indexed {
+    /// Returns the version of a file with `stamp` that was not read: the hash is 0.
+    pub fn unread(stamp: Stamp) -> Indexed {
+        Indexed {
+            stamp,
+            hash: 0,
+            racy: true,
+        }
+    }
+
+    /// Whether the file was read, so that its hash is known.
+    pub fn is_read(&self) -> bool {
+        self.hash != 0
+    }
+}
+
 /// A file version with its memory, to be indexed.
 #[derive(Debug, Clone)]
 pub struct Document {

@@ -33,7 +33,7 @@ impl News {
         };
         News {
             inbox,
-            _listening: live::listen(&served.engine.live, Box::new(tell)),
+            _listening: live::listen(&served.engine.live, Arc::new(tell)),
         }
     }
 

@@ -17,6 +17,7 @@ read at each server. Then:
     behind    a replica applies nothing any more, and is asked for reads
     clocks    the clock of one server is ten minutes ahead, and that of another ten behind (needs `faketime`)
     disk      the database has no room (needs the right to mount)
+    cold      servers are killed, and started again without their indexes, which takes as long as 4,000 memories do
     hostile   whoever may write one workspace sends 10,000 requests for another one: its name in every spelling, its ids,
               its cursors, tokens of others and made up ones, numbers of changes, streams of events, tools of MCP
 
@@ -54,6 +55,8 @@ SEEN_AFTER = 0.1
 LONG_SILENCE = 8
 # Memories of the other workspace before the fault: some pages of them.
 FOREIGN_MEMORIES = 20
+# Memories before the fault that takes the indexes away.
+MANY = 4_000
 # Nothing that works takes so long. It only ends what hangs.
 HANGS_AFTER = 90
 # Number of requests of one run of `hostile`.
@@ -435,6 +438,13 @@ class Scene:
         self.memdir("team", "migrate")
         for name in (WORKSPACE, OTHER):
             self.memdir("team", "create", name)
+        if self.fault == "cold":
+            many = os.path.join(self.folder, "many", "files")
+            os.makedirs(many)
+            for number in range(MANY):
+                with open(os.path.join(many, f"20260101_000000_a{number:07x}.md"), "w") as file:
+                    file.write(f"A heron stands at lake {number}.\n")
+            self.memdir("team", "import", WORKSPACE, os.path.dirname(many))
         if self.fault in ("primary", "behind"):
             self.standby.copy(self.primary)
             self.standby.start()
@@ -491,6 +501,17 @@ class Scene:
         server.kill()
         time.sleep(self.dice.random() * 0.5)
         server.start()
+
+    def do_cold(self):
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end:
+            server = self.dice.choice(self.servers)
+            server.kill()
+            for name in os.listdir(server.cache):
+                if name != "tokens":
+                    shutil.rmtree(os.path.join(server.cache, name), ignore_errors=True)
+            server.start()
+            time.sleep(self.dice.random())
 
     def do_primary(self):
         self.primary.kill()
@@ -664,7 +685,7 @@ def can_mount():
         return done.returncode == 0
 
 
-FAULTS = ["server", "primary", "cut", "silent", "pooler", "behind", "clocks", "disk", "hostile"]
+FAULTS = ["server", "cold", "primary", "cut", "silent", "pooler", "behind", "clocks", "disk", "hostile"]
 
 
 def main():

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::engine::live::listeners::{Changed, Tell};
-use crate::engine::live::reconcile::differing;
+use crate::engine::live::reconcile::differing_by;
 use crate::engine::live::store::LiveStore;
 use crate::engine::texts::stem_of;
-use crate::index::Snapshot;
+use crate::index::{Indexed, Snapshot};
 use crate::model::Stem;
 
 /// Handle of a registered listener; dropping it removes the listener.
@@ -48,32 +48,57 @@ pub fn listen(live: &Arc<LiveStore>, tell: Tell) -> Listening {
     }
 }
 
-/// Notifies the listeners of the differences in `now`.
+/// Notifies the listeners of the differences in `now`. Nobody who registers, ends or reads waits for it.
 pub(in crate::engine) fn tell_changes(live: &LiveStore, now: &Arc<dyn Snapshot>) {
-    let mut known = live.listeners.known();
-    if known.listeners.is_empty() {
-        return;
-    }
-    let Some(before) = known.state.replace(Arc::clone(now)) else {
-        return; // Nobody has read anything yet.
+    let Some(before) = live.listeners.replace(now) else {
+        return; // Nobody listens, or nobody has read anything yet.
     };
     let changed = Changed {
         stems: changed_between(before.as_ref(), now.as_ref()),
     };
     if !changed.stems.is_empty() {
-        known.listeners.iter().for_each(|(_, tell)| tell(&changed));
+        let tells = live.listeners.all();
+        tells.iter().for_each(|tell| tell(&changed));
     }
 }
 
-/// Returns the memories whose texts differ, or that only one of both snapshots has.
+/// Returns the memories whose texts differ, or that only one of both snapshots has. No text is read: where one of them does
+/// not know its hash, stamps are compared.
 fn changed_between(one: &dyn Snapshot, other: &dyn Snapshot) -> BTreeSet<Stem> {
-    let hash = |snapshot: &dyn Snapshot, name: &str| snapshot.indexed(name).map(|it| it.hash);
-    // A file that was only touched has the same hash.
-    let is_news = |name: &String| hash(one, name) != hash(other, name);
-    let names = differing(one, other);
-    names
-        .iter()
-        .filter(|name| is_news(name))
-        .map(|name| stem_of(name))
-        .collect()
+    let is_same = |one: Indexed, other: Indexed| match one.is_read() && other.is_read() {
+        // A file that was only touched has the same hash.
+        true => one.hash == other.hash,
+        false => one.stamp == other.stamp,
+    };
+    let names = differing_by(one, other, is_same);
+    names.iter().map(|name| stem_of(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Scan;
+    use crate::model::Stamp;
+
+    /// A view of files that are not to be read, each with a number for its stamp.
+    fn unread(files: &[(&str, u64)]) -> Scan {
+        let file = |&(name, inode): &(&str, u64)| {
+            let stamp = Stamp {
+                inode,
+                ..Stamp::default()
+            };
+            (name.to_owned(), stamp)
+        };
+        let read = |names: &[&str]| panic!("{names:?} are read");
+        Scan::new(files.iter().map(file).collect(), Box::new(read), &[])
+    }
+
+    #[test]
+    fn changes_while_an_index_is_made_are_told_without_reading_a_file() {
+        let before = unread(&[("a.md", 1), ("b.md", 1), ("d.md", 1)]);
+        let now = unread(&[("a.md", 1), ("b.md", 2), ("c.md", 1)]);
+        let changed = changed_between(&before, &now);
+        let changed: Vec<_> = changed.iter().map(Stem::as_str).collect();
+        assert_eq!(changed, ["b", "c", "d"]);
+    }
 }

@@ -23,6 +23,26 @@ impl Listeners {
         !self.known().listeners.is_empty()
     }
 
+    /// Returns all listeners.
+    pub(in crate::engine) fn all(&self) -> Vec<Tell> {
+        let known = self.known();
+        known
+            .listeners
+            .iter()
+            .map(|(_, tell)| Arc::clone(tell))
+            .collect()
+    }
+
+    /// Sets the state that all listeners are about to be notified of; returns the one that they know, if anybody listens and
+    /// there is one.
+    pub(in crate::engine) fn replace(&self, now: &Arc<dyn Snapshot>) -> Option<Arc<dyn Snapshot>> {
+        let mut known = self.known();
+        match known.listeners.is_empty() {
+            true => None,
+            false => known.state.replace(Arc::clone(now)),
+        }
+    }
+
     /// Sets the state for listeners that registered before anything was read.
     pub(in crate::engine) fn know(&self, read: &Arc<dyn Snapshot>) {
         let mut known = self.known();
@@ -43,8 +63,8 @@ pub(in crate::engine) struct ListenerState {
     pub(in crate::engine) state: Option<Arc<dyn Snapshot>>,
 }
 
-/// Callback of a listener.
-pub(in crate::engine) type Tell = Box<dyn Fn(&Changed) + Send + Sync>;
+/// Callback of a listener; it may be called once more just after the listener ended.
+pub(in crate::engine) type Tell = Arc<dyn Fn(&Changed) + Send + Sync>;
 
 /// Changes since the last notification.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -10,6 +10,15 @@ use crate::index::{Indexed, Snapshot};
 /// of them holds.
 pub(in crate::engine) fn differing(one: &dyn Snapshot, other: &dyn Snapshot) -> Vec<String> {
     let version = |indexed: Indexed| (indexed.stamp, indexed.hash);
+    differing_by(one, other, |one, other| version(one) == version(other))
+}
+
+/// As [`differing`]; `is_same` says whether two versions of a file are the same.
+pub(in crate::engine) fn differing_by(
+    one: &dyn Snapshot,
+    other: &dyn Snapshot,
+    is_same: impl Fn(Indexed, Indexed) -> bool,
+) -> Vec<String> {
     let mut names = Vec::new();
     let mut theirs = other.files().peekable();
     for (name, indexed) in one.files() {
@@ -17,7 +26,7 @@ pub(in crate::engine) fn differing(one: &dyn Snapshot, other: &dyn Snapshot) -> 
             names.push(missing.to_owned());
         }
         let there = theirs.next_if(|(there, _)| *there == name);
-        if there.is_none_or(|(_, there)| version(there) != version(indexed)) {
+        if there.is_none_or(|(_, there)| !is_same(indexed, there)) {
             names.push(name.to_owned());
         }
     }

@@ -405,14 +405,8 @@ impl Snapshot for Scan {
 
     /// Returns every listed name with its stamp. No file is read: the hash is 0, and every file racy.
     fn files(&self) -> Box<dyn Iterator<Item = (&str, Indexed)> + '_> {
-        Box::new(self.files.iter().map(|(name, stamp)| {
-            let unread = Indexed {
-                stamp: *stamp,
-                hash: 0,
-                racy: true,
-            };
-            (name.as_str(), unread)
-        }))
+        let files = self.files.iter();
+        Box::new(files.map(|(name, stamp)| (name.as_str(), Indexed::unread(*stamp))))
     }
 
     /// Returns a name that no committed state has.
