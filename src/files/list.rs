@@ -56,6 +56,11 @@ const AT_ONCE: usize = 65_536;
 pub(super) const MAX_DEPTH: usize = 8;
 
 impl Listing {
+    /// Returns the names of the files, in order.
+    pub fn names(self) -> Vec<String> {
+        self.entries.into_iter().map(|entry| entry.name).collect()
+    }
+
     /// Reads the names in `directory` and its folders; hidden folders are left out. `before` is
     /// called with each folder before it is read.
     ///

@@ -118,7 +118,7 @@ impl Reader for RowReader {
                 return Some(names.iter().map(failed).collect());
             }
         };
-        let found: HashMap<String, Version> = rows
+        let mut found: HashMap<String, Version> = rows
             .iter()
             .map(|row| {
                 let entry = entry_of(row, 0);
@@ -135,15 +135,24 @@ impl Reader for RowReader {
             let entries = found.values().map(|version| &version.entry);
             self.rows.known.keep(&asked, entries);
         }
-        let version = |name: &&str| {
-            found
-                .get(*name)
-                .cloned()
-                .ok_or_else(|| FilesError::Missing {
-                    path: path(name).into(),
-                })
-        };
-        Some(names.iter().map(version).collect())
+        let mut wanted: HashMap<&str, usize> = HashMap::new();
+        for name in names {
+            *wanted.entry(name).or_default() += 1;
+        }
+        let mut versions = Vec::with_capacity(names.len());
+        for name in names {
+            let left = wanted.entry(name).or_default();
+            *left = left.saturating_sub(1);
+            // Only what was asked for twice is copied.
+            let version = match *left {
+                0 => found.remove(*name),
+                _ => found.get(*name).cloned(),
+            };
+            versions.push(version.ok_or_else(|| FilesError::Missing {
+                path: path(name).into(),
+            }));
+        }
+        Some(versions)
     }
 
     fn look(&self, name: &str) -> Option<Entry> {

@@ -115,6 +115,7 @@ impl<'a> Names<'a> {
             let holders = self.snapshot.holders(key).unwrap_or_default();
             names.extend(holders.into_iter().map(|(_, name)| name));
         }
+        rows::prefetch(self.live, &names);
         let mut by_alias: HashMap<String, Vec<String>> = HashMap::new();
         for name in names {
             let memory = rows::read_memory(self.live, &name);
@@ -256,14 +257,12 @@ pub(in crate::engine) fn formerly_called_archived(
     id: &str,
 ) -> Result<Vec<String>, EngineError> {
     let reader = live.store.reader(Place::Archive);
+    let all = live.store.list(Place::Archive)?.names();
     let mut names = Vec::new();
-    for entry in live.store.list(Place::Archive)?.entries {
-        let Ok(version) = reader.read(&entry.name, MAX_INDEXED_BYTES as u64) else {
-            continue;
-        };
+    for version in rows::versions(reader.as_ref(), &all, MAX_INDEXED_BYTES as u64).flatten() {
         let memory = parse(&version.entry, &version.bytes);
         if former_id(&memory).is_some_and(|former| is_former(former, id)) {
-            names.push(entry.name);
+            names.push(version.entry.name);
         }
     }
     Ok(names)

@@ -226,6 +226,7 @@ pub(in crate::engine) fn called_by(
                 .iter()
                 .all(|(key, name)| memory.metadata_text(key) == Some(name))
     };
+    rows::prefetch(&engine.live, &found);
     let memories = found
         .iter()
         .filter_map(|name| rows::read_memory(&engine.live, name));
@@ -549,6 +550,7 @@ fn sharing_topics(
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(name.clone()));
     names.truncate(MOST_SHARING_IN_ALL);
+    rows::prefetch(&engine.live, &names);
     Ok(names
         .iter()
         .filter_map(|name| rows::read_memory(&engine.live, name))
@@ -560,6 +562,7 @@ fn newest(engine: &Engine, filter: &Filter, limit: usize) -> Result<Vec<Memory>,
     let (_, names) = current_snapshot::with_snapshot(&engine.live, |snapshot| {
         rows::page_of(&engine.live, snapshot, filter, 0..limit)
     })?;
+    rows::prefetch(&engine.live, &names);
     Ok(names
         .iter()
         .filter_map(|name| rows::read_memory(&engine.live, name))

@@ -14,7 +14,7 @@ use crate::engine::ops::relations::{succession, titles};
 use crate::engine::ops::retrieval::search;
 use crate::engine::parts::Engine;
 use crate::engine::texts::{is_called, parse, stem_of};
-use crate::files::{Entry, FilesError, Place, Reader};
+use crate::files::{FilesError, Place, Version};
 use crate::format::MAX_INDEXED_BYTES;
 use crate::index::Query;
 use crate::journal::{RESTORE, Record};
@@ -215,10 +215,10 @@ pub(in crate::engine) fn archive_all(
 /// Fails if the archive cannot be listed or a journal cannot be read.
 pub fn archived(engine: &Engine) -> Result<Vec<Forgotten>, EngineError> {
     let reader = engine.live.store.reader(Place::Archive);
-    let entries = engine.live.store.list(Place::Archive)?.entries.into_iter();
+    let names = engine.live.store.list(Place::Archive)?.names();
     let went = self::went(engine)?;
-    let read = |entry: Entry| forgotten_in(reader.as_ref(), &entry, &went);
-    let mut forgotten: Vec<Forgotten> = entries.filter_map(read).collect();
+    let read = rows::versions(reader.as_ref(), &names, MAX_INDEXED_BYTES as u64).flatten();
+    let mut forgotten: Vec<Forgotten> = read.map(|version| forgotten_in(version, &went)).collect();
     forgotten.sort_by_key(|one| std::cmp::Reverse(one.memory.timestamp.utc()));
     Ok(forgotten)
 }
@@ -275,10 +275,10 @@ pub fn forgotten_each(
     let went = self::went(engine)?;
     let one = |id: &&str| {
         let (_, name) = names::resolve_archived(&engine.live, id)?;
-        let entry = engine.live.store.look_at(Place::Archive, &name);
-        let read = entry.and_then(Result::ok);
-        let read = read.and_then(|entry| forgotten_in(reader.as_ref(), &entry, &went));
-        read.ok_or_else(|| EngineError::NotFound((*id).to_owned()))
+        match reader.read(&name, MAX_INDEXED_BYTES as u64) {
+            Ok(version) => Ok(forgotten_in(version, &went)),
+            Err(_) => Err(EngineError::NotFound((*id).to_owned())),
+        }
     };
     Ok(ids.iter().map(one).collect())
 }
@@ -302,6 +302,7 @@ pub fn merged_into(engine: &Engine, forgotten: &Forgotten) -> Result<Option<Stem
         let live = current_snapshot::with_snapshot(&engine.live, |snapshot| {
             names::holding(&engine.live, snapshot, "links", &called)
         })?;
+        rows::prefetch(&engine.live, &live);
         let live = live
             .iter()
             .filter_map(|name| rows::read_memory(&engine.live, name));
@@ -356,25 +357,20 @@ fn relocate(
     Ok(Moved::of(name))
 }
 
-/// Reads the memory in a file of the archive, with the record of its archiving.
-fn forgotten_in(
-    reader: &dyn Reader,
-    entry: &Entry,
-    went: &HashMap<String, Record>,
-) -> Option<Forgotten> {
-    let version = reader.read(&entry.name, MAX_INDEXED_BYTES as u64).ok()?;
+/// Returns the memory in a file of the archive, with the record of its archiving.
+fn forgotten_in(version: Version, went: &HashMap<String, Record>) -> Forgotten {
     let memory = parse(&version.entry, &version.bytes);
     let record = went.get(memory.stem.as_str()).cloned();
-    let lies_since = DateTime::from_timestamp_nanos(entry.changed);
+    let lies_since = DateTime::from_timestamp_nanos(version.entry.changed);
     let at = record.as_ref().map_or(lies_since, |record| record.at);
-    Some(Forgotten {
+    Forgotten {
         memory,
-        name: entry.name.clone(),
+        name: version.entry.name,
         record,
         at,
         settled: at.max(lies_since),
-        bytes: entry.stamp.size,
-    })
+        bytes: version.entry.stamp.size,
+    }
 }
 
 /// Whether a memory has a link that it was made from the memory `stem`.

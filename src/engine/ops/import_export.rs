@@ -282,21 +282,28 @@ fn known(engine: &Engine) -> Result<ImportIndex, EngineError> {
     }
     let mut holders = snapshot.holders(&format!("metadata.{SOURCE_ID}"))?;
     holders.extend(snapshot.holders(&format!("metadata.{SOURCE_HASH}"))?);
-    for (_, name) in holders {
-        if let Ok(version) = reader.read(&name, MAX_INDEXED_BYTES as u64) {
-            known.add(&parse(&version.entry, &version.bytes), Some(name));
-        }
+    let holders: Vec<String> = holders.into_iter().map(|(_, name)| name).collect();
+    for read in rows::versions(reader.as_ref(), &holders, MAX_INDEXED_BYTES as u64) {
+        let Some(version) = rows::there(read)? else {
+            continue;
+        };
+        let memory = parse(&version.entry, &version.bytes);
+        known.add(&memory, Some(version.entry.name));
     }
     let purged = engine.live.store.purged()?;
     for stem in &purged {
         known.there(Stem::from_file_name(stem), None);
     }
     let archive = engine.live.store.reader(Place::Archive);
-    for entry in engine.live.store.list(Place::Archive)?.entries {
-        known.there(stem_of(&entry.name), None);
-        if let Ok(version) = archive.read(&entry.name, MAX_INDEXED_BYTES as u64) {
-            known.add(&parse(&version.entry, &version.bytes), None);
-        }
+    let archived = engine.live.store.list(Place::Archive)?.names();
+    for name in &archived {
+        known.there(stem_of(name), None);
+    }
+    for read in rows::versions(archive.as_ref(), &archived, MAX_INDEXED_BYTES as u64) {
+        let Some(version) = rows::there(read)? else {
+            continue;
+        };
+        known.add(&parse(&version.entry, &version.bytes), None);
     }
     Ok(known)
 }
@@ -477,7 +484,7 @@ fn has_ended(engine: &Engine, memory: &NewMemory, last_used: Option<&Timestamp>)
 }
 
 /// Calls `each` with every memory that passes `filter`, oldest first, and its file's name;
-/// holds one whole memory at a time. Returns their number.
+/// holds one whole memory at a time, of a database some. Returns their number.
 ///
 /// # Errors
 ///
@@ -503,12 +510,15 @@ pub fn export(
         })
     })?;
     let mut count = 0;
-    for hit in found.hits.into_iter().rev() {
+    let names: Vec<String> = found.hits.into_iter().rev().map(|hit| hit.name).collect();
+    for read in rows::versions(reader.as_ref(), &names, u64::MAX) {
         // Gone since it was listed: not exported.
-        if let Ok(version) = reader.read(&hit.name, u64::MAX) {
-            each(parse(&version.entry, &version.bytes), hit.name);
-            count += 1;
-        }
+        let Some(version) = rows::there(read)? else {
+            continue;
+        };
+        let memory = parse(&version.entry, &version.bytes);
+        each(memory, version.entry.name);
+        count += 1;
     }
     Ok(count)
 }

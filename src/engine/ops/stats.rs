@@ -138,10 +138,10 @@ fn stats_now(engine: &Engine, filter: &Filter) -> Result<Stats, EngineError> {
             .sum(),
         false => {
             let names = rows::names_of(&engine.live, snapshot, &everything)?;
-            let passing: HashSet<&String> = names.iter().collect();
-            linked.retain(|name| passing.contains(name));
-            let sizes = names.iter().filter_map(|name| snapshot.indexed(name));
-            sizes.map(|indexed| indexed.stamp.size).sum()
+            let passing: HashSet<&str> = names.iter().map(String::as_str).collect();
+            linked.retain(|name| passing.contains(name.as_str()));
+            let files = snapshot.files().filter(|(name, _)| passing.contains(name));
+            files.map(|(_, indexed)| indexed.stamp.size).sum()
         }
     };
     let total = |visibility| {

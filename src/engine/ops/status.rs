@@ -79,12 +79,9 @@ fn status_now(engine: &Engine) -> Result<Status, EngineError> {
     names.extend(in_the_future(engine, snapshot.as_ref())?);
     names.sort_unstable();
     names.dedup();
-    for name in names {
-        let Ok(version) = reader.read(&name, MAX_INDEXED_BYTES as u64) else {
-            continue;
-        };
+    for version in rows::versions(reader.as_ref(), &names, MAX_INDEXED_BYTES as u64).flatten() {
         let problems = self::problems(engine, &version).into_iter();
-        findings.extend(problems.map(|problem| finding(&name, problem)));
+        findings.extend(problems.map(|problem| finding(&version.entry.name, problem)));
     }
     findings.extend(skipped_findings(engine));
     findings.extend(linked_folders(engine));

@@ -261,10 +261,8 @@ fn gather(engine: &Engine, filter: &Filter) -> Result<Gathered, EngineError> {
         damaged: 0,
     };
     usage::at_once(&engine.live, |moment| {
-        for name in names {
-            let Ok(version) = reader.read(&name, MAX_INDEXED_BYTES as u64) else {
-                continue; // Gone since it was found.
-            };
+        // Without those that are gone since they were found.
+        for version in rows::versions(reader.as_ref(), &names, MAX_INDEXED_BYTES as u64).flatten() {
             let memory = parse(&version.entry, &version.bytes);
             // Files that cannot be parsed whole are left alone, and so is the second of two of one stem.
             if !memory.problems.is_empty() || gathered.files.contains_key(&memory.stem) {
@@ -274,7 +272,7 @@ fn gather(engine: &Engine, filter: &Filter) -> Result<Gathered, EngineError> {
             let usage = usage::usage_of(&engine.live, &memory.stem);
             let state = (moment.state)(memory.stem.as_str(), &Stated::of(&memory), moment.now);
             let file = File {
-                name,
+                name: version.entry.name,
                 hash: version.hash,
                 memory: memory.clone(),
             };
@@ -347,6 +345,7 @@ fn observed(engine: &Engine) -> Result<BTreeSet<String>, EngineError> {
     let holders = current_snapshot::with_snapshot(&engine.live, |snapshot| {
         Ok(snapshot.holders(OBSERVATIONS)?)
     })?;
+    rows::prefetch(&engine.live, holders.iter().map(|(_, name)| name));
     let live = holders
         .into_iter()
         .filter_map(|(_, name)| rows::read_memory(&engine.live, &name));

@@ -152,6 +152,7 @@ pub fn count_stated_relations(engine: &Engine) -> Result<usize, EngineError> {
         holders.extend(snapshot.holders(SUPERSEDES)?);
         Ok(holders.into_iter().map(|(_, name)| name).collect())
     })?;
+    rows::prefetch(&engine.live, &names);
     let memories = names
         .iter()
         .filter_map(|name| rows::read_memory(&engine.live, name));

@@ -3,7 +3,7 @@
 use crate::engine::error::EngineError;
 use crate::engine::live::{current_snapshot, index_recovery, rows, usage};
 use crate::engine::parts::Engine;
-use crate::files::Place;
+use crate::files::{FilesError, Place, Version};
 use crate::literals::required;
 use crate::model::{Filter, Talks, is_talk_name};
 use rayon::prelude::*;
@@ -49,14 +49,23 @@ pub fn grep(
         grep_candidates(engine, pattern, ignore_case, filter)
     })?;
     let reader = engine.live.store.reader(Place::Files);
-    for group in names.chunks(GROUP) {
-        let found: Vec<Vec<GrepLine>> = group
-            .par_iter()
-            .map(|name| match reader.read(name, u64::MAX) {
-                Ok(version) => matching_lines(&regex, name, &version.bytes),
-                Err(_) => Vec::new(), // Gone or unreadable since it was listed.
-            })
-            .collect();
+    let lines = |read: Result<Version, FilesError>| match read {
+        Ok(version) => matching_lines(&regex, &version.entry.name, &version.bytes),
+        Err(_) => Vec::new(), // Gone or unreadable since it was listed.
+    };
+    let together = match engine.live.directory() {
+        Some(_) => GROUP,
+        None => rows::TOGETHER,
+    };
+    for group in names.chunks(together) {
+        let all: Vec<&str> = group.iter().map(String::as_str).collect();
+        let found: Vec<Vec<GrepLine>> = match reader.read_many(&all, u64::MAX) {
+            Some(read) => read.into_par_iter().map(lines).collect(),
+            None => {
+                let read = all.par_iter().map(|name| reader.read(name, u64::MAX));
+                read.map(lines).collect()
+            }
+        };
         if !found.iter().flatten().all(&mut *each) {
             return Ok(());
         }
