@@ -64,11 +64,6 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// Whether nothing happened.
-    pub fn is_nothing(&self) -> bool {
-        self.events == 0 && !self.everything
-    }
-
     /// Adds later changes.
     pub fn add(&mut self, later: Changed) {
         self.names.extend(later.names);

@@ -93,7 +93,7 @@ pub(in crate::engine) fn snapshot_after(
         if let Err(error) = followed {
             own.iter().for_each(|name| live.note_own_change(name));
             // What a feed of a directory told is not told again.
-            freshness.look_again();
+            freshness.compare_again();
             return answer_as_known(live, &mut freshness, error);
         }
         freshness.was_current = true;
@@ -197,7 +197,8 @@ fn follow(
                 return look(live, freshness, own).map(drop);
             }
             let mut changed = watch.take();
-            let is_quiet = |changed: &Changed| changed.is_nothing() && own.is_empty();
+            let is_quiet =
+                |changed: &Changed| changed.events == 0 && !changed.everything && own.is_empty();
             if is_quiet(&changed) {
                 if !live.store.folders_changed(Place::Files, &freshness.folders) {
                     let is_named = !names.is_empty() || !changed.names.is_empty();
@@ -235,7 +236,7 @@ fn follow(
         }
     }
     names.extend(freshness.due());
-    refresh(live, freshness, own, names)?;
+    refresh(live, freshness, own, names, suspects)?;
     match live.store.folder_times(Place::Files, &freshness.folders) {
         Some(folders) => freshness.folders = folders,
         None => drop(look(live, freshness, own)?),
@@ -261,7 +262,7 @@ fn is_unexplained(
         .any(|folder| !explains(folder))
 }
 
-/// Finds changes by comparing: all files, if a `watch` tells of any change.
+/// Finds changes by comparing: all files, if a `watch` tells of a changed one.
 fn poll(
     live: &LiveStore,
     freshness: &mut Freshness,
@@ -271,7 +272,8 @@ fn poll(
 ) -> Result<(), EngineError> {
     let changed = watch.map(ChangeFeed::take).unwrap_or_default();
     if !own.is_empty()
-        || !changed.is_nothing()
+        || changed.everything
+        || !changed.names.is_empty()
         || (freshness.must_look(live.store.as_ref()) && !leader::trust(live, freshness)?)
     {
         return look(live, freshness, own).map(drop);
@@ -281,15 +283,16 @@ fn poll(
     if names.is_empty() {
         return Ok(());
     }
-    refresh(live, freshness, own, names)
+    refresh(live, freshness, own, names, suspects)
 }
 
-/// Checks the named files only.
+/// Checks the named files only; `suspects` are those of them of which nobody told.
 fn refresh(
     live: &LiveStore,
     freshness: &mut Freshness,
     own: &BTreeSet<String>,
     mut names: BTreeSet<String>,
+    suspects: &[String],
 ) -> Result<(), EngineError> {
     let from = reading::now_nanos(live);
     if freshness.behind > 0 {
@@ -300,7 +303,13 @@ fn refresh(
     }
     let mut unread = Vec::new();
     let mut seen_all = Vec::new();
-    for name in names.iter().chain(own) {
+    let all: BTreeSet<&String> = names.iter().chain(own).collect();
+    // A database tells with the texts which of them are gone; of what is only suspected to have changed, it is mostly
+    // known that it has not.
+    let is_read = |name: &&String| live.directory().is_none() && !suspects.contains(name);
+    let (unseen, seen): (Vec<&String>, Vec<&String>) = all.into_iter().partition(is_read);
+    unread.extend(unseen.into_iter().map(String::as_str));
+    for name in seen {
         let seen = live.store.look_at(Place::Files, name);
         freshness.has_links |= matches!(&seen, Some(Ok(entry)) if entry.has_links);
         match seen {
@@ -436,9 +445,9 @@ mod tests {
         let mut freshness = one.live.freshness();
         let none = BTreeSet::new();
         let new = BTreeSet::from([NEW.to_owned()]);
-        refresh(&one.live, &mut freshness, &none, new.clone()).unwrap();
+        refresh(&one.live, &mut freshness, &none, new.clone(), &[]).unwrap();
         // Now there is an overlay, and what the other committed is taken over.
-        refresh(&one.live, &mut freshness, &none, new).unwrap();
+        refresh(&one.live, &mut freshness, &none, new, &[]).unwrap();
         let view = view(&one.live, &mut freshness).unwrap();
         let names: Vec<&str> = view.files().map(|(name, _)| name).collect();
         assert_eq!(names, [ONE, TWO, NEW]);

@@ -40,6 +40,8 @@ pub(in crate::engine) struct Freshness {
     pub(in crate::engine) folders: Vec<(String, i64)>,
     /// Last comparison of all files.
     pub(in crate::engine) swept: Option<Sweep>,
+    /// Whether a comparison failed since: what a watch told before it is known to nobody.
+    pub(in crate::engine) has_failed: bool,
     /// Whether some file has several hard links: changes by another link cause no event.
     pub(in crate::engine) has_links: bool,
     /// Names that are no readable memories, with the reasons.
@@ -229,6 +231,7 @@ impl Freshness {
         };
         *self = Freshness {
             index_avoided: Some(until),
+            has_failed: self.has_failed,
             ..Freshness::default()
         };
     }
@@ -239,9 +242,15 @@ impl Freshness {
             .is_some_and(|until| until > Instant::now())
     }
 
-    /// Makes the next operation compare all files.
+    /// Makes the next operation compare all files, unless the leader confirms that the index is complete.
     pub(in crate::engine) fn look_again(&mut self) {
         self.swept = None;
+    }
+
+    /// Makes the next operation compare all files, after it could not be done.
+    pub(in crate::engine) fn compare_again(&mut self) {
+        self.swept = None;
+        self.has_failed = true;
     }
 
     /// Discards the times of folders changed just before, which may change again without a new time.

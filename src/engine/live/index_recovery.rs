@@ -76,7 +76,10 @@ pub(in crate::engine) fn mending<T>(
 ///
 /// Other threads that need a view wait for `freshness` meanwhile, and find it empty.
 fn forget_what_was_read(live: &LiveStore, freshness: &mut Freshness) {
-    *freshness = Freshness::default();
+    *freshness = Freshness {
+        has_failed: freshness.has_failed,
+        ..Freshness::default()
+    };
     live.index.reopen();
     live.turns.reopen();
 }

@@ -98,7 +98,7 @@ pub(in crate::engine) fn trust(
     freshness: &mut Freshness,
 ) -> Result<bool, EngineError> {
     let Some(complete) = self::leader(live)
-        .filter(|leader| leader.is_alive)
+        .filter(|leader| leader.is_alive && !freshness.has_failed)
         .and_then(|leader| leader.complete)
     else {
         return Ok(false);

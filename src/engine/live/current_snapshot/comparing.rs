@@ -25,15 +25,18 @@ const INDEX_AT_ONCE: usize = 256;
 const SCANS: usize = 6;
 
 /// Compares all files with the committed index. Returns the number of differences that were new, and
-/// old enough to have been reported by a watch. If it fails, the next operation does it again.
+/// old enough to have been reported by a watch. If it fails, the view stays that of before, and the next operation does
+/// it again.
 pub(super) fn look(
     live: &LiveStore,
     freshness: &mut Freshness,
     own: &BTreeSet<String>,
 ) -> Result<usize, EngineError> {
+    let before = (freshness.current.clone(), freshness.behind);
     let looked = look_once(live, freshness, own);
     if looked.is_err() {
-        freshness.look_again();
+        (freshness.current, freshness.behind) = before;
+        freshness.compare_again();
         if let Some(watch) = live.watch() {
             watch.note_indexed(false);
         }
@@ -129,6 +132,7 @@ fn look_once(
         at: started,
         cost: started.elapsed(),
     });
+    freshness.has_failed = false;
     Ok(news)
 }
 
