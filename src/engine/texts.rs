@@ -71,7 +71,19 @@ pub(in crate::engine) const FOLDERS: [&str; 2] = ["files", "archive"];
 
 /// Whether `id`, as a link has it, names the memory `stem`.
 pub(in crate::engine) fn is_called(stem: &Stem, id: &str) -> bool {
+    ids_of(stem).contains(&linked_id(id))
+}
+
+/// Returns the ids of the memory `stem`, one of which [`linked_id`] returns for a link to it.
+pub(in crate::engine) fn ids_of(stem: &Stem) -> [String; 2] {
+    [plain_id(stem.as_str()), stem.short().to_owned()]
+}
+
+/// Returns `id`, as a link has it, without its folder, and as ids are compared.
+pub(in crate::engine) fn linked_id(id: &str) -> String {
     let id = plain_id(id);
-    let id = id.rsplit('/').next().unwrap_or(&id);
-    id == plain_id(stem.as_str()) || id == stem.short()
+    match id.rsplit_once('/') {
+        Some((_, last)) => last.to_owned(),
+        None => id,
+    }
 }

@@ -375,7 +375,8 @@ impl ServerHandler for Handler {
         let uris = requested.resource_subscriptions.clone().unwrap_or_default();
         let known = uris
             .into_iter()
-            .filter(|uri| resources::named(dialect, uri).is_some());
+            .filter(|uri| resources::named(dialect, uri).is_some())
+            .take(subscriptions::MOST);
         Some(
             SubscriptionFilter::builder()
                 .resource_subscriptions(known)

@@ -16,7 +16,7 @@ use super::served::Served;
 use crate::engine::{Changed, Listening, live};
 
 /// Maximum number of subscribed addresses of one client.
-const MOST: usize = 1000;
+pub(super) const MOST: usize = 1000;
 
 /// Queue of changes of a store, until dropped.
 pub(super) struct News {

@@ -53,9 +53,7 @@ pub(in crate::engine) fn tell_changes(live: &LiveStore, now: &Arc<dyn Snapshot>)
     let Some(before) = live.listeners.replace(now) else {
         return; // Nobody listens, or nobody has read anything yet.
     };
-    let changed = Changed {
-        stems: changed_between(before.as_ref(), now.as_ref()),
-    };
+    let changed = Changed::of(changed_between(before.as_ref(), now.as_ref()));
     if !changed.stems.is_empty() {
         let tells = live.listeners.all();
         tells.iter().for_each(|tell| tell(&changed));

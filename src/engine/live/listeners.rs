@@ -1,10 +1,10 @@
 //! Registered listeners for changes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::engine::locked::locked;
-use crate::engine::texts::is_called;
+use crate::engine::texts::{ids_of, linked_id};
 use crate::index::Snapshot;
 use crate::model::Stem;
 
@@ -69,13 +69,24 @@ pub(in crate::engine) type Tell = Arc<dyn Fn(&Changed) + Send + Sync>;
 /// Changes since the last notification.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Changed {
-    /// Memories that appeared, have another text, or are gone.
+    /// Memories that appeared, have another text, or are gone; while an index is made, also those that were only touched.
     pub stems: BTreeSet<Stem>,
+    /// Their ids, long and short ones, as they are compared.
+    called: Arc<HashSet<String>>,
 }
 
 impl Changed {
+    /// Returns the change of the memories `stems`.
+    pub(in crate::engine) fn of(stems: BTreeSet<Stem>) -> Changed {
+        let called: HashSet<String> = stems.iter().flat_map(ids_of).collect();
+        Changed {
+            stems,
+            called: Arc::new(called),
+        }
+    }
+
     /// Whether the memory called `id` is among them.
     pub fn touches(&self, id: &str) -> bool {
-        self.stems.iter().any(|stem| is_called(stem, id))
+        self.called.contains(&linked_id(id))
     }
 }

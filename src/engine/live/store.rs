@@ -116,23 +116,18 @@ struct Latest {
 const MAX_HANDLES: usize = 8_192;
 
 impl Latest {
-    fn set(&mut self, snapshot: &Arc<dyn Snapshot>) {
+    fn is(&self, snapshot: &Arc<dyn Snapshot>) -> bool {
         let known = self.snapshot.as_ref();
-        if known.is_none_or(|known| !Arc::ptr_eq(known, snapshot)) {
-            self.snapshot = Some(Arc::clone(snapshot));
-            self.shared.clear();
-        }
+        known.is_some_and(|known| Arc::ptr_eq(known, snapshot))
     }
 
-    fn is_shared(&mut self, handle: Handle) -> bool {
-        let Some(snapshot) = &self.snapshot else {
-            return false;
-        };
-        if self.shared.len() >= MAX_HANDLES {
-            self.shared.clear();
+    /// Sets the view; returns the former one, which takes a while to end.
+    fn set(&mut self, snapshot: &Arc<dyn Snapshot>) -> Option<Arc<dyn Snapshot>> {
+        if self.is(snapshot) {
+            return None;
         }
-        let count = || snapshot.handle_count(handle.as_str());
-        *self.shared.entry(handle).or_insert_with(|| count() > 1)
+        self.shared.clear();
+        self.snapshot.replace(Arc::clone(snapshot))
     }
 }
 
@@ -426,11 +421,32 @@ impl LiveStore {
     /// Returns the id of a memory as shown to people and agents: its handle, or the whole stem if
     /// the handle alone would be ambiguous.
     pub fn shown_id(&self, stem: &Stem) -> String {
-        let mut latest = locked(&self.latest);
         match stem.handle() {
-            Some(handle) if !latest.is_shared(handle) => handle.to_string(),
+            Some(handle) if !self.is_shared(handle) => handle.to_string(),
             _ => stem.as_str().to_owned(),
         }
+    }
+
+    /// Returns whether several memories of the last view have this handle.
+    fn is_shared(&self, handle: Handle) -> bool {
+        let latest = locked(&self.latest);
+        let Some(snapshot) = latest.snapshot.clone() else {
+            return false;
+        };
+        if let Some(is_shared) = latest.shared.get(&handle) {
+            return *is_shared;
+        }
+        // Whoever registers for changes, on a thread that serves others as well, does not wait for it.
+        drop(latest);
+        let is_shared = snapshot.handle_count(handle.as_str()) > 1;
+        let mut latest = locked(&self.latest);
+        if latest.is(&snapshot) {
+            if latest.shared.len() >= MAX_HANDLES {
+                latest.shared.clear();
+            }
+            latest.shared.insert(handle, is_shared);
+        }
+        is_shared
     }
 
     /// Sets the callback for work in the background.
@@ -530,7 +546,8 @@ impl LiveStore {
 
     /// Sets the last view.
     pub(in crate::engine) fn set_latest(&self, snapshot: &Arc<dyn Snapshot>) {
-        locked(&self.latest).set(snapshot);
+        let former = locked(&self.latest).set(snapshot);
+        drop(former);
         self.listeners.know(snapshot);
     }
 

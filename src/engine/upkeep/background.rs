@@ -359,7 +359,11 @@ impl Loop {
         if self.engine.live.freshness().is_old() && self.engine.live.watch().is_some() {
             current_snapshot::check_watch(&self.engine.live)?;
         }
-        current_snapshot::snapshot(&self.engine.live)?;
+        let found = current_snapshot::snapshot(&self.engine.live)?;
+        if self.failures > 0 || self.engine.live.freshness().is_behind() {
+            // What takes long, or fails again, is not waited for.
+            changes::tell_changes(&self.engine.live, &found);
+        }
         let indexes = self.lead.is_some() || !leader::is_led(&self.engine.live);
         let has_caught_up = indexes && indexing::catch_up(&self.engine.live)?;
         self.engine.live.awaited_index.end(has_caught_up);
