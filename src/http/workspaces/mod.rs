@@ -57,8 +57,9 @@ const MAX_OPENINGS: usize = 8;
 /// would send the requests to all others away, to servers that must open those first.
 const OPENING_COUNTS: Duration = Duration::from_secs(10);
 
-/// Time for which what `/ready` said holds.
+/// Time for which what `/ready` said holds, and for which it is said again while it is being checked.
 const READY_HOLDS: Duration = Duration::from_secs(1);
+const READY_AT_MOST: Duration = Duration::from_secs(10);
 
 /// Interval at which the token of an open stream of events is asked for again.
 const TOKEN_HOLDS: Duration = Duration::from_secs(15);
@@ -184,7 +185,7 @@ pub(super) struct Hosted {
     /// Sessions of browsers, of all workspaces.
     sessions: Sessions,
     /// Answer of `/ready` with its time.
-    readiness: Mutex<Option<(Instant, Vec<String>)>>,
+    readiness: Mutex<Readiness>,
 }
 
 /// Part of a workspace that its owner may see.
@@ -264,6 +265,17 @@ struct Open {
     router: Router,
     /// Dropped after the others.
     _kept: Box<dyn Any + Send + Sync>,
+}
+
+/// What is known of whether requests should be sent here.
+#[derive(Default)]
+struct Readiness {
+    /// Time of the last look, and the reasons against it.
+    last: Option<(Instant, Vec<String>)>,
+    /// Time at which somebody began to look last.
+    looks_since: Option<Instant>,
+    /// Time of the first look since, if none has an answer yet.
+    unanswered_since: Option<Instant>,
 }
 
 impl Hosted {
@@ -540,18 +552,30 @@ impl Hosted {
             return vec!["the server ends".to_owned()];
         }
         // Whoever asks needs no token: however many do, the database is asked once in a while.
-        let mut readiness = self
-            .readiness
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        match &*readiness {
-            Some((at, reasons)) if at.elapsed() < READY_HOLDS => reasons.clone(),
-            _ => {
-                let reasons = self.look_for_reasons();
-                *readiness = Some((Instant::now(), reasons.clone()));
-                reasons
-            }
+        // Nor does one wait for another, with a thread that calls need.
+        let readiness = || {
+            self.readiness
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let mut known = readiness();
+        let is_recent = |at: Option<Instant>| at.is_some_and(|at| at.elapsed() < READY_AT_MOST);
+        match &known.last {
+            Some((at, reasons)) if at.elapsed() < READY_HOLDS => return reasons.clone(),
+            Some((_, reasons)) if is_recent(known.unanswered_since) => return reasons.clone(),
+            _ if is_recent(known.looks_since) => return vec!["it is being checked".to_owned()],
+            _ => {}
         }
+        let now = Instant::now();
+        known.looks_since = Some(now);
+        known.unanswered_since.get_or_insert(now);
+        drop(known);
+        let reasons = self.look_for_reasons();
+        *readiness() = Readiness {
+            last: Some((Instant::now(), reasons.clone())),
+            ..Readiness::default()
+        };
+        reasons
     }
 
     fn look_for_reasons(&self) -> Vec<String> {
