@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
+use std::sync::{Mutex, PoisonError};
 
 use super::{Claims, Row, Scan, passes};
 use crate::index::filter::Conditions;
@@ -99,7 +100,19 @@ impl Scan {
             let line = &lines[row as usize];
             line.passes && !superseded.contains(&line.file)
         };
+        let kept: Mutex<HashMap<u32, Option<Memory>>> = Mutex::default();
+        let kept = || kept.lock().unwrap_or_else(PoisonError::into_inner);
+        // Together: a distant storage is asked once for them.
+        let ahead = |rows: &[u32]| {
+            let names = rows.iter().map(|&row| self.name(lines[row as usize].file));
+            let read = (self.read)(&names.collect::<Vec<_>>()).into_iter();
+            let memories = read.map(|document| document.map(|document| document.memory));
+            kept().extend(rows.iter().copied().zip(memories));
+        };
         let memory = |row: u32| {
+            if let Some(memory) = kept().get(&row) {
+                return memory.clone();
+            }
             let document = self.read_one(self.name(lines[row as usize].file));
             document.map(|document| document.memory)
         };
@@ -110,8 +123,7 @@ impl Scan {
             // Vectors are kept beside an index, and there is none.
             meaning: &|_| None,
             pieces: Pieces {
-                // All of them were read just before.
-                ahead: &|_| {},
+                ahead: &ahead,
                 of: &|row| memory(row).map_or_else(Vec::new, |memory| passage::texts_of(&memory)),
             },
             signals: &|row| {
