@@ -314,7 +314,7 @@ pub(in crate::engine) fn read(
             other => other?,
         };
         let is_patient = started.elapsed() < PATIENCE;
-        match live.store.reader(Place::Files).read(&name, u64::MAX) {
+        match live.reader().read(&name, u64::MAX) {
             Ok(version) if is_patient && is_being_written(&version) => {}
             Ok(version) => return Ok((name, version)),
             Err(FilesError::Missing { .. }) if is_patient => {}

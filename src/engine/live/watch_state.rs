@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::files::ChangeFeed;
+use crate::files::{ChangeFeed, Reader};
 
 /// Method of detecting changes.
 #[derive(Default)]
@@ -11,10 +11,11 @@ pub(in crate::engine) enum Watching {
     /// Each operation compares: right for a process that runs one.
     #[default]
     Never,
-    Events(Arc<dyn ChangeFeed>),
-    /// Each operation compares, because there are no events.
-    Polling {
-        reason: String,
-        since: Instant,
+    Events {
+        watch: Arc<dyn ChangeFeed>,
+        /// Reader of the watched folder.
+        reader: Arc<dyn Reader>,
     },
+    /// Each operation compares, because there are no events.
+    Polling { reason: String, since: Instant },
 }

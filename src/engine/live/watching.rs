@@ -8,7 +8,7 @@ use crate::engine::live::current_snapshot;
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::watch_state::Watching;
 use crate::engine::locked::locked;
-use crate::files::ChangeFeed;
+use crate::files::{ChangeFeed, Place, Reader};
 
 /// Time before another attempt to watch.
 const RETRY: Duration = Duration::from_secs(5);
@@ -49,9 +49,15 @@ impl LiveStore {
     /// Begins to watch the memory folder, or logs why it cannot be watched.
     pub(in crate::engine) fn start_watching(&self) {
         let started = self.store.changes(self.waker());
+        let reader = self.store.reader(Place::Files);
+        // On Windows a folder that is open cannot be renamed.
+        let reader = if cfg!(unix) { reader.held() } else { reader };
         let mut watching = self.watching_state();
         *watching = match started {
-            Ok(changes) => Watching::Events(Arc::from(changes)),
+            Ok(changes) => Watching::Events {
+                watch: Arc::from(changes),
+                reader: Arc::from(reader),
+            },
             Err(reason) => {
                 let known =
                     matches!(&*watching, Watching::Polling { reason: old, .. } if *old == reason);
@@ -70,7 +76,7 @@ impl LiveStore {
     pub(in crate::engine) fn watch(&self) -> Option<Arc<dyn ChangeFeed>> {
         let mut watching = self.watching_state();
         match &*watching {
-            Watching::Events(watch) => match watch.lost() {
+            Watching::Events { watch, .. } => match watch.lost() {
                 None => return Some(Arc::clone(watch)),
                 Some(reason) => {
                     *watching = Watching::Polling {
@@ -85,6 +91,15 @@ impl LiveStore {
         drop(watching);
         self.wake(); // It is started again in the background.
         None
+    }
+
+    /// Returns a reader of the live files for an operation that has a view. It holds the folder open as long as the watch is
+    /// used that each view confirms it by.
+    pub(in crate::engine) fn reader(&self) -> Arc<dyn Reader> {
+        match &*self.watching_state() {
+            Watching::Events { reader, .. } => Arc::clone(reader),
+            _ => Arc::from(self.store.reader(Place::Files)),
+        }
     }
 
     /// Stops using a watch that works but does not report everything.
@@ -113,7 +128,7 @@ impl LiveStore {
     pub(in crate::engine) fn watching(&self) -> String {
         match &*self.watching_state() {
             Watching::Never => "never".to_owned(),
-            Watching::Events(_) => "events".to_owned(),
+            Watching::Events { .. } => "events".to_owned(),
             Watching::Polling { reason, .. } => {
                 format!("polling ({})", reason.replace('\n', " "))
             }
