@@ -200,7 +200,14 @@ pub fn score<'a, P: Postings>(
             by_worth(&mut scoring, &candidates, input.signals, true)
         }
         Method::FiveFactor => by_worth(&mut scoring, &candidates, input.signals, false),
-        Method::Weighted => weighted(&scoring, &candidates, text, input.signals, input.memory),
+        Method::Weighted => weighted(
+            &scoring,
+            &candidates,
+            text,
+            input.pieces,
+            input.signals,
+            input.memory,
+        ),
     };
     if ranking.method == Method::SixFactorReranked {
         scoring.rerank(&mut scored, reranking, analyzer);

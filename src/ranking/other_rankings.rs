@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use super::scoring::{Cosines, Scored, Scoring};
+use super::scoring::{Cosines, Pieces, Scored, Scoring};
 use super::signals::{LEAST_COSINE, RankingSignals, WeightedQuery, share_of_meaning};
 use crate::model::Memory;
 
@@ -84,24 +84,31 @@ pub(super) fn by_worth(
     scored
 }
 
+/// Number of memories that are asked for together.
+const TOGETHER: usize = 128;
+
 /// Scores memories that hold a word by title, tags, importance and last use.
 pub(super) fn weighted(
     scoring: &Scoring<'_>,
     candidates: &[u32],
     text: &str,
+    pieces: Pieces<'_>,
     signals: &dyn Fn(u32) -> RankingSignals,
     memory: &dyn Fn(u32) -> Option<Memory>,
 ) -> Vec<Scored> {
-    let mut scored = by_words(scoring, candidates);
     let asked = WeightedQuery::of(text);
-    scored.retain_mut(|one| match memory(one.row) {
-        Some(memory) => {
-            one.score = signals(one.row).weighted(&asked, &memory);
-            true
-        }
-        // Gone since the index was made.
-        None => false,
-    });
+    let found = by_words(scoring, candidates);
+    let mut scored = Vec::with_capacity(found.len());
+    for some in found.chunks(TOGETHER) {
+        let rows: Vec<u32> = some.iter().map(|one| one.row).collect();
+        (pieces.ahead)(&rows);
+        // Without those that are gone since the index was made.
+        scored.extend(some.iter().filter_map(|one| {
+            let memory = memory(one.row)?;
+            let score = signals(one.row).weighted(&asked, &memory);
+            Some(Scored { score, ..*one })
+        }));
+    }
     scored
 }
 

@@ -22,6 +22,8 @@ pub struct Excerpts {
 pub struct Reranking<'a> {
     /// Scores of texts.
     pub rerank: &'a Rerank<'a>,
+    /// Told which rows are asked for next.
+    pub ahead: &'a dyn Fn(&[u32]),
     /// Text of a row; empty if it cannot be read.
     pub excerpts: &'a dyn Fn(u32) -> Excerpts,
 }
@@ -89,6 +91,7 @@ mod tests {
     fn parts(said: &[f32], scores: &[f32]) -> Vec<f32> {
         let reranking = Reranking {
             rerank: &|_, _| Some(said.to_vec()),
+            ahead: &|_| (),
             excerpts: &|_| Excerpts::default(),
         };
         let hits: Vec<(u32, f32)> = scores.iter().map(|score| (0, *score)).collect();

@@ -295,6 +295,8 @@ impl Scoring<'_> {
         }
         let hits = places.iter().map(|&place| scored[place]);
         let hits: Vec<(u32, f32)> = hits.map(|hit| (hit.row, hit.score)).collect();
+        let rows: Vec<u32> = hits.iter().map(|(row, _)| *row).collect();
+        (reranking.ahead)(&rows);
         let Some(parts) = reranking.parts(text, &self.content, &hits, analyzer) else {
             return;
         };

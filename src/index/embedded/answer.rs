@@ -116,6 +116,7 @@ impl EmbeddedSnapshot {
             memory: &memory,
             reranking: models.rerank.map(|rerank| Reranking {
                 rerank,
+                ahead: &ahead,
                 excerpts: &excerpts,
             }),
         };

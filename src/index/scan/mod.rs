@@ -2,7 +2,7 @@
 //!
 //! Used while there is no index, because it is being made or cannot be opened. The answers and scores
 //! are those of the index: facts, filters, counts and ranking are the same code. A search reads the
-//! whole store, on all cores, and holds one row a memory, never the texts. Only the listing is kept
+//! whole store, on all cores, and holds one row a memory, and the texts of some of the best. Only the listing is kept
 //! from one search to the next.
 
 mod ranked;

@@ -107,7 +107,7 @@ impl Scan {
             let names = rows.iter().map(|&row| self.name(lines[row as usize].file));
             let read = (self.read)(&names.collect::<Vec<_>>()).into_iter();
             let memories = read.map(|document| document.map(|document| document.memory));
-            kept().extend(rows.iter().copied().zip(memories));
+            *kept() = rows.iter().copied().zip(memories).collect();
         };
         let memory = |row: u32| {
             if let Some(memory) = kept().get(&row) {
@@ -135,6 +135,7 @@ impl Scan {
             memory: &memory,
             reranking: rerank.map(|rerank| Reranking {
                 rerank,
+                ahead: &ahead,
                 excerpts: &excerpts,
             }),
         };
