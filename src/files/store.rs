@@ -68,6 +68,11 @@ impl Store {
         }
     }
 
+    /// Whether the store's folders may be links.
+    pub fn follows_links(&self) -> bool {
+        matches!(self.links, LinkPolicy::Follow)
+    }
+
     /// Returns the same store, with another policy for links.
     pub fn with_links(self, links: LinkPolicy) -> Store {
         Store { links, ..self }

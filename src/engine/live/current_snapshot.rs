@@ -304,8 +304,8 @@ fn refresh(
     let mut unread = Vec::new();
     let mut seen_all = Vec::new();
     let all: BTreeSet<&String> = names.iter().chain(own).collect();
-    // A database tells with the texts which of them are gone; of what is only suspected to have changed, it is mostly
-    // known that it has not.
+    // In a database, changed names are read at once: the answer also says which are gone. Suspects mostly have not changed,
+    // and are looked up first.
     let is_read = |name: &&String| live.directory().is_none() && !suspects.contains(name);
     let (unseen, seen): (Vec<&String>, Vec<&String>) = all.into_iter().partition(is_read);
     unread.extend(unseen.into_iter().map(String::as_str));
@@ -399,8 +399,9 @@ fn view(live: &LiveStore, freshness: &mut Freshness) -> Result<Arc<dyn Snapshot>
         if freshness.current.is_none() && tries < MAX_LOOKS {
             look(live, freshness, &BTreeSet::new())?;
         } else if freshness.current.is_none() {
+            let started = Instant::now();
             let listing = list_cleared(live, live.watch().as_deref())?;
-            answer_by_scan(live, freshness, &listing, listing.entries.len());
+            answer_by_scan(live, freshness, &listing, listing.entries.len(), started);
         }
     }
     let current = freshness.current.clone().expect("it was just made");

@@ -40,7 +40,8 @@ pub(in crate::engine) struct Freshness {
     pub(in crate::engine) folders: Vec<(String, i64)>,
     /// Last comparison of all files.
     pub(in crate::engine) swept: Option<Sweep>,
-    /// Whether a comparison failed since: what a watch told before it is known to nobody.
+    /// Whether the last comparison failed. A watch does not tell again what it told for that, so all files must be compared,
+    /// whatever the leader says.
     pub(in crate::engine) has_failed: bool,
     /// Whether some file has several hard links: changes by another link cause no event.
     pub(in crate::engine) has_links: bool,
@@ -307,12 +308,14 @@ impl Freshness {
         };
     }
 
-    /// Adopts `scan`, a view of the files of `listing` themselves, of which `waiting` wait to be indexed.
+    /// Adopts `scan`, a view of the files of `listing` themselves, of which `waiting` wait to be
+    /// indexed; listing them took `cost`.
     pub(in crate::engine) fn scan(
         &mut self,
         scan: Arc<dyn Snapshot>,
         listing: &Listing,
         waiting: usize,
+        cost: Duration,
     ) {
         let skipped = listing.skipped.iter();
         *self = Freshness {
@@ -324,7 +327,7 @@ impl Freshness {
                 .collect(),
             swept: Some(Sweep {
                 at: Instant::now(),
-                cost: Duration::ZERO,
+                cost,
             }),
             behind: waiting.max(1),
             index_avoided: self.index_avoided,

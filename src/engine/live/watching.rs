@@ -8,7 +8,7 @@ use crate::engine::live::current_snapshot;
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::watch_state::Watching;
 use crate::engine::locked::locked;
-use crate::files::{ChangeFeed, Place, Reader};
+use crate::files::{ChangeFeed, Place, Reader, Store};
 
 /// Time before another attempt to watch.
 const RETRY: Duration = Duration::from_secs(5);
@@ -50,8 +50,12 @@ impl LiveStore {
     pub(in crate::engine) fn start_watching(&self) {
         let started = self.store.changes(self.waker());
         let reader = self.store.reader(Place::Files);
-        // On Windows a folder that is open cannot be renamed.
-        let reader = if cfg!(unix) { reader.held() } else { reader };
+        // An open folder cannot be renamed on Windows, and keeps a disk that it lies on from being ejected.
+        let is_own = |store: &Store| !store.follows_links();
+        let reader = match cfg!(unix) && self.directory().is_some_and(is_own) {
+            true => reader.held(),
+            false => reader,
+        };
         let mut watching = self.watching_state();
         *watching = match started {
             Ok(changes) => Watching::Events {
@@ -93,8 +97,8 @@ impl LiveStore {
         None
     }
 
-    /// Returns a reader of the live files for an operation that has a view. It holds the folder open as long as the watch is
-    /// used that each view confirms it by.
+    /// Returns a reader of the live files for an operation that has a view. While the folder is watched, the reader keeps it
+    /// open: each view checks before that its path still names this folder.
     pub(in crate::engine) fn reader(&self) -> Arc<dyn Reader> {
         match &*self.watching_state() {
             Watching::Events { reader, .. } => Arc::clone(reader),

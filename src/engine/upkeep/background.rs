@@ -361,7 +361,7 @@ impl Loop {
         }
         let found = current_snapshot::snapshot(&self.engine.live)?;
         if self.failures > 0 || self.engine.live.freshness().is_behind() {
-            // What takes long, or fails again, is not waited for.
+            // Indexing may take long now, or fail as it did the last time.
             changes::tell_changes(&self.engine.live, &found);
         }
         let indexes = self.lead.is_some() || !leader::is_led(&self.engine.live);

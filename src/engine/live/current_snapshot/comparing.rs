@@ -62,7 +62,7 @@ fn look_once(
     let Some(mut committed) = committed else {
         let waiting = listing.entries.len();
         freshness.avoid_index();
-        answer_by_scan(live, freshness, &listing, waiting);
+        answer_by_scan(live, freshness, &listing, waiting, started);
         return Ok(0);
     };
     let verified = |known: i64, committed: &dyn Snapshot| {
@@ -79,7 +79,7 @@ fn look_once(
         changes = Changes::between(&listing, committed.as_ref(), freshness.verified);
     }
     if changes.len() >= INDEX_AT_ONCE && changes.len() * SCANS > listing.entries.len() {
-        answer_by_scan(live, freshness, &listing, changes.len());
+        answer_by_scan(live, freshness, &listing, changes.len(), started);
         return Ok(0);
     }
     if !changes.is_empty() && live.has_background() {
@@ -136,19 +136,20 @@ fn look_once(
     Ok(news)
 }
 
-/// Makes a scan of the files the current view until the index has caught up with them.
+/// Makes a scan of the files the current view until the index has caught up with them; they were listed since `started`.
 pub(super) fn answer_by_scan(
     live: &LiveStore,
     freshness: &mut Freshness,
     listing: &Listing,
     waiting: usize,
+    started: Instant,
 ) {
     if freshness.behind == 0 {
         tracing::info!("{waiting} files are searched one by one until they are indexed");
     }
     let is_awaited = live.has_background() && !freshness.avoids_index();
     let scan = reading::scan(live, listing, is_awaited);
-    freshness.scan(scan, listing, waiting);
+    freshness.scan(scan, listing, waiting, started.elapsed());
     freshness.distrust_young_folders(reading::now_nanos(live));
     live.wake();
 }
