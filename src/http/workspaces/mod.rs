@@ -184,7 +184,7 @@ pub(super) struct Hosted {
     openings: Semaphore,
     /// Sessions of browsers, of all workspaces.
     sessions: Sessions,
-    /// Answer of `/ready` with its time.
+    /// State of the answer of `/ready`.
     readiness: Mutex<Readiness>,
 }
 
@@ -270,11 +270,11 @@ struct Open {
 /// What is known of whether requests should be sent here.
 #[derive(Default)]
 struct Readiness {
-    /// Time of the last look, and the reasons against it.
+    /// Time of the last answer, and the reasons against it.
     last: Option<(Instant, Vec<String>)>,
-    /// Time at which somebody began to look last.
+    /// Begin of the last look; `None` if none is running.
     looks_since: Option<Instant>,
-    /// Time of the first look since, if none has an answer yet.
+    /// Begin of the first look since the last answer; `None` if none is running.
     unanswered_since: Option<Instant>,
 }
 
@@ -571,10 +571,14 @@ impl Hosted {
         known.unanswered_since.get_or_insert(now);
         drop(known);
         let reasons = self.look_for_reasons();
-        *readiness() = Readiness {
-            last: Some((Instant::now(), reasons.clone())),
-            ..Readiness::default()
-        };
+        let mut known = readiness();
+        // Another one may have begun later, where this one took long.
+        if known.looks_since == Some(now) {
+            *known = Readiness {
+                last: Some((Instant::now(), reasons.clone())),
+                ..Readiness::default()
+            };
+        }
         reasons
     }
 
