@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-from team import HANGS_AFTER, Postgres, programs_of_postgres
+from database import HANGS_AFTER, Postgres, programs_of_postgres
 
 # Numbers of `nextval` outlive the transactions that drew them.
 TRIGGER = """

@@ -267,7 +267,7 @@ struct Open {
     _kept: Box<dyn Any + Send + Sync>,
 }
 
-/// What is known of whether requests should be sent here.
+/// State of the answer to whether requests should be sent here.
 #[derive(Default)]
 struct Readiness {
     /// Time of the last answer, and the reasons against it.
