@@ -40,8 +40,8 @@ pub(in crate::engine) struct Freshness {
     pub(in crate::engine) folders: Vec<(String, i64)>,
     /// Last comparison of all files.
     pub(in crate::engine) swept: Option<Sweep>,
-    /// Whether the last comparison failed. A watch does not tell again what it told for that, so all files must be compared,
-    /// whatever the leader says.
+    /// Whether the last comparison failed. A watch of a folder does not tell again what it told for that, so all files must
+    /// be compared, whatever the leader says.
     pub(in crate::engine) has_failed: bool,
     /// Whether some file has several hard links: changes by another link cause no event.
     pub(in crate::engine) has_links: bool,

@@ -1,6 +1,6 @@
 //! Comparison of all files with the committed index, and what one file that was read changes in the view.
 //!
-//! Promises: a comparison that fails is done again by the next operation, and what a watch told for it is told again.
+//! Promises: a comparison that fails leaves the view as it was, and is done again by the next operation.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -136,7 +136,8 @@ fn look_once(
     Ok(news)
 }
 
-/// Makes a scan of the files the current view until the index has caught up with them; they were listed since `started`.
+/// Makes a scan of the files the current view until the index has caught up with them; the listing began
+/// at `started`.
 pub(super) fn answer_by_scan(
     live: &LiveStore,
     freshness: &mut Freshness,
