@@ -1,13 +1,13 @@
 //! `memdir setup`, as people use it.
 
 use std::fs;
-#[cfg(unix)]
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use memdir::clients::Words;
 use memdir::dialect;
 
+#[cfg(unix)]
+use crate::support::make_executable;
 use crate::support::program::{Home, run};
 
 /// Every file below a folder but the records of what was changed, with its bytes.
@@ -508,7 +508,7 @@ fn doctor_repeats_what_the_list_of_a_client_says() {
         ("echo broken >&2; exit 3", false, "`codex mcp list`: broken"),
     ] {
         fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        make_executable(&program);
         let mut command = home.command(&["doctor", "--json"]);
         let path = format!("{}:/usr/bin:/bin", folder.display());
         let found = run(command.env("PATH", path)).json();

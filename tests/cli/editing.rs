@@ -3,11 +3,10 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use crate::support::memory_text;
 use crate::support::program::{Home, Ran, names, run};
+use crate::support::{make_executable, memory_text};
 
 const NAME: &str = "20260114_091500_1f3a9c02.md";
 
@@ -30,7 +29,7 @@ fn edit_with(home: &Home, script: &str) -> Ran {
 fn command(home: &Home, script: &str) -> Command {
     let script = format!("#!/bin/sh\necho x >> \"$0.calls\"\n{script}\n");
     let editor = home.write("editor", script);
-    fs::set_permissions(&editor, fs::Permissions::from_mode(0o700)).unwrap();
+    make_executable(&editor);
     let mut command = home.command(&["edit", "1f3a"]);
     command
         .env("EDITOR", &editor)

@@ -4,6 +4,8 @@
 use std::process::Command;
 
 use crate::support::has_terminal;
+#[cfg(unix)]
+use crate::support::make_executable;
 use crate::support::program::{Home, Ran, run};
 
 /// A text that would write the clipboard, move the cursor and turn the line around.
@@ -215,8 +217,7 @@ fn a_long_answer_goes_through_the_pager_and_json_and_pipes_do_not() {
     let home = Home::new();
     home.remember(&["A needle."]);
     let pager = home.write("pager", "#!/bin/sh\nsed 's/^/paged: /'\n");
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&pager, executable).unwrap();
+    make_executable(&pager);
     let folder = pager.parent().unwrap().to_owned();
     let path = std::env::join_paths([folder, "/usr/bin".into(), "/bin".into()]).unwrap();
     let mut piped = home.command(&["list"]);

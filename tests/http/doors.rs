@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::support::TestStore;
 use crate::support::memdir_server::{memdir, token};
-use crate::support::session::{Session, meta};
+use crate::support::session::Session;
 
 /// A server that says where it is by itself.
 struct Served {
@@ -67,6 +67,7 @@ mod sockets {
     use std::os::unix::net::UnixListener;
 
     use super::*;
+    use crate::support::session::meta;
 
     /// The socket of a server whose user lets everybody do everything.
     fn start(root: &Path, socket: &Path) -> Served {

@@ -1,12 +1,9 @@
 //! The service of a store: the texts of its file, and what becomes of it where no service manager answers.
 
-use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use memdir::service::{Definition, Folders, Manager, Service};
-
-use crate::support::program::Home;
 
 /// A service whose paths and values hold what means something to the formats of its file.
 fn service(manager: Manager) -> Service {
@@ -141,7 +138,11 @@ fn a_line_break_comes_into_no_file() {
 /// Runs of the program on Linux, without a session of the user's: no service manager can be reached.
 #[cfg(target_os = "linux")]
 mod without_a_session {
+    use std::fs;
+    use std::process::Stdio;
+
     use super::*;
+    use crate::support::program::Home;
 
     /// The unit of the store of `home`.
     fn unit(home: &Home) -> std::path::PathBuf {

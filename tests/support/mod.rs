@@ -258,6 +258,17 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
+/// Lets the system run a file as a program; Windows has no such mark, and git runs hooks without it there.
+pub fn make_executable(path: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+}
+
 /// Gives a file the modification time `at`.
 pub fn touch(path: &Path, at: DateTime<Utc>) {
     let since = Duration::from_nanos(at.timestamp_nanos_opt().unwrap().try_into().unwrap());

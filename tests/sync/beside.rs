@@ -1,6 +1,7 @@
 //! Somebody uses git in the same repository, at the same time.
 
 use std::fs;
+#[cfg(target_os = "linux")]
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
@@ -8,6 +9,8 @@ use serde_json::json;
 
 use crate::support::git::Git;
 use crate::support::machines::Machines;
+#[cfg(target_os = "linux")]
+use crate::support::make_executable;
 use crate::support::program::Home;
 use crate::support::session::Session;
 use crate::support::until;
@@ -229,14 +232,13 @@ fn somebodys_repository_keeps_the_modes_that_git_gives_it() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_commit_with_git_that_waits_for_its_hook_succeeds() {
-    use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
     let git = project(&home, &["notes"]);
     let hook = home.write(
         ".git/hooks/pre-commit",
         "#!/bin/sh\ntouch .git/hooked; while [ ! -e .git/go ]; do sleep 0.02; done\n",
     );
-    fs::set_permissions(&hook, fs::Permissions::from_mode(0o700)).unwrap();
+    make_executable(&hook);
     home.write("code", "changed\n");
     let mut command = Command::new("git");
     home.surround(&mut command);
@@ -335,8 +337,7 @@ fn a_git_that_refuses_to_merge_puts_back_what_was_not_committed() {
         real.trim(),
     );
     let program = home.write("programs/git", &waiting);
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&program, executable).unwrap();
+    make_executable(&program);
     let mut command = Command::new("git");
     home.surround(&mut command);
     let mut merging = command

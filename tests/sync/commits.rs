@@ -9,7 +9,7 @@ use super::one_memory::{NAME, text};
 use crate::support::git::Git;
 use crate::support::program::{Home, run};
 use crate::support::session::Session;
-use crate::support::{memory_text, until};
+use crate::support::{make_executable, memory_text, until};
 
 #[test]
 fn every_change_is_a_commit_that_says_what_it_is() {
@@ -86,11 +86,7 @@ fn what_the_user_has_staged_or_keeps_beside_is_left_alone() {
     home.write("store/files/picture.png", "no memory");
     git.says(&["add", "staged.txt"]);
     let hook = home.write("store/.git/hooks/pre-commit", "#!/bin/sh\ntouch ran\n");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(&hook, fs::Permissions::from_mode(0o700)).unwrap();
-    }
+    make_executable(&hook);
     let before = git.says(&["diff", "--cached", "--name-status"]);
     assert_eq!(before, "A\tstaged.txt\n");
     let id = home.remember(&["two"]);

@@ -8,7 +8,7 @@ use super::one_memory::{NAME, home_with, text};
 use crate::support::git::Git;
 use crate::support::program::{Home, names};
 use crate::support::session::Session;
-use crate::support::until;
+use crate::support::{make_executable, until};
 
 fn says(home: &Home) -> String {
     fs::read_to_string(home.files().join(NAME)).unwrap()
@@ -57,11 +57,7 @@ fn an_edit_in_an_editor_keeps_what_stood_there() {
     home.remember(&["Other."]);
     home.put("note.md", "# By hand\n");
     let editor = home.write("editor", "#!/bin/sh\nprintf '# Edited\\n' > \"$1\"\n");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(&editor, fs::Permissions::from_mode(0o700)).unwrap();
-    }
+    make_executable(&editor);
     let mut command = home.command(&["edit", "note.md"]);
     command.env("EDITOR", &editor);
     crate::support::program::run(&mut command).done();

@@ -1,7 +1,6 @@
 //! Where a store goes: what names its remote, and what does not.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -11,7 +10,7 @@ use crate::support::git::Git;
 use crate::support::machines::{Machines, texts};
 use crate::support::program::{Home, Ran, run};
 use crate::support::session::Session;
-use crate::support::{memory_text, until};
+use crate::support::{make_executable, memory_text, until};
 
 /// Has ssh run here what it should run on another machine.
 fn with_ssh(home: &Home, command: &mut Command) {
@@ -21,7 +20,7 @@ fn with_ssh(home: &Home, command: &mut Command) {
         "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\nexec sh -c \"$1\"\n",
     )
     .unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    make_executable(&path);
     command.env("GIT_SSH", path).env("GIT_SSH_VARIANT", "ssh");
 }
 
@@ -314,7 +313,7 @@ fn another_remote_begins_with_nothing_seen() {
     let hook = home.root().join("second.git/hooks/pre-receive");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
-    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    make_executable(&hook);
     let ran = on(&home, &store, &["sync", "--setup", &second], &[]);
     assert_eq!(ran.code, 2);
     assert!(

@@ -11,6 +11,7 @@ use rcgen::KeyPair;
 use tempfile::TempDir;
 
 use super::compare::Names;
+use crate::support::make_executable;
 
 /// Longer than a command takes on the busiest machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -70,8 +71,7 @@ impl Home {
         for (name, script) in super::scenes::STAND_INS {
             let path = bin.join(name);
             fs::write(&path, format!("#!/usr/bin/env bash\nset -e\n{script}\n")).unwrap();
-            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-            fs::set_permissions(path, mode).unwrap();
+            make_executable(&path);
         }
         fs::write(home.root().join("cwd"), home.mira().to_str().unwrap()).unwrap();
         fs::write(home.root().join("hello"), HELLO).unwrap();

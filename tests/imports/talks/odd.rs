@@ -1,7 +1,5 @@
 //! Places that hold more, or less, than conversations of one format.
 
-use std::fs;
-
 use super::kept::talks_of;
 use super::sources;
 use crate::support::program::Home;
@@ -78,6 +76,7 @@ fn a_pipe_is_refused_and_not_waited_for() {
 #[cfg(unix)]
 #[test]
 fn what_may_not_be_read_is_named_and_the_rest_read() {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 
     let home = Home::new();

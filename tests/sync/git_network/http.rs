@@ -1,6 +1,5 @@
 //! Remotes behind a web server, and what becomes of passwords.
 
-use std::fs;
 use std::path::PathBuf;
 
 use memdir::git::{Address, NetworkError, Pushed};
@@ -9,6 +8,7 @@ use crate::git_network::by_both;
 use crate::git_network::http_server::{HttpServer, Manner, basic};
 use crate::git_network::local::round_trip;
 use crate::git_network::scene::{By, Scene, address};
+use crate::support::make_executable;
 
 by_both! {
     a_web_server_is_a_remote,
@@ -179,15 +179,13 @@ fn a_pack_of_many_commits_arrives(by: By) {
 }
 
 fn a_hook_of_the_server_is_no_late_push(by: By) {
-    use std::os::unix::fs::PermissionsExt;
-
     let scene = Scene::new(by);
     let (_server, address, work) = served(&scene);
     let hook = scene.write(
         "remote.git/hooks/pre-receive",
         "#!/bin/sh\necho 'no herons here' >&2\nexit 1\n",
     );
-    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    make_executable(&hook);
     let id = scene.commit(&work, "b.md", "heron\n");
     let refused = scene.push(&work, &address, &id).unwrap_err();
     assert!(matches!(refused, NetworkError::Other { .. }), "{refused:?}");

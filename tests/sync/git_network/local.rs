@@ -8,6 +8,7 @@ use memdir::git::{Address, NetworkError, Pushed, RemoteBranches};
 use crate::git_network::by_both;
 use crate::git_network::http_server::{HttpServer, Manner};
 use crate::git_network::scene::{By, FETCHED, Scene, address, path_address};
+use crate::support::make_executable;
 
 by_both! {
     a_folder_is_a_remote,
@@ -206,8 +207,6 @@ fn shallow(scene: &Scene, remote: &Path, address: &Address) {
 }
 
 fn hooks_of_this_side_do_not_run(by: By) {
-    use std::os::unix::fs::PermissionsExt;
-
     let scene = Scene::new(by);
     let remote = path_address(&scene.bare("remote.git"));
     let work = scene.work("work");
@@ -223,7 +222,7 @@ fn hooks_of_this_side_do_not_run(by: By) {
     ] {
         let hook = hooks.join(name);
         fs::write(&hook, format!("#!/bin/sh\ntouch {}\n", ran.display())).unwrap();
-        fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+        make_executable(&hook);
     }
     scene.push(&work, &remote, &id).unwrap();
     scene.fetch(&work, &remote).unwrap();
