@@ -498,6 +498,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rustyline::", &["cli"]),
     ("ratatui::", &["cli"]),
     ("libc::", &["columns", "embed"]),
+    ("winapi_util::", &["files"]),
     // Programs: git and ssh, the user's editor, and the service manager.
     ("Command::new", &["git", "cli", "service"]),
     ("println!", &["cli", "main"]),

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
 pub use crate::beneath::STATE_FOLDER;
@@ -284,21 +285,70 @@ pub fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     folder.sync()
 }
 
+/// Device and inode of a file or folder, on Windows its volume and index: no other one has both while it is there.
+pub type FileId = (u64, u64);
+
+/// Returns the id of an open file.
+///
+/// # Errors
+///
+/// Fails as the system says.
+pub fn file_id(file: &File) -> io::Result<FileId> {
+    #[cfg(unix)]
+    return Ok(id_in(&file.metadata()?));
+    #[cfg(not(unix))]
+    id_of_handle(file)
+}
+
+/// Returns the id of the file or folder at `path`, whose metadata is `data`.
+///
+/// # Errors
+///
+/// Fails if it cannot be opened, where the metadata does not hold the id.
+pub fn file_id_at(path: &Path, data: &fs::Metadata) -> io::Result<FileId> {
+    #[cfg(unix)]
+    let id = {
+        let _ = path;
+        Ok(id_in(data))
+    };
+    #[cfg(not(unix))]
+    let id = {
+        let _ = data;
+        winapi_util::Handle::from_path_any(path).and_then(id_of_handle)
+    };
+    id
+}
+
+#[cfg(unix)]
+fn id_in(data: &fs::Metadata) -> FileId {
+    use std::os::unix::fs::MetadataExt;
+    (data.dev(), data.ino())
+}
+
+#[cfg(not(unix))]
+fn id_of_handle(handle: impl winapi_util::AsHandleRef) -> io::Result<FileId> {
+    let data = winapi_util::file::information(handle)?;
+    Ok((data.volume_serial_number(), data.file_index()))
+}
+
+/// Returns when a file or folder was made, since 1970, where only that tells it from an earlier one with its id: an inode
+/// is given again. An index of NTFS counts how often it was given.
+pub fn birth(data: &fs::Metadata) -> Option<Duration> {
+    let made = if cfg!(unix) {
+        data.created().ok()
+    } else {
+        None
+    };
+    made.and_then(|made| made.duration_since(SystemTime::UNIX_EPOCH).ok())
+}
+
 /// Returns a text that identifies a folder, and differs for a copy of it: its path and inode.
 ///
 /// # Errors
 ///
 /// Fails if its metadata cannot be read.
 pub fn place_of(folder: &Path) -> io::Result<String> {
-    let data = fs::metadata(folder)?;
-    #[cfg(unix)]
-    let number = std::os::unix::fs::MetadataExt::ino(&data);
-    #[cfg(not(unix))]
-    let number = {
-        let made = data.created().ok();
-        let since = made.and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
-        since.map_or(0, |since| since.as_nanos() as u64)
-    };
+    let (_, number) = file_id_at(folder, &fs::metadata(folder)?)?;
     Ok(format!("{number}:{}", folder.canonicalize()?.display()))
 }
 

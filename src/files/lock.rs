@@ -73,18 +73,10 @@ impl Lock {
 
     /// Returns whether the locked file still is the one at `path`: a lock on a deleted file has no effect.
     pub fn is_at(&self, path: &Path) -> bool {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            let here = |data: std::fs::Metadata| (data.dev(), data.ino());
-            match (self.file.metadata(), std::fs::symlink_metadata(path)) {
-                (Ok(ours), Ok(theirs)) => here(ours) == here(theirs),
-                _ => false,
-            }
-        }
-        #[cfg(not(unix))]
-        {
-            path.exists() // An open file cannot be replaced there.
+        let theirs = std::fs::symlink_metadata(path).and_then(|data| disk::file_id_at(path, &data));
+        match (disk::file_id(&self.file), theirs) {
+            (Ok(ours), Ok(theirs)) => ours == theirs,
+            _ => false,
         }
     }
 

@@ -32,9 +32,9 @@ pub use backup::Backup;
 pub use folders::{BACKUPS, PROPOSALS};
 
 pub use disk::{
-    STATE_FOLDER, ScratchFolder, create_private_folder, folder_bytes, move_folder, names_in,
-    place_of, read_derived, remove_derived, remove_moved_folder, scratch_file, scratch_folder,
-    take_derived, write_derived, write_synced,
+    FileId, STATE_FOLDER, ScratchFolder, birth, create_private_folder, file_id, file_id_at,
+    folder_bytes, move_folder, names_in, place_of, read_derived, remove_derived,
+    remove_moved_folder, scratch_file, scratch_folder, take_derived, write_derived, write_synced,
 };
 pub use draft::Draft;
 pub use folders::{JOURNALS, LinkPolicy, Place, TOMBSTONES, notes_around, tombstone_of};

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 
 use super::error::{JournalError, failed};
 use super::line::Line;
-use super::reading::{Files, Read, Unread, id_in, is_id, lines_from};
+use super::reading::{Files, Read, Unread, is_id, lines_from};
 use super::record::Record;
 use super::storage::Journal;
 use super::uses::Uses;
@@ -107,8 +107,11 @@ impl JournalFolder {
             let Ok(data) = fs::symlink_metadata(&path) else {
                 continue;
             };
-            if is_journal && data.is_file() {
-                files.insert(path, (data.len(), id_in(&data)));
+            if is_journal
+                && data.is_file()
+                && let Ok(id) = files::file_id_at(&path, &data)
+            {
+                files.insert(path, (data.len(), id));
             }
         }
         Ok(files)

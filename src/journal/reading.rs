@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::{fs, io};
 
 use chrono::{DateTime, Utc};
 
 use super::error::{JournalError, failed};
 use super::line::Line;
 use super::uses::Uses;
-use crate::files;
+use crate::files::{self, FileId};
 
 /// Raises each moment in `known` to that in `until`.
 pub(super) fn raise(
@@ -51,28 +51,12 @@ pub(super) struct Looked {
 /// Journals, each with its size and file id.
 pub(super) type Files = BTreeMap<PathBuf, (u64, FileId)>;
 
-/// Id of a file, which differs for another file in its place: device and inode, or the creation time.
-pub(super) type FileId = (u64, u64);
-
 /// Number of bytes before the end that are compared to detect another file.
 pub(super) const TAIL_BYTES: usize = 64;
 
 /// Returns whether a text is the id of a journal.
 pub(super) fn is_id(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-#[cfg(unix)]
-pub(super) fn id_in(data: &fs::Metadata) -> FileId {
-    use std::os::unix::fs::MetadataExt;
-    (data.dev(), data.ino())
-}
-
-#[cfg(not(unix))]
-pub(super) fn id_in(data: &fs::Metadata) -> FileId {
-    let made = data.created().ok();
-    let since = made.and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
-    (0, since.map_or(0, |since| since.as_nanos() as u64))
 }
 
 impl Read {
@@ -152,7 +136,7 @@ impl Read {
                 each(line);
             }
         };
-        let read = files::open_lines(path).and_then(|file| match id_in(&file.metadata()?) == id {
+        let read = files::open_lines(path).and_then(|file| match files::file_id(&file)? == id {
             true => lines_from(file, start, counted),
             false => Ok(None),
         });

@@ -16,7 +16,6 @@ pub use reviews::{ReviewedTexts, Reviews, text_digest};
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
@@ -175,14 +174,12 @@ struct Identity {
 impl Identity {
     fn of(store: &Path) -> Identity {
         let metadata = fs::metadata(store).ok();
-        #[cfg(unix)]
-        let inode = metadata.as_ref().map(std::os::unix::fs::MetadataExt::ino);
-        #[cfg(not(unix))]
-        let inode = None;
-        let made = metadata.and_then(|metadata| metadata.created().ok());
-        let made = made.and_then(|made| made.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let id = metadata
+            .as_ref()
+            .and_then(|metadata| files::file_id_at(store, metadata).ok());
+        let made = metadata.as_ref().and_then(files::birth);
         Identity {
-            inode,
+            inode: id.map(|(_, inode)| inode),
             made: made.and_then(|made| u64::try_from(made.as_nanos()).ok()),
             id: id_in(store),
         }

@@ -26,6 +26,7 @@ use self::elsewhere::FolderWatcher;
 use self::inotify::Events;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use self::inotify::FolderWatcher;
+use super::disk::{FileId, file_id_at};
 use super::storage::{ChangeFeed, Changed};
 use crate::beneath::is_composed;
 
@@ -36,12 +37,9 @@ pub(super) struct FolderWatch {
     inbox: Arc<Inbox>,
     events: Events,
     watcher: Mutex<FolderWatcher>,
-    /// Device and inode of the watched folder.
-    identity: Option<Identity>,
+    /// Id of the watched folder.
+    identity: Option<FileId>,
 }
-
-/// Device and inode of a folder.
-type Identity = (u64, u64);
 
 /// Whether the system watches each folder by itself; the library's own search for folders below one
 /// would read the metadata of every file.
@@ -278,17 +276,9 @@ fn is_reading(event: &Event) -> bool {
     matches!(event.kind, EventKind::Access(kind) if kind != written) && !event.need_rescan()
 }
 
-#[cfg(unix)]
-fn identity(folder: &Path) -> Option<Identity> {
-    use std::os::unix::fs::MetadataExt;
+fn identity(folder: &Path) -> Option<FileId> {
     let data = std::fs::metadata(folder).ok()?;
-    Some((data.dev(), data.ino()))
-}
-
-/// Returns a constant: these systems have no inodes, and a watched folder cannot be moved there.
-#[cfg(not(unix))]
-fn identity(folder: &Path) -> Option<Identity> {
-    folder.is_dir().then_some((0, 0))
+    file_id_at(folder, &data).ok()
 }
 
 /// Returns the name that a file below the watched folder has in the store; `None` where a listing has to say it.

@@ -234,23 +234,14 @@ fn make_id(root: &Path, known: &Option<String>) -> Result<String, EngineError> {
 /// Returns a hash that identifies the folder of a store, as far as the system can.
 fn identity(root: &Path) -> u128 {
     let path = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-    let files = crate::files::notes_around(root).map_or_else(|| root.join("files"), Path::to_owned);
-    let files = fs::metadata(files);
-    let birth = files.as_ref().ok().and_then(|data| data.created().ok());
-    let born = birth.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-    let number = files.as_ref().map_or(0, inode);
+    let folder =
+        crate::files::notes_around(root).map_or_else(|| root.join("files"), Path::to_owned);
+    let files = fs::metadata(&folder);
+    let born = files.as_ref().ok().and_then(crate::files::birth);
+    let id = files.and_then(|data| crate::files::file_id_at(&folder, &data));
+    let number = id.map_or(0, |(_, number)| number);
     let text = format!("{number} {:?} {}", born, path.display());
     crate::files::digest(text.as_bytes())
-}
-
-#[cfg(unix)]
-fn inode(data: &fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(data)
-}
-
-#[cfg(not(unix))]
-fn inode(_: &fs::Metadata) -> u64 {
-    0
 }
 
 fn note_at(root: &Path, path: &str) -> Result<Option<SyncNote>, EngineError> {
