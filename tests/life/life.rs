@@ -238,7 +238,7 @@ fn many_at_once_are_not_archived_unasked() {
     let _background = Background::start(&engine).unwrap();
     let heartbeat = store.state().join("heartbeat");
     until("the leader has looked at everything", || {
-        fs::read_to_string(&heartbeat).is_ok_and(|text| text.contains("\nstate "))
+        memdir::files::said(&heartbeat).is_some_and(|(text, _)| text.contains("\nstate "))
     });
     assert_eq!(store.texts().len(), 40);
     assert_eq!(ops::expire(&engine, false).unwrap().moved.len(), 40);

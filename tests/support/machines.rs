@@ -7,8 +7,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::git::Git;
-use super::memory_text;
 use super::program::{Home, Ran, run};
+use super::{memory_text, real};
 
 /// The first is made with the remote, the others join.
 pub struct Machines {
@@ -35,7 +35,7 @@ impl Machines {
     }
 
     fn folder(&self) -> PathBuf {
-        self.shared.path().canonicalize().unwrap()
+        real(self.shared.path())
     }
 
     pub fn remote(&self) -> PathBuf {

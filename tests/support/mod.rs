@@ -228,9 +228,18 @@ pub fn clock(now: DateTime<Utc>) -> Box<dyn Clock> {
 
 /// The folder of a fixture. Copy it before use.
 pub fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("fixtures")
-        .join(name)
+    real(
+        &Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("fixtures")
+            .join(name),
+    )
+}
+
+/// The path of a folder without links, as people write it: Windows gives a form with `\\?\` before the drive.
+pub fn real(folder: &Path) -> PathBuf {
+    let path = folder.canonicalize().unwrap();
+    let plain = path.to_str().and_then(|text| text.strip_prefix(r"\\?\"));
+    plain.map_or_else(|| path.clone(), PathBuf::from)
 }
 
 /// The regular files below `folder`; links are not followed.

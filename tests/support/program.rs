@@ -14,9 +14,9 @@ use std::{fmt, fs};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::TestStore;
 use super::memdir_server::Server;
 use super::workspace::{self, Workspace};
+use super::{TestStore, real};
 
 /// A home folder with an empty store in it, gone with the value.
 pub struct Home {
@@ -64,7 +64,7 @@ impl Home {
 
     /// The folder without links in its path.
     pub fn root(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap()
+        real(self.folder.path())
     }
 
     #[track_caller]
@@ -161,7 +161,7 @@ impl Home {
             ("XDG_CACHE_HOME", "cache"),
             ("XDG_STATE_HOME", "state"),
             ("APPDATA", "config"),
-            ("LOCALAPPDATA", "data"),
+            ("LOCALAPPDATA", "cache"),
         ] {
             command.env(name, root.join(folder));
         }
