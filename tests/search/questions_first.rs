@@ -66,12 +66,8 @@ impl Embedder for Waiting {
     }
 }
 
-#[test]
-fn a_question_is_answered_while_texts_are_embedded() {
-    let store = TestStore::new();
-    let bread = memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", "bread book\n");
-    store.put(BREAD, bread);
-    let model = Arc::new(Waiting {
+fn model() -> Waiting {
+    Waiting {
         model: Local::new(LocalSettings {
             folder: fixture("models/tiny"),
             ..LocalSettings::default()
@@ -79,12 +75,24 @@ fn a_question_is_answered_while_texts_are_embedded() {
         .unwrap(),
         state: Mutex::default(),
         changed: Condvar::new(),
-    });
+    }
+}
+
+fn engine_with(store: &TestStore, model: &Arc<Waiting>) -> Engine {
     let options = Options {
-        models: Some(Arc::new(Shared(Arc::clone(&model)))),
+        models: Some(Arc::new(Shared(Arc::clone(model)))),
         ..store.options()
     };
-    let engine = Arc::new(Engine::open(options, Box::new(SystemClock)).unwrap());
+    Engine::open(options, Box::new(SystemClock)).unwrap()
+}
+
+#[test]
+fn a_question_is_answered_while_texts_are_embedded() {
+    let store = TestStore::new();
+    let bread = memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", "bread book\n");
+    store.put(BREAD, bread);
+    let model = Arc::new(model());
+    let engine = Arc::new(engine_with(&store, &model));
     let _background = Background::start(&engine).unwrap();
     let state = model.state.lock().unwrap();
     let embeds = model.changed.wait_while(state, |state| !state.embeds);
@@ -98,5 +106,26 @@ fn a_question_is_answered_while_texts_are_embedded() {
         found("breadous bookous")
             .first()
             .is_some_and(|hit| hit.name == BREAD)
+    });
+}
+
+#[test]
+fn a_closed_engine_is_held_by_no_thread() {
+    let store = TestStore::new();
+    store.put(
+        BREAD,
+        memory_text("aaaaaaaa", "2026-01-01T00:00:00Z", "bread book\n"),
+    );
+    let embedder = Arc::new(model());
+    let engine = Arc::new(engine_with(&store, &embedder));
+    let background = Background::start(&engine).unwrap();
+    let state = embedder.state.lock().unwrap();
+    let embeds = embedder.changed.wait_while(state, |state| !state.embeds);
+    drop(embeds.unwrap());
+    ops::search(&engine, &query("bread")).unwrap();
+    drop(background);
+    drop(engine);
+    until("the last thread is over", || {
+        Arc::strong_count(&embedder) == 1
     });
 }

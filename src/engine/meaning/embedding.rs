@@ -92,6 +92,8 @@ impl Drop for Embedding {
     fn drop(&mut self) {
         // The current batch is not awaited; the next process makes it.
         self.is_ending.store(true, Ordering::Relaxed);
+        // The thread holds the engine's parts, among which is a sender to itself.
+        self.changed();
     }
 }
 
@@ -111,6 +113,9 @@ impl Worker {
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(wait) => inbox.recv_timeout(wait),
             };
+            if self.is_ending.load(Ordering::Relaxed) {
+                return;
+            }
             match woken {
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) if !tries_again => {
@@ -140,7 +145,6 @@ impl Worker {
             match self.embed() {
                 Ok(true) => {}
                 Ok(false) => (wait, tries_again) = (Some(ELSEWHERE), true),
-                Err(_) if self.is_ending.load(Ordering::Relaxed) => return,
                 Err(error) => {
                     warn_of_model(&self.meaning, &error);
                     let left = outage::outage_left(&self.meaning).unwrap_or(PAUSE);
