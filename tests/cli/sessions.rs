@@ -497,7 +497,7 @@ fn transcript(home: &Home, session: &str, request: &str) -> std::path::PathBuf {
 fn a_project_may_have_its_sessions_proposed() {
     let home = Home::new();
     home.remember(&["The choir sings Bach."]);
-    let folders = format!("[\"{}=proposals\"]", home.root().display());
+    let folders = format!("['{}=proposals']", home.root().display());
     // A hook asks no language model, whatever the settings say.
     let server = Server::start(|_| Reply::new(401, ""));
     let endpoint = server.url("/");

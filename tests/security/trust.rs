@@ -69,7 +69,7 @@ fn the_store_that_aiaml_keeps_in_a_project_is_found_and_waits_for_its_user() {
     home.write(&format!("project/memory/files/{THEIRS}"), text);
     let refused = in_folder(&home, &deep, &["think", "heron"]);
     assert_eq!(refused.code, 2);
-    let said = refused.stderr;
+    let said = refused.stderr.replace('\\', "/");
     assert!(
         said.contains("memdir trust") && said.contains("project/memory"),
         "{said}"
