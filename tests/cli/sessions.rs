@@ -554,7 +554,7 @@ fn sessions_are_kept_at_their_end_if_the_user_wants_that() {
     assert!(log.contains("did not tell of its end"), "{log}");
 
     let folder = home.root().display().to_string();
-    let excluded = format!("[\"{folder}\"]");
+    let excluded = format!("['{folder}']");
     home.run(&["config", "set", "capture.exclude", &excluded])
         .done();
     let end = message("d", "SessionEnd", "Sort the nets.");

@@ -1,13 +1,20 @@
 //! Which store a command works on, how one is made, and whose memories go where.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::memory_text;
 use crate::support::program::{Home, names, run};
 use crate::support::session::Session;
+use crate::support::{memory_text, real};
+
+/// The store of a user who names none.
+fn usual_store(home: &Home) -> PathBuf {
+    let folder = if cfg!(windows) { "config" } else { "data" };
+    home.root().join(folder).join("memdir")
+}
 
 #[test]
 fn the_store_is_the_flags_then_the_environments_then_the_nearest_then_the_users() {
@@ -16,7 +23,7 @@ fn the_store_is_the_flags_then_the_environments_then_the_nearest_then_the_users(
     let (near, deep) = (home.make("near"), home.make("near/deep/er"));
     let mut command = home.bare();
     command.current_dir(&deep).arg("path");
-    let data = home.root().join("data/memdir");
+    let data = usual_store(&home);
     assert_eq!(run(&mut command).done(), format!("{}\n", data.display()));
     home.write("near/memdir.toml", "");
     let unasked = run(&mut command);
@@ -46,7 +53,10 @@ fn a_folder_with_memories_is_a_store_and_a_folder_with_files_is_not() {
     home.write("near/files/readme.md", "no memory");
     let mut command = home.bare();
     command.current_dir(&deep).arg("path");
-    assert!(run(&mut command).done().contains("data/memdir"));
+    assert_eq!(
+        run(&mut command).done(),
+        format!("{}\n", usual_store(&home).display())
+    );
     home.write("near/files/20260114_091500_1f3a9c02.md", "");
     let near = home.root().join("near");
     run(home.bare().arg("trust").arg(&near)).done();
@@ -212,6 +222,8 @@ fn settings_are_set_and_unset_and_comments_stay() {
     let before = text();
     home.run(&["config", "set", "limit", "many"])
         .complains(2, &["limit", "Nothing was changed"]);
+    home.run(&["config", "set", "capture.exclude", r#"["C:\notes"]"#])
+        .complains(2, &["capture.exclude", "is no list", "single ones"]);
     home.run(&["config", "set", "limits", "7"])
         .complains(2, &["`limits` is unknown"]);
     home.run(&["config", "set", "life.shrt", "2h"])
@@ -254,7 +266,7 @@ fn every_setting_says_where_it_comes_from() {
         .env("MEMDIR_LIMIT", "5")
         .env("AIAML_LOG_LEVEL", "ERROR");
     let settings = run(&mut command).json();
-    let file = |path: &str| json!(home.root().join(path));
+    let file = |path: &str| json!(real(&home.root().join(path)));
     let check = |key: &str, value: &str, origin: serde_json::Value| {
         assert_eq!(
             settings[key],

@@ -303,16 +303,20 @@ impl Ran {
         serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// Fails unless the command ended with `code` and complained of all of `parts`.
+    /// Fails unless the command ended with `code` and complained of all of `parts`, with slashes in paths on all systems.
     #[track_caller]
     pub fn complains(&self, code: i32, parts: &[&str]) {
         assert_eq!(self.code, code, "{self:?}");
         let missing: Vec<_> = parts
             .iter()
-            .filter(|part| !self.stderr.contains(**part))
+            .filter(|part| !with_slashes(&self.stderr).contains(&*with_slashes(part)))
             .collect();
         assert!(missing.is_empty(), "{missing:?} not in: {}", self.stderr);
     }
+}
+
+fn with_slashes(text: &str) -> String {
+    text.replace(std::path::MAIN_SEPARATOR, "/")
 }
 
 /// The names of the files in `folder`, sorted.
