@@ -1,6 +1,5 @@
 //! Commands about the models that find memories by meaning and re-rank them: download, use, status.
 
-use std::fs;
 use std::path::Path;
 
 use indicatif::ProgressStyle;
@@ -188,7 +187,7 @@ fn choose(context: &mut Context, command: &ModelUse) -> Result<Outcome, Failure>
     let folder = match model {
         ModelName::Name(_) => folder,
         // What is written must mean the same from everywhere.
-        ModelName::Folder(_) => fs::canonicalize(&folder).unwrap_or(folder),
+        ModelName::Folder(_) => std::path::absolute(&folder).unwrap_or(folder),
     };
     let known = catalog::recognised(&folder);
     let name = match &model {

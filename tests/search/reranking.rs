@@ -267,9 +267,11 @@ fn a_folder_that_holds_a_cross_encoder_is_used_to_re_rank() {
     assert!(ran.text().contains("re-ranks from now on"), "{ran:?}");
     let settings = fs::read_to_string(home.root().join("config/memdir/config.toml")).unwrap();
     let folder = home.root().join("cross");
+    // Without escapes where the path holds backslashes.
+    let quote = if cfg!(windows) { '\'' } else { '"' };
     assert_eq!(
         settings,
-        format!("[rerank]\nmodel = \"{}\"\n", folder.display())
+        format!("[rerank]\nmodel = {quote}{}{quote}\n", folder.display())
     );
     let status = home.run(&["model", "status", "--json"]).json();
     assert_eq!(

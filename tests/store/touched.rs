@@ -80,6 +80,8 @@ fn segments(store: &TestStore) -> BTreeMap<PathBuf, Vec<u8>> {
         .collect()
 }
 
+// Windows tells no inode of a file, by which a copy with the same times is seen.
+#[cfg(unix)]
 #[test]
 fn touched_files_are_read_once_and_not_indexed() {
     let store = store_of(40);
@@ -109,6 +111,8 @@ fn a_server_reads_touched_files_once_and_does_not_index_them() {
     assert_eq!(reindex(&later(&store)), 0);
 }
 
+// Windows replaces no table that another process has mapped; it is read again then.
+#[cfg(unix)]
 #[test]
 fn a_few_touched_files_are_kept_beside_the_table_until_they_are_many() {
     let store = store_of(200);
@@ -139,6 +143,8 @@ fn without_the_file_of_touched_files_they_are_read_again() {
     assert_eq!(reindex(&later(&store)), 0);
 }
 
+// By the time at which the system changed it, which Windows does not tell.
+#[cfg(unix)]
 #[test]
 fn a_file_that_is_changed_after_it_was_touched_is_found_whatever_its_stamp_is() {
     let store = store_of(40);
