@@ -222,7 +222,7 @@ fn settings_are_set_and_unset_and_comments_stay() {
     let before = text();
     home.run(&["config", "set", "limit", "many"])
         .complains(2, &["limit", "Nothing was changed"]);
-    home.run(&["config", "set", "capture.exclude", r#"["C:\notes"]"#])
+    home.run(&["config", "set", "capture.exclude", r#"["C:\Users"]"#])
         .complains(2, &["capture.exclude", "is no list", "single ones"]);
     home.run(&["config", "set", "limits", "7"])
         .complains(2, &["`limits` is unknown"]);
