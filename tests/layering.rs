@@ -259,7 +259,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
         &["committing", "error", "id", "reading", "repository"],
     ),
     ("git/network", &["repository", "settings"]),
-    ("files/watch", &["storage"]),
+    ("files/watch", &["disk", "storage"]),
     ("rows/copies", &["error", "server", "workspace"]),
     ("rows/presence", &["database", "error", "notices", "server"]),
     (
