@@ -1,6 +1,6 @@
 //! Commands about the models that find memories by meaning and re-rank them: download, use, status.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use indicatif::ProgressStyle;
 use serde_json::{Value, json};
@@ -187,7 +187,7 @@ fn choose(context: &mut Context, command: &ModelUse) -> Result<Outcome, Failure>
     let folder = match model {
         ModelName::Name(_) => folder,
         // What is written must mean the same from everywhere.
-        ModelName::Folder(_) => std::path::absolute(&folder).unwrap_or(folder),
+        ModelName::Folder(_) => real(folder),
     };
     let known = catalog::recognised(&folder);
     let name = match &model {
@@ -493,6 +493,15 @@ fn status(context: &mut Context, asks_host: bool) -> Result<Outcome, Failure> {
         _ if !is_fine => Outcome::Nothing,
         _ => Outcome::Done,
     })
+}
+
+/// Returns the folder without links; on Windows as people write it, and not in the form that the system gives.
+fn real(folder: PathBuf) -> PathBuf {
+    let found = match cfg!(windows) {
+        true => std::path::absolute(&folder),
+        false => folder.canonicalize(),
+    };
+    found.unwrap_or(folder)
 }
 
 fn file_state(state: State) -> &'static str {

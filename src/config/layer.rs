@@ -146,7 +146,13 @@ impl SettingsLayer {
             (SettingType::OtherNames, toml::Value::Table(users)) => text_of_names(users),
             _ => text_of(value),
         };
-        let text = text.ok_or_else(|| "must be a text".to_owned());
+        let text = match (row.kind, value) {
+            // What was typed as a list and is no TOML became a text, which would be one word without a meaning.
+            (SettingType::List, toml::Value::String(text)) if is_in_brackets(text) => Err(format!(
+                "is `{text}`, which is no list: texts in brackets stand in quotes, and paths with \\ in single ones"
+            )),
+            _ => text.ok_or_else(|| "must be a text".to_owned()),
+        };
         match text.and_then(|text| row.kind.read(&text)) {
             Ok(SettingValue::Unset) => {}
             Ok(value) => self.values.push((id, value)),
@@ -208,6 +214,11 @@ impl SettingsLayer {
     fn origin(&self) -> Origin {
         Origin::File(self.path.clone())
     }
+}
+
+fn is_in_brackets(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with('[') && text.ends_with(']')
 }
 
 const NOT_OF_STORES: &str = "may not be set by a store";

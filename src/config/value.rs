@@ -76,11 +76,6 @@ impl SettingType {
                 Ok(SettingValue::Unset)
             }
             SettingType::Text | SettingType::Path => Ok(SettingValue::Text(word.to_owned())),
-            // Taken as a text, since it is no TOML: one word, which would mean nothing.
-            SettingType::List if word.starts_with('[') => Err(
-                "no list: texts in brackets stand in quotes, and paths with \\ in single ones"
-                    .to_owned(),
-            ),
             SettingType::List => Ok(SettingValue::Text(list(word, str::to_owned).join(","))),
             SettingType::Switch => switch(word)
                 .map(SettingValue::Switch)

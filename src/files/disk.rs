@@ -313,8 +313,19 @@ pub fn file_id_at(path: &Path, data: &fs::Metadata) -> io::Result<FileId> {
     };
     #[cfg(not(unix))]
     let id = {
-        let _ = data;
-        winapi_util::Handle::from_path_any(path).and_then(id_of_handle)
+        use std::os::windows::fs::OpenOptionsExt;
+        const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
+        const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+        let itself = match data.is_symlink() {
+            true => FILE_FLAG_OPEN_REPARSE_POINT,
+            false => 0,
+        };
+        // Without rights to its bytes: it may be held by a program that shares it with nobody.
+        let handle = fs::OpenOptions::new()
+            .access_mode(0)
+            .custom_flags(FILE_FLAG_BACKUP_SEMANTICS | itself)
+            .open(path);
+        handle.and_then(|handle| file_id(&handle))
     };
     id
 }
@@ -331,15 +342,29 @@ fn id_of_handle(handle: impl winapi_util::AsHandleRef) -> io::Result<FileId> {
     Ok((data.volume_serial_number(), data.file_index()))
 }
 
-/// Returns when a file or folder was made, since 1970, where only that tells it from an earlier one with its id: an inode
-/// is given again. An index of NTFS counts how often it was given.
+/// Returns the number by which a folder is told from a copy of it and from another one in its place: its inode, on Windows
+/// its index and that of its volume together, or where it has no index, such as on some shares, when it was made.
+///
+/// # Errors
+///
+/// Fails as [`file_id_at`].
+pub fn folder_number(folder: &Path, data: &fs::Metadata) -> io::Result<u64> {
+    Ok(match file_id_at(folder, data)? {
+        (_, number) if cfg!(unix) => number,
+        (_, 0) => created(data).map_or(0, |since| since.as_nanos() as u64),
+        (volume, index) => volume.rotate_left(32) ^ index,
+    })
+}
+
+/// Returns when a folder was made, since 1970, where only that tells it from an earlier one with its number: an inode is
+/// given again, and an index of NTFS counts how often it was.
 pub fn birth(data: &fs::Metadata) -> Option<Duration> {
-    let made = if cfg!(unix) {
-        data.created().ok()
-    } else {
-        None
-    };
-    made.and_then(|made| made.duration_since(SystemTime::UNIX_EPOCH).ok())
+    created(data).filter(|_| cfg!(unix))
+}
+
+fn created(data: &fs::Metadata) -> Option<Duration> {
+    let made = data.created().ok()?;
+    made.duration_since(SystemTime::UNIX_EPOCH).ok()
 }
 
 /// Returns a text that identifies a folder, and differs for a copy of it: its path and inode.
@@ -348,7 +373,7 @@ pub fn birth(data: &fs::Metadata) -> Option<Duration> {
 ///
 /// Fails if its metadata cannot be read.
 pub fn place_of(folder: &Path) -> io::Result<String> {
-    let (_, number) = file_id_at(folder, &fs::metadata(folder)?)?;
+    let number = folder_number(folder, &fs::metadata(folder)?)?;
     Ok(format!("{number}:{}", folder.canonicalize()?.display()))
 }
 

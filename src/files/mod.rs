@@ -33,7 +33,7 @@ pub use folders::{BACKUPS, PROPOSALS};
 
 pub use disk::{
     FileId, STATE_FOLDER, ScratchFolder, birth, create_private_folder, file_id, file_id_at,
-    folder_bytes, move_folder, names_in, place_of, read_derived, remove_derived,
+    folder_bytes, folder_number, move_folder, names_in, place_of, read_derived, remove_derived,
     remove_moved_folder, scratch_file, scratch_folder, take_derived, write_derived, write_synced,
 };
 pub use draft::Draft;

@@ -107,11 +107,13 @@ impl JournalFolder {
             let Ok(data) = fs::symlink_metadata(&path) else {
                 continue;
             };
-            if is_journal
-                && data.is_file()
-                && let Ok(id) = files::file_id_at(&path, &data)
-            {
-                files.insert(path, (data.len(), id));
+            if !is_journal || !data.is_file() {
+                continue;
+            }
+            match files::file_id_at(&path, &data) {
+                Ok(id) => drop(files.insert(path, (data.len(), id))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(failed("look at", &path, error)),
             }
         }
         Ok(files)

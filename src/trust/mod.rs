@@ -174,12 +174,12 @@ struct Identity {
 impl Identity {
     fn of(store: &Path) -> Identity {
         let metadata = fs::metadata(store).ok();
-        let id = metadata
-            .as_ref()
-            .and_then(|metadata| files::file_id_at(store, metadata).ok());
+        // On Windows the random id alone counts: a volume can be made with any numbers.
+        let unix = metadata.as_ref().filter(|_| cfg!(unix));
+        let inode = unix.and_then(|metadata| files::folder_number(store, metadata).ok());
         let made = metadata.as_ref().and_then(files::birth);
         Identity {
-            inode: id.map(|(_, inode)| inode),
+            inode,
             made: made.and_then(|made| u64::try_from(made.as_nanos()).ok()),
             id: id_in(store),
         }

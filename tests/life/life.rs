@@ -197,8 +197,6 @@ fn what_has_expired_is_archived_and_comes_back_as_it_was() {
     assert!(ops::expire(&later, true).unwrap().moved.is_empty());
 }
 
-// On other systems nothing takes a file's reading away from its owner.
-#[cfg(unix)]
 #[test]
 fn who_does_not_know_all_uses_archives_nothing() {
     let store = TestStore::new();
@@ -213,8 +211,18 @@ fn who_does_not_know_all_uses_archives_nothing() {
     // What has the name of a journal and cannot be read as a file.
     let other = journal.with_file_name("0123456789abcdef.jsonl");
     fs::write(&other, &bytes).unwrap();
-    let permissions = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);
-    fs::set_permissions(&other, permissions(0o000)).unwrap();
+    #[cfg(unix)]
+    {
+        let permissions = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(&other, permissions(0o000)).unwrap();
+    }
+    // A program that shares it with nobody.
+    #[cfg(windows)]
+    let _held = {
+        use std::os::windows::fs::OpenOptionsExt;
+        let mut alone = fs::OpenOptions::new();
+        alone.read(true).share_mode(0).open(&other).unwrap()
+    };
     if fs::read(&other).is_ok() {
         return; // Nothing keeps this user out.
     }

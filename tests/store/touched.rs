@@ -80,7 +80,7 @@ fn segments(store: &TestStore) -> BTreeMap<PathBuf, Vec<u8>> {
         .collect()
 }
 
-// Windows tells no inode of a file, by which a copy with the same times is seen.
+// On Windows no inode is compared, by which a copy with the same times is seen.
 #[cfg(unix)]
 #[test]
 fn touched_files_are_read_once_and_not_indexed() {

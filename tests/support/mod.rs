@@ -239,6 +239,7 @@ pub fn fixture(name: &str) -> PathBuf {
 pub fn real(folder: &Path) -> PathBuf {
     let path = folder.canonicalize().unwrap();
     let plain = path.to_str().and_then(|text| text.strip_prefix(r"\\?\"));
+    let plain = plain.filter(|text| text.as_bytes().get(1) == Some(&b':'));
     plain.map_or_else(|| path.clone(), PathBuf::from)
 }
 

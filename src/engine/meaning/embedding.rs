@@ -108,12 +108,13 @@ impl Worker {
         // While there is nothing to do, and nothing loaded, it sleeps.
         let mut wait: Option<Duration> = None;
         let mut tries_again = false;
+        let ends = || self.is_ending.load(Ordering::Relaxed);
         loop {
             let woken: Result<Wake, RecvTimeoutError> = match wait {
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(wait) => inbox.recv_timeout(wait),
             };
-            if self.is_ending.load(Ordering::Relaxed) {
+            if ends() {
                 return;
             }
             match woken {
@@ -131,6 +132,10 @@ impl Worker {
                 Err(RecvTimeoutError::Timeout) | Ok(_) => {}
             }
             while inbox.try_recv().is_ok() {}
+            // The message of the end may have been among these.
+            if ends() {
+                return;
+            }
             // A host in its pause is not called, and afterwards once.
             if !outage::try_host(&self.meaning) {
                 if let Some(left) = outage::outage_left(&self.meaning) {
@@ -145,6 +150,7 @@ impl Worker {
             match self.embed() {
                 Ok(true) => {}
                 Ok(false) => (wait, tries_again) = (Some(ELSEWHERE), true),
+                Err(_) if ends() => return,
                 Err(error) => {
                     warn_of_model(&self.meaning, &error);
                     let left = outage::outage_left(&self.meaning).unwrap_or(PAUSE);

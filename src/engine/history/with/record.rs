@@ -7,7 +7,8 @@
 //!
 //! A record in both stores has a token, drawn anew each time. If the other
 //! store has the same token, or had it just before, the record counts. A store that was only read from
-//! has no record: then it must be the same folder, by path, inode and creation time.
+//! has no record: then it must be the same folder, by path, inode and creation time; on
+//! Windows by path, and index on its volume.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -238,8 +239,8 @@ fn identity(root: &Path) -> u128 {
         crate::files::notes_around(root).map_or_else(|| root.join("files"), Path::to_owned);
     let files = fs::metadata(&folder);
     let born = files.as_ref().ok().and_then(crate::files::birth);
-    let id = files.and_then(|data| crate::files::file_id_at(&folder, &data));
-    let number = id.map_or(0, |(_, number)| number);
+    let number = files.and_then(|data| crate::files::folder_number(&folder, &data));
+    let number = number.unwrap_or(0);
     let text = format!("{number} {:?} {}", born, path.display());
     crate::files::digest(text.as_bytes())
 }
