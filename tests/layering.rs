@@ -530,7 +530,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("fs::remove_dir_all", &["files", "git"]),
     ("DirBuilder", &[]),
     // `git` only reads by it, without following a link or waiting for a pipe.
-    ("OpenOptions", &["fetch", "files", "git"]),
+    ("OpenOptions", &["fetch", "git"]),
     ("File::create", &["git"]),
     ("File::create_new", &["files", "git"]),
 ];

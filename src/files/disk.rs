@@ -313,7 +313,7 @@ pub fn file_id_at(path: &Path, data: &fs::Metadata) -> io::Result<FileId> {
     };
     #[cfg(not(unix))]
     let id = {
-        use std::os::windows::fs::OpenOptionsExt;
+        use std::os::windows::prelude::*;
         const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
         const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
         let itself = match data.is_symlink() {
@@ -321,7 +321,7 @@ pub fn file_id_at(path: &Path, data: &fs::Metadata) -> io::Result<FileId> {
             false => 0,
         };
         // Without rights to its bytes: it may be held by a program that shares it with nobody.
-        let handle = fs::OpenOptions::new()
+        let handle = File::options()
             .access_mode(0)
             .custom_flags(FILE_FLAG_BACKUP_SEMANTICS | itself)
             .open(path);
