@@ -38,10 +38,11 @@ pub fn set_strangers_aside(state: &Path) -> io::Result<()> {
 }
 
 /// Names of files among the derived things, beside those with an ending.
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     ".gitignore",
     "heartbeat",
     "journal-id",
+    "listed",
     "serving",
     "sync-state",
     "tokens",

@@ -511,7 +511,7 @@ pub(super) mod unix {
     }
 
     /// Nanoseconds since 1970.
-    fn changed(stat: &Stat) -> i64 {
+    pub(in crate::files) fn changed(stat: &Stat) -> i64 {
         #[allow(
             clippy::useless_conversion,
             reason = "the width differs between systems"

@@ -567,6 +567,7 @@ pub(super) fn modified_at(data: &fs::Metadata) -> i64 {
 }
 
 mod contract;
+pub(super) mod listed;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;

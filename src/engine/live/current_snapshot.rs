@@ -19,6 +19,7 @@
 //! themselves are searched (`index::Scan`): the same results at the speed of reading.
 
 mod comparing;
+mod known_names;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

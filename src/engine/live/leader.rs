@@ -261,7 +261,8 @@ fn folder(line: &str) -> Option<(String, i64)> {
     Some((is_plain.then(|| name.to_owned())?, modified.parse().ok()?))
 }
 
-fn digest(text: &str) -> u128 {
+/// Returns the hash by which a state of the index is named.
+pub(in crate::engine) fn digest(text: &str) -> u128 {
     crate::files::digest(text.as_bytes())
 }
 

@@ -1,9 +1,10 @@
 //! Compares the memory directory with the index.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::engine::texts::RACY_NANOS;
-use crate::files::{Entry, Listing};
+use crate::files::{Entry, Listing, Skipped};
 use crate::index::{Indexed, Snapshot};
 
 /// Returns the names of the files that two states of the index hold in different versions, or only one
@@ -108,4 +109,26 @@ impl Changes {
         let entries = self.changed.iter().chain(&self.in_doubt);
         entries.map(|entry| entry.name.as_str()).collect()
     }
+}
+
+/// All files, compared with the committed index.
+pub(in crate::engine) struct Compared {
+    /// The committed index.
+    pub committed: Arc<dyn Snapshot>,
+    /// Differences of the files to it.
+    pub changes: Changes,
+    /// Every folder, with its modification time.
+    pub folders: Vec<(String, i64)>,
+    /// Names that are no readable memories.
+    pub skipped: Vec<Skipped>,
+    /// Whether some file has several hard links.
+    pub has_links: bool,
+    /// Whether the names were read, and are all those of memories.
+    pub is_to_be_recorded: bool,
+}
+
+/// Returns the moment until which all indexed files are known to be as in `committed`, where others know it until `known`. A
+/// time after `from` is from a wrong clock.
+pub(in crate::engine) fn verified(known: i64, committed: &dyn Snapshot, from: i64) -> i64 {
+    known.max(committed.verified()).min(from)
 }

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::known_names;
 use crate::engine::error::EngineError;
 use crate::engine::live::freshness::{Freshness, SWEEP_INTERVAL, Sweep};
 use crate::engine::live::reading::{CHUNK, Read, side_by_side};
-use crate::engine::live::reconcile::Changes;
+use crate::engine::live::reconcile::{Changes, Compared, verified};
 use crate::engine::live::store::LiveStore;
 use crate::engine::live::{index_recovery, indexing, reading};
 use crate::engine::texts::{RACY_NANOS, age};
@@ -44,6 +45,49 @@ pub(super) fn look(
     looked
 }
 
+/// Lists all files and compares them. `Ok(None)` if the files themselves are searched from now on.
+fn compare(
+    live: &LiveStore,
+    freshness: &mut Freshness,
+    watch: Option<&dyn ChangeFeed>,
+    (started, from): (Instant, i64),
+) -> Result<Option<Compared>, EngineError> {
+    let (listing, committed) = if freshness.avoids_index() {
+        (list_cleared(live, watch)?, None)
+    } else {
+        list_beside_committed(live, watch)?
+    };
+    let Some(mut committed) = committed else {
+        let waiting = listing.entries.len();
+        freshness.avoid_index();
+        answer_by_scan(live, freshness, &listing, waiting, started);
+        return Ok(None);
+    };
+    let between = |committed: &dyn Snapshot, known: i64| {
+        Changes::between(&listing, committed, verified(known, committed, from))
+    };
+    let mut changes = between(committed.as_ref(), freshness.verified);
+    // A long-running process indexes in the background.
+    let at_once = changes.len() >= INDEX_AT_ONCE && !live.has_background();
+    if at_once && indexing::index_if_possible(live, &changes, committed.as_ref())? {
+        let known = verified(freshness.verified, committed.as_ref(), from);
+        committed = index_recovery::committed(live)?;
+        changes = between(committed.as_ref(), known);
+    }
+    if changes.len() >= INDEX_AT_ONCE && changes.len() * SCANS > listing.entries.len() {
+        answer_by_scan(live, freshness, &listing, changes.len(), started);
+        return Ok(None);
+    }
+    Ok(Some(Compared {
+        committed,
+        changes,
+        has_links: listing.entries.iter().any(|entry| entry.has_links),
+        is_to_be_recorded: listing.skipped.is_empty() && listing.temps.is_empty(),
+        folders: listing.folders,
+        skipped: listing.skipped,
+    }))
+}
+
 fn look_once(
     live: &LiveStore,
     freshness: &mut Freshness,
@@ -54,34 +98,30 @@ fn look_once(
     let watch = live.watch();
     // Before the directory is read: later changes are reported later.
     let told = watch.as_ref().map(|watch| watch.take());
-    let (listing, committed) = if freshness.avoids_index() {
-        (list_cleared(live, watch.as_deref())?, None)
-    } else {
-        list_beside_committed(live, watch.as_deref())?
+    let watch = watch.as_deref();
+    let known = match freshness.avoids_index() {
+        true => None,
+        false => known_names::compare(live, watch, (freshness.verified, from), INDEX_AT_ONCE),
     };
-    let Some(mut committed) = committed else {
-        let waiting = listing.entries.len();
-        freshness.avoid_index();
-        answer_by_scan(live, freshness, &listing, waiting, started);
+    let compared = match known {
+        Some(compared) => Some(compared),
+        None => compare(live, freshness, watch, (started, from))?,
+    };
+    let Some(compared) = compared else {
         return Ok(0);
     };
-    let verified = |known: i64, committed: &dyn Snapshot| {
-        // A time in the future is from a wrong clock.
-        known.max(committed.verified()).min(from)
-    };
-    freshness.verified = verified(freshness.verified, committed.as_ref());
-    let mut changes = Changes::between(&listing, committed.as_ref(), freshness.verified);
-    // A long-running process indexes in the background.
-    let at_once = changes.len() >= INDEX_AT_ONCE && !live.has_background();
-    if at_once && indexing::index_if_possible(live, &changes, committed.as_ref())? {
-        committed = index_recovery::committed(live)?;
-        freshness.verified = verified(freshness.verified, committed.as_ref());
-        changes = Changes::between(&listing, committed.as_ref(), freshness.verified);
+    let Compared {
+        committed,
+        changes,
+        folders,
+        skipped,
+        has_links,
+        is_to_be_recorded,
+    } = compared;
+    if is_to_be_recorded {
+        known_names::record(live, committed.as_ref(), (&changes, &folders), from);
     }
-    if changes.len() >= INDEX_AT_ONCE && changes.len() * SCANS > listing.entries.len() {
-        answer_by_scan(live, freshness, &listing, changes.len(), started);
-        return Ok(0);
-    }
+    freshness.verified = verified(freshness.verified, committed.as_ref(), from);
     if !changes.is_empty() && live.has_background() {
         live.note_all_pending();
     }
@@ -102,14 +142,11 @@ fn look_once(
     };
     freshness.committed = Some(committed);
     freshness.current = None;
-    freshness.skipped = listing
-        .skipped
-        .into_iter()
-        .map(|skipped| (skipped.name, skipped.reason))
-        .collect();
+    let skipped = skipped.into_iter();
+    freshness.skipped = skipped.map(|one| (one.name, one.reason)).collect();
     freshness.unreadable_elsewhere = 0;
-    freshness.folders = listing.folders;
-    freshness.has_links = listing.entries.iter().any(|entry| entry.has_links);
+    freshness.folders = folders;
+    freshness.has_links = has_links;
     take_in_changes(live, freshness, &changes, own)?;
     let all_as_indexed = changes.in_doubt.iter().all(|entry| {
         let known = freshness.overlay.files.get(&entry.name);
