@@ -42,6 +42,7 @@ pub mod rows;
 pub mod secrets;
 pub mod service;
 pub mod sessions;
+pub mod simd;
 pub mod sqlite;
 pub mod talks;
 pub mod tls;

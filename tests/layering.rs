@@ -21,7 +21,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("beneath", &[]),
     ("clock", &[]),
-    ("words", &[]),
+    ("simd", &[]),
+    ("words", &["simd"]),
     ("columns", &["beneath"]),
     ("literals", &[]),
     ("tls", &[]),
@@ -31,7 +32,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("openid", &["fetch"]),
     ("embed", &["fetch"]),
     ("llm", &["fetch"]),
-    ("vectors", &["beneath", "columns"]),
+    ("vectors", &["beneath", "columns", "simd"]),
     ("format", &["model"]),
     ("lifecycle", &["model", "words", "literals"]),
     ("ranking", &["model", "words", "columns"]),
@@ -510,9 +511,9 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("Local::now", &["clock"]),
     ("SystemTime::now", &["clock"]),
     // One call of git2, which registers a transport, and a source of objects for libgit2; mapping
-    // files into memory, and the handler for maps whose file was cut; comparing vectors with wider
+    // files into memory, and the handler for maps whose file was cut; loops with wider
     // instructions; what the C library does with freed memory; the priority of a thread.
-    ("unsafe", &["git", "columns", "vectors", "embed"]),
+    ("unsafe", &["git", "columns", "simd", "embed"]),
     ("super::super::", &[]),
     // Whatever changes a disk by a path. `git` does so inside `.git`; `fetch` has the file that it
     // downloads, and its `.part`. What lies below a store goes through `beneath`: memory files are

@@ -2,6 +2,8 @@
 
 use half::f16;
 
+use crate::simd::widest;
+
 /// A vector in eight bits a number: `value ≈ scale · number`.
 #[derive(Debug, Clone)]
 pub(super) struct Small {
@@ -44,19 +46,7 @@ impl Wide {
 
 /// Returns the scalar product of two vectors of numbers that have eight bits, the first given as bytes.
 pub(super) fn dot_small(bytes: &[u8], query: &[i16]) -> i32 {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2, as was just asked; the function needs nothing else.
-        #[allow(unsafe_code, reason = "the wider instructions are four times as fast")]
-        return unsafe { dot_small_avx2(bytes, query) };
-    }
-    dot_small_plain(bytes, query)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn dot_small_avx2(bytes: &[u8], query: &[i16]) -> i32 {
-    dot_small_plain(bytes, query)
+    widest(|| dot_small_plain(bytes, query))
 }
 
 /// Written so that the compiler makes wide instructions of it: one sum a lane, and sums that wrap,

@@ -8,6 +8,8 @@ use std::sync::LazyLock;
 
 use half::f16;
 
+use crate::simd::widest;
+
 /// Number of dimensions of a vector.
 const DIMENSIONS: usize = 256;
 
@@ -107,12 +109,14 @@ impl WordVectors {
         self.vectors += 1;
         let [even, odd] = &mut self.halves;
         let bytes = table.vector(number);
-        for (sum, byte) in even.iter_mut().zip(bytes) {
-            *sum = sum.wrapping_add(i32::from(factor.wrapping_mul(i16::from(byte & 15))));
-        }
-        for (sum, byte) in odd.iter_mut().zip(bytes) {
-            *sum = sum.wrapping_add(i32::from(factor.wrapping_mul(i16::from(byte >> 4))));
-        }
+        widest(|| {
+            for (sum, byte) in even.iter_mut().zip(bytes) {
+                *sum = sum.wrapping_add(i32::from(factor.wrapping_mul(i16::from(byte & 15))));
+            }
+            for (sum, byte) in odd.iter_mut().zip(bytes) {
+                *sum = sum.wrapping_add(i32::from(factor.wrapping_mul(i16::from(byte >> 4))));
+            }
+        });
     }
 
     /// Returns whether the table holds at least half of the words whole: else they are of another language, or
@@ -272,8 +276,18 @@ impl QueryVector {
     }
 
     /// Returns the cosine of the query and a text, to about two digits.
+    #[inline(always)]
     pub fn cosine(&self, text: &[u8; TextVector::BYTES]) -> f32 {
         (product(text, &self.halves) - self.zero) as f32 * self.scale
+    }
+
+    /// Puts the cosine of the query and each text into `cosines`, in the order of the texts.
+    pub fn cosines(&self, texts: &[[u8; TextVector::BYTES]], cosines: &mut [f32]) {
+        widest(|| {
+            for (cosine, text) in cosines.iter_mut().zip(texts) {
+                *cosine = self.cosine(text);
+            }
+        });
     }
 }
 
@@ -281,6 +295,7 @@ impl QueryVector {
 ///
 /// Written so that the compiler makes wide instructions of it: first all products, then one sum a lane. A sum has
 /// sixteen bits and does not wrap: it is that of sixteen products of at most 15 · 127.
+#[inline(always)]
 fn product(text: &[u8; TextVector::BYTES], [even, odd]: &[[i16; TextVector::BYTES]; 2]) -> i32 {
     const LANES: usize = 16;
     let mut products = [0_i16; TextVector::BYTES];
@@ -322,6 +337,16 @@ mod tests {
             let best = (0..3).max_by(|a, b| cosines[*a].total_cmp(&cosines[*b]));
             assert_eq!(best, Some(nearest), "{cosines:?}");
         }
+    }
+
+    #[test]
+    fn many_texts_have_the_cosines_that_each_has() {
+        let query = QueryVector::of(&words("music")).expect("the word is known");
+        let texts = ["violin concert", "server", "orchestra", ""];
+        let texts = texts.map(|text| words(text).pack().0);
+        let mut all = [0.0; 4];
+        query.cosines(&texts, &mut all);
+        assert_eq!(all, texts.map(|text| query.cosine(&text)));
     }
 
     #[test]

@@ -163,5 +163,5 @@ const UNSAFE: [&str; 8] = [
     "src/git/network/transport.rs",
     "src/git/repository/loose_file.rs",
     "src/git/repository/loose_objects.rs",
-    "src/vectors/dot.rs",
+    "src/simd.rs",
 ];

@@ -112,11 +112,13 @@ impl Nearness {
         });
         let query = QueryVector::of(&words)?;
         let vectors = collection.vectors();
-        let cosines: Vec<f32> = vectors
-            .slices()
-            .flatten()
-            .map(|vector| query.cosine(vector))
-            .collect();
+        let mut cosines = vec![0.0; collection.len()];
+        let mut first = 0;
+        for texts in vectors.slices() {
+            let end = first + texts.len();
+            query.cosines(texts, &mut cosines[first..end]);
+            first = end;
+        }
         Some(Nearness {
             distribution: Distribution::of(cosines.iter().copied()),
             cosines,
