@@ -414,6 +414,7 @@ fn rank(bencher: Bencher<'_, '_>, method: &str, memories: usize) {
     let text = format!("postgres {} deadlock", WORDS[30]);
     let input = fused::RankingInput {
         text: &text,
+        first: 25,
         ranking: &ranking,
         meaning: &meaning,
         pieces: fused::Pieces {

@@ -11,6 +11,7 @@ mod file;
 #[cfg(unix)]
 mod guard;
 mod mapped;
+mod scratch;
 
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -19,6 +20,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 pub use file::{ColumnWriter, Columns, remove};
 pub use mapped::{Bytes, changed_in, forget_changed_in, forgotten_changes, give_back_pages};
+pub use scratch::{Scratch, free_scratch};
 
 /// A value that a column may hold: one of which every pattern of bits is valid.
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy {}

@@ -17,7 +17,7 @@ mod scan;
 mod text;
 
 /// Unmaps the pages of index files until they are used again; for a process that rests.
-pub use crate::columns::give_back_pages;
+pub use crate::columns::{free_scratch, give_back_pages};
 pub use copies::{CopyState, IncomingIndex, IndexCopies, StateFiles};
 pub use query::{Query, QueryKind, SearchResults};
 pub use scan::Scan;

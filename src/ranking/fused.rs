@@ -34,7 +34,8 @@ pub type Meaning<'a> = dyn Fn(&str) -> Option<Cosines> + 'a;
 
 /// Scores of a query.
 pub struct Ranked<'a> {
-    /// Scored rows, in the order of rows. Scores of different queries cannot be compared.
+    /// Scored rows, in the order of rows. Scores of different queries cannot be compared. Behind the first ones that were
+    /// asked for, in the order of scores, a score may be too high.
     pub scored: Vec<Scored>,
     /// Number of distinct terms of the query beyond [`super::MOST_TERMS`].
     pub unranked: usize,
@@ -62,6 +63,8 @@ impl Ranked<'_> {
 pub struct RankingInput<'a> {
     /// Text of the query.
     pub text: &'a str,
+    /// Number of hits that are looked at, from the best one on.
+    pub first: usize,
     /// Method and weights.
     pub ranking: &'a Ranking,
     /// Cosines with a text.
@@ -191,7 +194,9 @@ pub fn score<'a, P: Postings>(
     let reranking = input.reranking.as_ref().map(|one| (one, input.text));
     let reranking = reranking.filter(|_| ranking.method.reranks());
     let mut scored = match ranking.method {
-        Method::Fused | Method::Words => scoring.all(candidates, input.pieces, reranking, analyzer),
+        Method::Fused | Method::Words => {
+            scoring.all(candidates, input.first, input.pieces, reranking, analyzer)
+        }
         Method::Bm25 => by_words(&scoring, &candidates),
         Method::Cosine => by_cosine(&mut scoring, &candidates, |cosines| &cosines.own),
         Method::WindowCosine => by_cosine(&mut scoring, &candidates, |cosines| &cosines.window),

@@ -5,6 +5,8 @@
 
 use std::collections::HashSet;
 
+use rustc_hash::FxHashMap;
+
 use super::chats::{Chats, is_about_talking};
 use super::collection::Collection;
 use super::episode::Episode;
@@ -12,6 +14,7 @@ use super::parsed_query::ParsedQuery;
 use super::postings::Postings;
 use super::row_set::RowSet;
 use super::weights::Weights;
+use crate::columns::Scratch;
 use crate::words::{Analyzer, Part, is_stop_word};
 
 /// Maximum number of distinct terms of a query that are ranked: those that the fewest memories hold. All
@@ -175,9 +178,9 @@ pub(super) struct Scorer<'a> {
 /// Lexical scores by row.
 pub(super) struct Words {
     /// Score of each row.
-    pub scores: Vec<f32>,
+    pub scores: Scratch,
     /// Share of the query's content words, by idf, that each memory itself holds.
-    pub coverage: Vec<f32>,
+    pub coverage: Scratch,
     /// Rows that hold a term, or are next to one in a context.
     pub candidates: RowSet,
     /// Rows that hold a term themselves.
@@ -193,12 +196,12 @@ impl Scorer<'_> {
         let all: f32 = self.content_idf(terms).sum();
         let mut words = Words {
             idf: all,
-            scores: vec![0.0; count],
-            coverage: vec![0.0; count],
+            scores: Scratch::zeros(count),
+            coverage: Scratch::zeros(count),
             candidates: RowSet::none(count),
             holders: RowSet::none(count),
         };
-        let mut strongest = vec![0.0_f32; count];
+        let mut strongest = Scratch::zeros(count);
         let mut touched: Vec<u32> = Vec::new();
         let mut by_episode = EpisodeScores::new(self.collection.episode_bound());
         let (lengths, episodes) = (self.collection.lengths(), self.collection.episodes());
@@ -315,69 +318,65 @@ impl Scorer<'_> {
             .map(move |term| idf(count, term.rows.len()))
     }
 
-    /// Returns the title score by row: 1 for a title that holds all content words and no others; empty if
-    /// no title holds one.
-    pub fn titles<P: Postings>(&self, terms: &[Term], postings: &P) -> Result<Vec<f32>, P::Error> {
+    /// Returns the title score of each row whose title holds half of the content words: 1 for one that holds all, and no
+    /// others.
+    pub fn titles<P: Postings>(
+        &self,
+        terms: &[Term],
+        postings: &P,
+    ) -> Result<FxHashMap<u32, f32>, P::Error> {
         let count = self.collection.len();
         let content = || terms.iter().filter(|term| term.is_content);
         let all: f32 = self.content_idf(terms).sum();
-        let mut found: Vec<(f32, u32)> = Vec::new();
-        let mut rows: Vec<u32> = Vec::new();
+        let mut found: FxHashMap<u32, (f32, u32)> = FxHashMap::default();
         for term in content() {
             let idf = idf(count, term.rows.len());
             for row in postings.title(&term.text)? {
-                found.resize(count, (0.0, 0));
-                let (weight, words) = &mut found[row as usize];
-                if *words == 0 {
-                    rows.push(row);
-                }
+                let (weight, words) = found.entry(row).or_default();
                 *weight += idf;
                 *words += 1;
             }
         }
-        let mut titles = vec![0.0; found.len()];
-        for row in rows {
-            let (weight, words) = found[row as usize];
+        let score = |(row, (weight, words)): (u32, (f32, u32))| {
             let coverage = (2.0 * weight / all.max(f32::MIN_POSITIVE) - 1.0).clamp(0.0, 1.0);
             // Most titles that hold a word hold less than half of the query.
-            if coverage == 0.0 {
-                continue;
-            }
-            let title_words = f32::from(self.collection.traits(row).title_words);
-            titles[row as usize] = coverage * (words as f32 / title_words).min(1.0);
-        }
-        Ok(titles)
+            (coverage != 0.0).then(|| {
+                let title_words = f32::from(self.collection.traits(row).title_words);
+                (row, coverage * (words as f32 / title_words).min(1.0))
+            })
+        };
+        Ok(found.into_iter().filter_map(score).collect())
     }
 }
 
 /// Scores of whole episodes; only those that hold a term are visited.
 struct EpisodeScores {
     /// Frequency of the current term in each episode.
-    frequencies: Vec<u32>,
+    frequencies: Scratch,
     counted: Vec<u32>,
     /// Number of counted episodes of one row, which have no score.
     alone: usize,
-    scores: Vec<f32>,
+    scores: Scratch,
     scored: Vec<u32>,
 }
 
 impl EpisodeScores {
     fn new(count: usize) -> EpisodeScores {
         EpisodeScores {
-            frequencies: vec![0; count],
+            frequencies: Scratch::zeros(count),
             counted: Vec::new(),
             alone: 0,
-            scores: vec![0.0; count],
+            scores: Scratch::zeros(count),
             scored: Vec::new(),
         }
     }
 
     fn count(&mut self, episode: u32, times: u32) {
         let slot = &mut self.frequencies[episode as usize];
-        if *slot == 0 {
+        if *slot == 0.0 {
             self.counted.push(episode);
         }
-        *slot += times;
+        *slot += times as f32;
     }
 
     /// Counts an episode of one row, which is no context: a term has one posting in it.
@@ -395,7 +394,7 @@ impl EpisodeScores {
         self.alone = 0;
         for episode in self.counted.drain(..) {
             let frequency = std::mem::take(&mut self.frequencies[episode as usize]);
-            let score = score(episode, frequency as f32);
+            let score = score(episode, frequency);
             if score > 0.0 {
                 let slot = &mut self.scores[episode as usize];
                 if *slot == 0.0 {

@@ -18,7 +18,6 @@ mod parsed_query;
 mod parts;
 mod people;
 mod postings;
-mod priors;
 mod reranked;
 mod row_reader;
 mod row_set;

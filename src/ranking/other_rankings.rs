@@ -16,7 +16,7 @@ pub(super) fn by_words(scoring: &Scoring<'_>, candidates: &[u32]) -> Vec<Scored>
 pub(super) fn by_cosine(
     scoring: &mut Scoring<'_>,
     candidates: &[u32],
-    of: fn(&Cosines) -> &Vec<f32>,
+    of: fn(&Cosines) -> &[f32],
 ) -> Vec<Scored> {
     for &row in candidates {
         scoring.compare_exactly(row);
@@ -28,8 +28,8 @@ pub(super) fn by_cosine(
 /// Scores by reciprocal rank fusion of words and cosines.
 pub(super) fn by_ranks(scoring: &Scoring<'_>, candidates: &[u32]) -> Vec<Scored> {
     let mut scores = vec![0.0_f32; candidates.len()];
-    let own = scoring.cosines.as_ref().map(|cosines| &cosines.own);
-    for arm in [Some(&scoring.words.scores), own].into_iter().flatten() {
+    let own = scoring.cosines.as_ref().map(|cosines| &cosines.own[..]);
+    for arm in [Some(&scoring.words.scores[..]), own].into_iter().flatten() {
         let value = |place: &usize| arm[candidates[*place] as usize];
         let mut places: Vec<usize> = (0..candidates.len())
             .filter(|place| value(place) > 0.0)

@@ -1,6 +1,11 @@
 //! The parts of a query's score, for each row.
 
+mod bounds;
+mod priors;
+
 use std::collections::HashMap;
+
+use rustc_hash::FxHashMap;
 
 use super::best::first;
 use super::chats::Chats;
@@ -16,6 +21,7 @@ use super::parts::{Evidence, FoundBy, Parts};
 use super::postings::Postings;
 use super::reranked::{RERANKED, Reranking};
 use super::row_reader::{RowData, RowReader};
+use super::row_set::RowSet;
 use super::signals::LEAST_COSINE;
 use super::weights::Weights;
 use crate::words::Analyzer;
@@ -91,8 +97,8 @@ pub(super) struct Scoring<'a> {
     /// namespaces make no difference.
     pub namespaces: Vec<f32>,
     pub words: Words,
-    /// Title scores by row; empty if no title holds a word.
-    pub titles: Vec<f32>,
+    /// Title scores by row; 0 of others.
+    pub titles: FxHashMap<u32, f32>,
     /// Date scores by row; empty if the query has no date.
     pub dates: Vec<f32>,
     pub cosines: Option<Cosines>,
@@ -208,16 +214,17 @@ impl Scoring<'_> {
     }
 
     /// Scores all candidates; the best ones with exact cosines, passages and a cross-encoder, which is
-    /// given the text of the query.
+    /// given the text of the query. Those behind the first `wanted` may get bounds above their scores instead.
     pub fn all(
         &mut self,
         candidates: Vec<u32>,
+        wanted: usize,
         pieces: Pieces<'_>,
         reranking: Option<(&Reranking<'_>, &str)>,
         analyzer: &mut Analyzer,
     ) -> Vec<Scored> {
-        let scored = candidates.into_iter().map(|row| self.scored(row));
-        let mut scored: Vec<Scored> = scored.collect();
+        let wanted = wanted.max(LOOKED_AT).max(RERANKED);
+        let (mut scored, mut in_full) = self.begin(candidates, wanted);
         if self.cosines.is_some() {
             let places = best(&scored, EXACT);
             let rows: Vec<u32> = places.iter().map(|&place| scored[place].row).collect();
@@ -243,9 +250,13 @@ impl Scoring<'_> {
             }
         }
         self.look_at_words(&mut scored, pieces, analyzer);
-        self.add_namespaces(&mut scored);
-        self.rerank(&mut scored, reranking, analyzer);
-        self.put_behind(&mut scored);
+        if self.add_namespaces(&mut scored, &mut in_full) {
+            self.settle(&mut scored, &mut in_full, wanted);
+        }
+        let is_reranked = self.rerank(&mut scored, reranking, analyzer);
+        if self.put_behind(&mut scored, &mut in_full, wanted) || is_reranked {
+            self.settle(&mut scored, &mut in_full, wanted);
+        }
         scored
     }
 
@@ -279,49 +290,53 @@ impl Scoring<'_> {
         words <= self.weights.prior_words
     }
 
-    /// Adds to the first hits what a cross-encoder says of them and the text of the query.
+    /// Adds to the first hits what a cross-encoder says of them and the text of the query. Returns whether it did.
     pub fn rerank(
         &mut self,
         scored: &mut [Scored],
         reranking: Option<(&Reranking<'_>, &str)>,
         analyzer: &mut Analyzer,
-    ) {
+    ) -> bool {
         let Some((reranking, text)) = reranking.filter(|_| self.weights.rerank != 0.0) else {
-            return;
+            return false;
         };
         let places = best(scored, RERANKED);
         if places.len() < 2 {
-            return;
+            return false;
         }
         let hits = places.iter().map(|&place| scored[place]);
         let hits: Vec<(u32, f32)> = hits.map(|hit| (hit.row, hit.score)).collect();
         let rows: Vec<u32> = hits.iter().map(|(row, _)| *row).collect();
         (reranking.ahead)(&rows);
         let Some(parts) = reranking.parts(text, &self.content, &hits, analyzer) else {
-            return;
+            return false;
         };
         for (place, part) in places.into_iter().zip(parts) {
             scored[place].score += self.weights.rerank * part;
             self.reranked.insert(scored[place].row, part);
         }
+        true
     }
 
     /// Adds to each hit what its namespace is worth, for questions: an answer mostly lies where most
     /// speaks of what is asked. A namespace with few candidates is not judged, and loses nothing: one
-    /// memory by itself may be the answer.
-    fn add_namespaces(&mut self, scored: &mut [Scored]) {
+    /// memory by itself may be the answer. Returns whether scores changed.
+    fn add_namespaces(&mut self, scored: &mut [Scored], in_full: &mut RowSet) -> bool {
         if !self.query.asks {
-            return;
+            return false;
         }
         // Hits are in the order of rows, and these in the order of their namespaces.
         let namespace = |hit: &Scored| self.rows.namespace(hit.row);
-        let of_each = scored.chunk_by(|one, next| namespace(one) == namespace(next));
+        let of_each = scored.chunk_by_mut(|one, next| namespace(one) == namespace(next));
         let judged = of_each.filter(|hits| hits.len() >= NAMESPACE_BEST);
-        let means: Vec<(u32, f32)> = judged
-            .map(|hits| (namespace(&hits[0]), mean(hits)))
-            .collect();
-        if means.len() < 2 {
-            return;
+        let mut judged: Vec<&mut [Scored]> = judged.collect();
+        if judged.len() < 2 {
+            return false;
+        }
+        let mut means: Vec<(u32, f32)> = Vec::with_capacity(judged.len());
+        for hits in &mut judged {
+            self.settle(hits, in_full, NAMESPACE_BEST);
+            means.push((namespace(&hits[0]), mean(hits)));
         }
         let best = means.iter().map(|(_, mean)| *mean);
         let best = best.fold(f32::NEG_INFINITY, f32::max);
@@ -333,9 +348,13 @@ impl Scoring<'_> {
         }
         for hit in scored.iter_mut() {
             if self.of_namespace(self.rows.namespace(hit.row)) != 0.0 {
-                *hit = self.scored(hit.row);
+                *hit = match in_full.contains(hit.row) {
+                    true => self.scored(hit.row),
+                    false => self.bounded(hit.row),
+                };
             }
         }
+        true
     }
 
     fn of_namespace(&self, number: u32) -> f32 {
@@ -344,15 +363,20 @@ impl Scoring<'_> {
 
     /// Ranks hits that only vectors found after all others if the query is a list of words, or with the
     /// vectors of words if it is a single word; and removes those that are not near a list. For a question
-    /// they keep their scores.
-    fn put_behind(&mut self, scored: &mut Vec<Scored>) {
+    /// they keep their scores. Returns whether scores changed.
+    fn put_behind(
+        &mut self,
+        scored: &mut Vec<Scored>,
+        in_full: &mut RowSet,
+        wanted: usize,
+    ) -> bool {
         let keeps_scores = match (&self.cosines, &self.nearness) {
             (Some(_), _) => false,
             (None, Some(_)) => self.content.len() > 1,
             (None, None) => true,
         };
         if self.query.asks || keeps_scores {
-            return;
+            return false;
         }
         if self.cosines.is_some() {
             scored.retain(|hit| {
@@ -360,20 +384,37 @@ impl Scoring<'_> {
                 is_near || self.found_by(hit.row) != FoundBy::Meaning
             });
         }
-        let by_meaning = |hit: &&Scored| self.found_by(hit.row) == FoundBy::Meaning;
-        let best = scored.iter().filter(by_meaning).map(|hit| hit.score);
-        let best = best.fold(f32::NEG_INFINITY, f32::max);
-        let others = scored.iter().filter(|hit| !by_meaning(hit));
-        let last = others.map(|hit| hit.score).fold(f32::INFINITY, f32::min);
+        let mut by_meaning: Vec<&mut Scored> = Vec::new();
+        let mut others: Vec<&mut Scored> = Vec::with_capacity(scored.len());
+        for hit in scored {
+            match self.found_by(hit.row) {
+                FoundBy::Meaning => by_meaning.push(hit),
+                _ => others.push(hit),
+            }
+        }
+        // Behind so many others as are wanted nobody sees the scores, and bounds keep them there as well.
+        let are_seen = others.len() < wanted;
+        for hit in others
+            .iter_mut()
+            .filter(|_| are_seen)
+            .chain(&mut by_meaning)
+        {
+            self.score_in_full(hit, in_full);
+        }
+        let scores = by_meaning.iter().map(|hit| hit.score);
+        let best = scores.fold(f32::NEG_INFINITY, f32::max);
+        let scores = others.iter().map(|hit| hit.score);
+        let last = scores.fold(f32::INFINITY, f32::min);
         // Without hits of one kind the sum is infinite.
         let behind = (last - best - BEHIND).min(0.0);
         if !behind.is_finite() || behind == 0.0 {
-            return;
+            return false;
         }
         self.behind = behind;
-        for hit in scored.iter_mut() {
+        for hit in by_meaning {
             *hit = self.scored(hit.row);
         }
+        true
     }
 
     /// Returns the greater of a row's two cosines.
@@ -482,8 +523,6 @@ impl Scoring<'_> {
 
     pub fn parts(&self, row: u32) -> Parts {
         let at = row as usize;
-        let share = |score: f32, best: f32| if best > 0.0 { score / best } else { 0.0 };
-        let date = self.dates.get(at).copied().unwrap_or(0.0);
         let found_by = self.found_by(row);
         let mut parts = Parts {
             found_by,
@@ -494,8 +533,8 @@ impl Scoring<'_> {
             words: share(self.words.scores[at], self.best_words),
             coverage: self.coverage(row),
             passage: self.passages.get(&row).copied().unwrap_or(0.0),
-            title: self.titles.get(at).copied().unwrap_or(0.0),
-            date: share(date, self.best_date),
+            title: self.title(row),
+            date: self.date(row),
             rerank: self.reranked.get(&row).copied().unwrap_or(0.0),
             ..Parts::default()
         };
@@ -539,6 +578,15 @@ impl Scoring<'_> {
             length: self.rows.words(row).max(1.0).ln(),
             asked: (self.content.len().max(1) as f32).ln(),
         }
+    }
+
+    fn title(&self, row: u32) -> f32 {
+        self.titles.get(&row).copied().unwrap_or(0.0)
+    }
+
+    fn date(&self, row: u32) -> f32 {
+        let date = self.dates.get(row as usize).copied();
+        share(date.unwrap_or(0.0), self.best_date)
     }
 
     fn coverage(&self, row: u32) -> f32 {
@@ -616,7 +664,7 @@ fn mean(hits: &[Scored]) -> f32 {
 }
 
 /// Returns the positions of the `count` best.
-fn best(scored: &[Scored], count: usize) -> Vec<usize> {
+pub(super) fn best(scored: &[Scored], count: usize) -> Vec<usize> {
     // Among equals the first rows, so that equal stores have equal results.
     first(0..scored.len(), count, |&a, &b| {
         scored[b].score.total_cmp(&scored[a].score).then(a.cmp(&b))
@@ -635,6 +683,10 @@ pub(super) fn with_named(collection: &Collection, query: &ParsedQuery) -> Vec<bo
         }
     }
     with_named
+}
+
+fn share(score: f32, best: f32) -> f32 {
+    if best > 0.0 { score / best } else { 0.0 }
 }
 
 pub(super) fn flag(condition: bool) -> f32 {

@@ -454,6 +454,7 @@ impl Loop {
             return;
         }
         self.rest_at = None;
+        crate::index::free_scratch();
         crate::embed::give_back_memory();
         crate::embed::give_back_program();
         crate::index::give_back_pages();

@@ -66,7 +66,8 @@ impl EmbeddedSnapshot {
                 })
             }
             QueryKind::Text(text) => {
-                let ranked = self.rank(text, &query.ranking, moment, models, &passing, texts)?;
+                let asked = (text.as_str(), query.offset.saturating_add(query.limit));
+                let ranked = self.rank(asked, &query.ranking, moment, models, &passing, texts)?;
                 let order = |a: &Scored, b: &Scored| {
                     b.score
                         .total_cmp(&a.score)
@@ -87,7 +88,7 @@ impl EmbeddedSnapshot {
 
     fn rank(
         &self,
-        text: &str,
+        (text, first): (&str, usize),
         ranking: &Ranking,
         moment: AsOf<'_>,
         models: SearchModels<'_>,
@@ -106,6 +107,7 @@ impl EmbeddedSnapshot {
         };
         let input = RankingInput {
             text,
+            first,
             ranking,
             meaning: &|text| self.cosines((models.embed?)(text)?),
             pieces: Pieces {

@@ -119,6 +119,7 @@ impl Scan {
         let excerpts = |row| memory(row).map_or_else(Excerpts::default, |m| passage::excerpts(&m));
         let input = RankingInput {
             text: query,
+            first: usize::MAX,
             ranking,
             // Vectors are kept beside an index, and there is none.
             meaning: &|_| None,

@@ -1,6 +1,7 @@
 //! Nearness of a query and each memory by vectors: by those of their words, where there is no model; and
 //! the weight of nearness where no memory holds the query's words.
 
+use crate::columns::Scratch;
 use crate::ranking::best::first;
 use crate::ranking::collection::Collection;
 use crate::ranking::lexical::{Term, idf};
@@ -79,7 +80,7 @@ pub(in crate::ranking) fn is_not_long(weights: &Weights, words: f32) -> f32 {
 
 /// Nearness of a query and each row by the vectors of words.
 pub(in crate::ranking) struct Nearness {
-    cosines: Vec<f32>,
+    cosines: Scratch,
     distribution: Distribution,
     /// Factor of all scores: lower for a list of words.
     factor: f32,
@@ -112,7 +113,7 @@ impl Nearness {
         });
         let query = QueryVector::of(&words)?;
         let vectors = collection.vectors();
-        let mut cosines = vec![0.0; collection.len()];
+        let mut cosines = Scratch::zeros(collection.len());
         let mut first = 0;
         for texts in vectors.slices() {
             let end = first + texts.len();
