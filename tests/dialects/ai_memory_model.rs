@@ -159,7 +159,7 @@ fn the_highest_tier_re_ranks_where_a_cross_encoder_is_set_up() {
     let home = Home::in_folder("has settings of its own");
     let model = fixture("models/tiny_cross");
     let settings = format!(
-        "[rerank]\nmodel = \"{}\"\nbudget_ms = 60000\n",
+        "[rerank]\nmodel = '{}'\nbudget_ms = 60000\n",
         model.display()
     );
     home.write("config/memdir/config.toml", settings);

@@ -326,8 +326,9 @@ fn two_servers_that_store_one_key_at_once_make_one_entry() {
     for round in 0..calls {
         for session in &mut sessions {
             let answer = session.answer(1000 + round);
-            let action = &said(&answer["result"])["action"];
-            actions.push(action.as_str().unwrap().to_owned());
+            let said = said(&answer["result"]);
+            let action = said["action"].as_str();
+            actions.push(action.unwrap_or_else(|| panic!("{said}")).to_owned());
         }
     }
     actions.sort();

@@ -287,6 +287,7 @@ fn a_server_that_was_killed_and_started_again_is_used_as_if_nothing_had_happened
     assert!(session.wait().success());
 }
 
+#[cfg(unix)]
 #[test]
 fn news_go_on_after_a_restart_without_a_call() {
     let mut server = Server::start(&[]);
@@ -363,6 +364,7 @@ fn who_took_the_place_of_a_killed_server_is_shown_no_token() {
     assert_eq!(met, Err(std::io::ErrorKind::WouldBlock));
 }
 
+#[cfg(unix)]
 #[test]
 fn of_two_servers_the_first_is_found_and_the_second_leaves_its_note() {
     let server = Server::start(&["--no-token"]);

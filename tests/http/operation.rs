@@ -6,6 +6,7 @@ use crate::support::TestStore;
 use crate::support::memdir_server::{Server, memdir};
 use crate::support::until;
 
+#[cfg(unix)]
 #[test]
 fn it_ends_in_order_and_says_where_it_listens_only_while_it_does() {
     let mut server = Server::start(&[]);

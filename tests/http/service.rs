@@ -62,6 +62,7 @@ WantedBy=default.target
     assert!(service.name.ends_with(".service"));
 }
 
+#[cfg(unix)]
 #[test]
 fn an_agent_states_command_and_variables() {
     let service = service(Manager::Launchd);
