@@ -20,7 +20,7 @@ use super::people::{NamedBy, NamedPerson, Names, aliases, rows_beside, without};
 use super::postings::Postings;
 use super::reranked::Reranking;
 use super::row_reader::RowReader;
-use super::scoring::{Scoring, with_named};
+use super::scoring::Scoring;
 use super::signals::RankingSignals;
 use super::weights::{Method, Ranking};
 use crate::model::Memory;
@@ -295,6 +295,20 @@ fn add_aliases<P: Postings>(
         }
     }
     Ok(people)
+}
+
+/// Returns whether a person that the query names takes part, by episode; empty if nobody is named.
+fn with_named(collection: &Collection, query: &ParsedQuery) -> Vec<bool> {
+    let mut with_named = Vec::new();
+    if query.names_somebody() {
+        with_named.resize(collection.episode_bound(), false);
+        let (users, episodes) = (collection.users(), collection.episodes());
+        for row in 0..collection.len() as u32 {
+            let named = query.named(users.get(row), || collection.namespace(row));
+            with_named[episodes.of(row) as usize] |= named > 0;
+        }
+    }
+    with_named
 }
 
 /// Returns the text of a query that is embedded: without the names, unless no word is left then;

@@ -65,6 +65,9 @@ const LOOKED_AT: usize = 50;
 /// looked at whatever its length.
 const MOST_WORDS: f32 = 60_000.0;
 
+/// Number of hits from which the least score of the best is estimated, as a multiple of those.
+const SAMPLE: usize = 8;
+
 /// Number of best hits by which a namespace is scored.
 const NAMESPACE_BEST: usize = 10;
 
@@ -666,23 +669,16 @@ fn mean(hits: &[Scored]) -> f32 {
 /// Returns the positions of the `count` best.
 pub(super) fn best(scored: &[Scored], count: usize) -> Vec<usize> {
     // Among equals the first rows, so that equal stores have equal results.
-    first(0..scored.len(), count, |&a, &b| {
-        scored[b].score.total_cmp(&scored[a].score).then(a.cmp(&b))
-    })
-}
-
-/// Returns whether a person that the query names takes part, by episode; empty if nobody is named.
-pub(super) fn with_named(collection: &Collection, query: &ParsedQuery) -> Vec<bool> {
-    let mut with_named = Vec::new();
-    if query.names_somebody() {
-        with_named.resize(collection.episode_bound(), false);
-        let (users, episodes) = (collection.users(), collection.episodes());
-        for row in 0..collection.len() as u32 {
-            let named = query.named(users.get(row), || collection.namespace(row));
-            with_named[episodes.of(row) as usize] |= named > 0;
-        }
-    }
-    with_named
+    let order =
+        |&a: &usize, &b: &usize| scored[b].score.total_cmp(&scored[a].score).then(a.cmp(&b));
+    let sample = count.saturating_mul(SAMPLE).min(scored.len());
+    let kept = first(0..sample, count, order);
+    // Most of the others are below these, which is quickly seen.
+    let scores = kept.iter().map(|&place| scored[place].score);
+    let least = scores.fold(f32::INFINITY, f32::min);
+    let others = (sample..scored.len()).filter(|&place| scored[place].score >= least);
+    let others: Vec<usize> = others.collect();
+    first(kept.into_iter().chain(others), count, order)
 }
 
 fn share(score: f32, best: f32) -> f32 {

@@ -107,16 +107,7 @@ impl WordVectors {
         let factor = (table.scale(number) * weight * FACTOR).min(MAX_FACTOR) as i16;
         self.factors += i32::from(factor);
         self.vectors += 1;
-        let [even, odd] = &mut self.halves;
-        let bytes = table.vector(number);
-        widest(|| {
-            for (sum, byte) in even.iter_mut().zip(bytes) {
-                *sum = sum.wrapping_add(i32::from(factor.wrapping_mul(i16::from(byte & 15))));
-            }
-            for (sum, byte) in odd.iter_mut().zip(bytes) {
-                *sum = sum.wrapping_add(i32::from(factor.wrapping_mul(i16::from(byte >> 4))));
-            }
-        });
+        widest(add, (&mut self.halves, table.vector(number), factor));
     }
 
     /// Returns whether the table holds at least half of the words whole: else they are of another language, or
@@ -283,11 +274,33 @@ impl QueryVector {
 
     /// Puts the cosine of the query and each text into `cosines`, in the order of the texts.
     pub fn cosines(&self, texts: &[[u8; TextVector::BYTES]], cosines: &mut [f32]) {
-        widest(|| {
-            for (cosine, text) in cosines.iter_mut().zip(texts) {
-                *cosine = self.cosine(text);
-            }
-        });
+        widest(compare, (self, texts, cosines));
+    }
+}
+
+/// Adds a vector, `factor` times, to sums.
+#[inline(always)]
+fn add(
+    (sums, vector, factor): (
+        &mut [[i32; TextVector::BYTES]; 2],
+        &[u8; TextVector::BYTES],
+        i16,
+    ),
+) {
+    let [even, odd] = sums;
+    for (sum, byte) in even.iter_mut().zip(vector) {
+        *sum = sum.wrapping_add(i32::from(factor.wrapping_mul(i16::from(byte & 15))));
+    }
+    for (sum, byte) in odd.iter_mut().zip(vector) {
+        *sum = sum.wrapping_add(i32::from(factor.wrapping_mul(i16::from(byte >> 4))));
+    }
+}
+
+/// Puts the cosine of a query and each text into `cosines`.
+#[inline(always)]
+fn compare((query, texts, cosines): (&QueryVector, &[[u8; TextVector::BYTES]], &mut [f32])) {
+    for (cosine, text) in cosines.iter_mut().zip(texts) {
+        *cosine = query.cosine(text);
     }
 }
 

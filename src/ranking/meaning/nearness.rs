@@ -143,6 +143,18 @@ impl Nearness {
         self.distribution.deviations(self.cosines[row as usize])
     }
 
+    /// Returns the most that [`Nearness::score`] is for any row of a store, as a multiple of what [`is_not_long`] says of its
+    /// length; infinite with weights that are no rewards.
+    pub fn most(&self, weights: &Weights, alone: f32) -> f32 {
+        if weights.nearness < 0.0 || alone < 0.0 || self.factor < 0.0 {
+            return f32::INFINITY;
+        }
+        let most = self.cosines.iter().copied().fold(0.0, f32::max);
+        let most = self.distribution.deviations(most).max(0.0);
+        let both = 2.0 * std::f32::consts::FRAC_1_SQRT_2 * most;
+        self.factor * (weights.nearness * (most + both) + alone * most)
+    }
+
     /// Returns the score of a row with a number of words and, in a context, the row before it. `alone` is
     /// the weight of a standard deviation of a memory without context. Very short texts are near by
     /// chance.
