@@ -205,11 +205,9 @@ impl Scoring<'_> {
 
     pub fn find_best(&mut self, candidates: &[u32]) {
         let best = |scores: &[f32]| {
-            candidates
-                .iter()
-                .filter_map(|&row| scores.get(row as usize))
-                .copied()
-                .fold(0.0, f32::max)
+            let scores_of = |&row: &u32| scores.get(row as usize).copied();
+            let candidates = candidates.iter().take_while(|_| !scores.is_empty());
+            candidates.filter_map(scores_of).fold(0.0, f32::max)
         };
         (self.best_words, self.best_date) = (best(&self.words.scores), best(&self.dates));
         self.best_covered = best(&self.words.coverage);

@@ -2,7 +2,7 @@
 
 use half::f16;
 
-use crate::simd::widest;
+use crate::simd::{WideLoop, widest};
 
 /// A vector in eight bits a number: `value ≈ scale · number`.
 #[derive(Debug, Clone)]
@@ -46,14 +46,29 @@ impl Wide {
 
 /// Returns the scalar product of two vectors of numbers that have eight bits, the first given as bytes.
 pub(super) fn dot_small(bytes: &[u8], query: &[i16]) -> i32 {
-    widest(dot_small_plain, (bytes, query))
+    widest(SmallProduct { bytes, query })
+}
+
+/// The scalar product of two vectors of numbers that have eight bits.
+struct SmallProduct<'a> {
+    bytes: &'a [u8],
+    query: &'a [i16],
+}
+
+impl WideLoop for SmallProduct<'_> {
+    type Output = i32;
+
+    #[inline(always)]
+    fn run(self) -> i32 {
+        dot_small_plain(self.bytes, self.query)
+    }
 }
 
 /// Written so that the compiler makes wide instructions of it: one sum a lane, and sums that wrap,
 /// which may be added in any order. None does wrap: a product takes fourteen bits, and a vector
 /// has far fewer than 2¹⁷ numbers.
 #[inline(always)]
-fn dot_small_plain((bytes, query): (&[u8], &[i16])) -> i32 {
+fn dot_small_plain(bytes: &[u8], query: &[i16]) -> i32 {
     const LANES: usize = 32;
     let product = |a: u8, b: i16| i32::from(a as i8).wrapping_mul(i32::from(b));
     let (here, there) = (bytes.chunks_exact(LANES), query.chunks_exact(LANES));
@@ -101,7 +116,7 @@ mod tests {
             let (small_a, wide_b) = (Small::of(&a), Wide::of(&b));
             let bytes: Vec<u8> = small_a.numbers.iter().map(|n| *n as u8).collect();
             let product = dot_small(&bytes, &wide_b.numbers);
-            assert_eq!(product, dot_small_plain((&bytes, &wide_b.numbers)));
+            assert_eq!(product, dot_small_plain(&bytes, &wide_b.numbers));
             let near = product as f32 * small_a.scale * wide_b.scale;
             assert!((near - exact).abs() < 0.006, "{length}: {near} for {exact}");
         }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use half::f16;
 
-use crate::simd::widest;
+use crate::simd::{WideLoop, widest};
 
 /// Number of dimensions of a vector.
 const DIMENSIONS: usize = 256;
@@ -107,7 +107,11 @@ impl WordVectors {
         let factor = (table.scale(number) * weight * FACTOR).min(MAX_FACTOR) as i16;
         self.factors += i32::from(factor);
         self.vectors += 1;
-        widest(add, (&mut self.halves, table.vector(number), factor));
+        widest(Addition {
+            sums: &mut self.halves,
+            vector: table.vector(number),
+            factor,
+        });
     }
 
     /// Returns whether the table holds at least half of the words whole: else they are of another language, or
@@ -274,33 +278,52 @@ impl QueryVector {
 
     /// Puts the cosine of the query and each text into `cosines`, in the order of the texts.
     pub fn cosines(&self, texts: &[[u8; TextVector::BYTES]], cosines: &mut [f32]) {
-        widest(compare, (self, texts, cosines));
+        widest(Comparison {
+            query: self,
+            texts,
+            cosines,
+        });
     }
 }
 
-/// Adds a vector, `factor` times, to sums.
-#[inline(always)]
-fn add(
-    (sums, vector, factor): (
-        &mut [[i32; TextVector::BYTES]; 2],
-        &[u8; TextVector::BYTES],
-        i16,
-    ),
-) {
-    let [even, odd] = sums;
-    for (sum, byte) in even.iter_mut().zip(vector) {
-        *sum = sum.wrapping_add(i32::from(factor.wrapping_mul(i16::from(byte & 15))));
-    }
-    for (sum, byte) in odd.iter_mut().zip(vector) {
-        *sum = sum.wrapping_add(i32::from(factor.wrapping_mul(i16::from(byte >> 4))));
+/// Adds a vector, `factor` times, to sums of the even and of the odd dimensions.
+struct Addition<'a> {
+    sums: &'a mut [[i32; TextVector::BYTES]; 2],
+    vector: &'a [u8; TextVector::BYTES],
+    factor: i16,
+}
+
+impl WideLoop for Addition<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let product = |number: u8| i32::from(self.factor.wrapping_mul(i16::from(number)));
+        let [even, odd] = self.sums;
+        for (sum, byte) in even.iter_mut().zip(self.vector) {
+            *sum = sum.wrapping_add(product(byte & 15));
+        }
+        for (sum, byte) in odd.iter_mut().zip(self.vector) {
+            *sum = sum.wrapping_add(product(byte >> 4));
+        }
     }
 }
 
-/// Puts the cosine of a query and each text into `cosines`.
-#[inline(always)]
-fn compare((query, texts, cosines): (&QueryVector, &[[u8; TextVector::BYTES]], &mut [f32])) {
-    for (cosine, text) in cosines.iter_mut().zip(texts) {
-        *cosine = query.cosine(text);
+/// Puts the cosine of a query and each text into a list.
+struct Comparison<'a> {
+    query: &'a QueryVector,
+    texts: &'a [[u8; TextVector::BYTES]],
+    cosines: &'a mut [f32],
+}
+
+impl WideLoop for Comparison<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (cosine, text) in self.cosines.iter_mut().zip(self.texts) {
+            *cosine = self.query.cosine(text);
+        }
     }
 }
 

@@ -82,6 +82,8 @@ pub(in crate::ranking) fn is_not_long(weights: &Weights, words: f32) -> f32 {
 pub(in crate::ranking) struct Nearness {
     cosines: Scratch,
     distribution: Distribution,
+    /// Greatest number of standard deviations of a row above the mean, or 0.
+    most: f32,
     /// Factor of all scores: lower for a list of words.
     factor: f32,
     /// Minimum cosine of a row that no word found.
@@ -120,8 +122,11 @@ impl Nearness {
             query.cosines(texts, &mut cosines[first..end]);
             first = end;
         }
+        let distribution = Distribution::of(cosines.iter().copied());
+        let most = cosines.iter().copied().fold(0.0, f32::max);
         Some(Nearness {
-            distribution: Distribution::of(cosines.iter().copied()),
+            most: distribution.deviations(most).max(0.0),
+            distribution,
             cosines,
             factor,
             least,
@@ -143,16 +148,15 @@ impl Nearness {
         self.distribution.deviations(self.cosines[row as usize])
     }
 
-    /// Returns the most that [`Nearness::score`] is for any row of a store, as a multiple of what [`is_not_long`] says of its
-    /// length; infinite with weights that are no rewards.
-    pub fn most(&self, weights: &Weights, alone: f32) -> f32 {
+    /// Returns a bound above [`Nearness::score`] in any context; infinite with weights that are no rewards.
+    #[inline]
+    pub fn bound(&self, weights: &Weights, row: u32, words: f32, alone: f32) -> f32 {
         if weights.nearness < 0.0 || alone < 0.0 || self.factor < 0.0 {
             return f32::INFINITY;
         }
-        let most = self.cosines.iter().copied().fold(0.0, f32::max);
-        let most = self.distribution.deviations(most).max(0.0);
-        let both = 2.0 * std::f32::consts::FRAC_1_SQRT_2 * most;
-        self.factor * (weights.nearness * (most + both) + alone * most)
+        let own = self.deviations(row).max(0.0);
+        let both = (own + self.most) * std::f32::consts::FRAC_1_SQRT_2;
+        self.factor * is_not_long(weights, words) * (weights.nearness * (own + both) + alone * own)
     }
 
     /// Returns the score of a row with a number of words and, in a context, the row before it. `alone` is

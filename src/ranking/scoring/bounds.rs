@@ -1,12 +1,11 @@
 //! Bounds above scores, so that few of many candidates are scored in full.
 //!
-//! Most of a score is known at once: words, coverage, title and date lie in tables. What is left has a maximum, for all
-//! candidates together and, lower, for each. A candidate whose bound is below the scores of as many others as are wanted is
-//! not among those. Promise: the first ones, their scores and their order are those of an evaluation of all, and the number
-//! of candidates is exact.
+//! Most of a score is known at once: words, coverage, title, date and nearness lie in tables. What is left, and what depends
+//! on the context, has a maximum. A candidate whose bound is below the scores of as many others as are wanted is not among
+//! those. Promise: the first ones, their scores and their order are those of an evaluation of all, and the number of
+//! candidates is exact.
 
 use super::{Scored, Scoring, best, share};
-use crate::ranking::meaning::is_not_long;
 use crate::ranking::row_set::RowSet;
 
 /// Number added to a bound: a sum in another order differs by less.
@@ -26,16 +25,7 @@ impl Scoring<'_> {
             let scored = candidates.map(|row| self.scored(row)).collect();
             return (scored, RowSet::all(count));
         }
-        let nearness = self.nearness.as_ref();
-        let most_near =
-            nearness.map_or(0.0, |nearness| nearness.most(&self.weights, self.uncovered));
-        let bounded = |row| {
-            let words = self.rows.words(row);
-            let near = is_not_long(&self.weights, words) * most_near;
-            let score = self.in_tables(row) + near + self.most_priors(words, true) + ROUNDING;
-            Scored { row, score }
-        };
-        let mut scored: Vec<Scored> = candidates.map(bounded).collect();
+        let mut scored: Vec<Scored> = candidates.map(|row| self.bounded(row)).collect();
         let mut in_full = RowSet::none(count);
         self.settle(&mut scored, &mut in_full, wanted);
         (scored, in_full)
@@ -57,13 +47,7 @@ impl Scoring<'_> {
         let (_, &mut last, _) = places.select_nth_unstable_by(last, by_score);
         let least = scored[last].score;
         for one in scored.iter_mut().filter(|one| one.score >= least) {
-            if in_full.contains(one.row) {
-                continue;
-            }
-            *one = self.bounded(one.row);
-            if one.score >= least {
-                self.score_in_full(one, in_full);
-            }
+            self.score_in_full(one, in_full);
         }
     }
 
@@ -82,26 +66,28 @@ impl Scoring<'_> {
     }
 
     /// Returns a row with a bound above its score.
+    #[inline]
     pub(super) fn bounded(&self, row: u32) -> Scored {
-        let here = self.rows.row(row);
-        let is_in_context = here.episode.is_context;
-        let near = self.word_nearness(&here, is_in_context);
-        let priors = self.most_priors(here.words(), is_in_context);
-        let score = self.in_tables(row) + near + priors + ROUNDING;
-        Scored { row, score }
-    }
-
-    /// Returns what the tables have of a row's score.
-    fn in_tables(&self, row: u32) -> f32 {
         let weights = &self.weights;
+        let words = self.rows.words(row);
+        let nearness = self.nearness.as_ref();
         let mut score = share(self.words.scores[row as usize], self.best_words)
-            + weights.coverage * self.coverage(row)
-            + weights.title * self.title(row)
-            + weights.date * self.date(row);
+            + nearness.map_or(0.0, |near| near.bound(weights, row, words, self.uncovered))
+            + self.most_priors(words)
+            + ROUNDING;
+        if self.words.coverage[row as usize] > weights.coverage_from {
+            score += weights.coverage * self.coverage(row);
+        }
+        if !self.titles.is_empty() {
+            score += weights.title * self.title(row);
+        }
+        if !self.dates.is_empty() {
+            score += weights.date * self.date(row);
+        }
         if !self.namespaces.is_empty() {
             score += weights.namespace * self.of_namespace(self.rows.namespace(row));
         }
-        score
+        Scored { row, score }
     }
 }
 

@@ -89,26 +89,31 @@ impl Scoring<'_> {
         parts.tells_time = flag(self.query.asks_when && traits.tells_time);
     }
 
-    /// Returns the most that [`Scoring::priors`] add to the score of a memory without a model and without a named person, as
-    /// far as that is known before anything is looked up.
-    pub(super) fn most_priors(&self, words: f32, is_in_context: bool) -> f32 {
-        if !self.query.asks || !self.is_short(words) {
-            return 0.0;
+    /// Returns the most that [`Scoring::priors`] add to the score of a memory with a number of words, without a model and a
+    /// named person.
+    #[inline]
+    pub(super) fn most_priors(&self, words: f32) -> f32 {
+        match self.query.asks && self.is_short(words) {
+            true => self.most_of_short(),
+            false => 0.0,
         }
-        let weights = &self.weights;
+    }
+
+    fn most_of_short(&self) -> f32 {
+        let (query, weights) = (&self.query, &self.weights);
         let share = weights.without_model;
-        let if_asked = |is_asked: bool, most: f32| flag(is_asked) * most.max(0.0);
-        let alone = if_asked(self.query.wanted.is_some(), weights.wanted * share)
-            + if_asked(self.query.asks_number, weights.number);
-        if !is_in_context {
-            return alone;
-        }
-        alone
-            + if_asked(!self.query.asks_when, weights.response * share)
-            + if_asked(true, weights.asks)
-            + if_asked(true, weights.answers)
-            + if_asked(true, weights.names * share)
-            + if_asked(self.query.asks_when, weights.tells_time)
+        let most = [
+            (query.wanted.is_some(), weights.wanted * share),
+            (query.asks_number, weights.number),
+            (!query.asks_when, weights.response * share),
+            (query.asks_when, weights.tells_time),
+            (true, weights.asks),
+            (true, weights.answers),
+            (true, weights.names * share),
+        ];
+        most.iter()
+            .map(|(is_asked, most)| flag(*is_asked) * most.max(0.0))
+            .sum()
     }
 
     /// Returns the row before, if it asks and is of another author; none for a query that asks when.
