@@ -10,6 +10,7 @@ mod doors;
 mod guard;
 mod interface;
 mod limits;
+#[cfg(unix)]
 mod news;
 mod operation;
 mod page;

@@ -18,7 +18,6 @@ fn changed(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> Vec<Str
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn what_is_written_here_or_by_hand_is_told_and_an_open_stream_does_not_keep_the_server() {
     let mut server = Server::start(&["--no-token"]);

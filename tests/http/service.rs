@@ -103,6 +103,7 @@ fn an_agent_states_command_and_variables() {
 }
 
 /// Returns the property list as Python reads it; `None` where there is no Python.
+#[cfg(unix)]
 fn read_by_python(text: &str) -> Option<serde_json::Value> {
     let script =
         "import json,plistlib,sys; print(json.dumps(plistlib.loads(sys.argv[1].encode())))";
