@@ -173,6 +173,11 @@ mod tests {
     const TWO: &str = "20260101_000000_bbbbbbbb.md";
     const NEW: &str = "20260101_000000_cccccccc.md";
 
+    /// Returns a new folder on a file system that tells changes, which that of a container may not.
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir_in("/dev/shm").unwrap()
+    }
+
     /// Opens the store as a new process does an hour from now, when all changes are old.
     fn engine(root: &Path) -> Engine {
         let later = FixedClock(Utc::now() + TimeDelta::hours(1));
@@ -193,7 +198,7 @@ mod tests {
 
     #[test]
     fn names_are_read_again_when_they_changed_and_files_are_looked_at_always() {
-        let root = tempfile::tempdir().unwrap();
+        let root = folder();
         let root = root.path();
         let file = |name: &str| root.join("files").join(name);
         fs::create_dir(root.join("files")).unwrap();
@@ -233,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_record_that_is_not_whole_is_none() {
-        let root = tempfile::tempdir().unwrap();
+        let root = folder();
         fs::create_dir_all(root.path().join("files/2026")).unwrap();
         names(root.path());
         let text = fs::read_to_string(path(&engine(root.path()).live)).unwrap();
