@@ -10,6 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const MAX_KEPT: usize = 32;
 const MAX_KEPT_BYTES: usize = 64 << 20;
 
+/// Share of a new table that is room for more rows.
+const ROOM: usize = 8;
+
 /// Tables that nobody uses.
 static IDLE: Mutex<Vec<Vec<f32>>> = Mutex::new(Vec::new());
 
@@ -28,11 +31,21 @@ impl Scratch {
         // The smallest that is large enough: stores of one process differ in size.
         let fitting = (0..idle.len()).filter(|&place| idle[place].capacity() >= count);
         let place = fitting.min_by_key(|&place| idle[place].capacity());
-        let mut table = place.map_or_else(Vec::new, |place| idle.swap_remove(place));
+        let known = place.map(|place| idle.swap_remove(place));
         drop(idle);
-        table.clear();
-        table.resize(count, 0.0);
-        Scratch(table)
+        Scratch(match known {
+            Some(mut table) => {
+                table.clear();
+                table.resize(count, 0.0);
+                table
+            }
+            // With room for what is stored meanwhile. The system gives zeros, and only the pages that are used.
+            None => {
+                let mut table = vec![0.0; count + count / ROOM];
+                table.truncate(count);
+                table
+            }
+        })
     }
 }
 
@@ -54,10 +67,17 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let table = std::mem::take(&mut self.0);
         let mut idle = idle();
-        let kept: usize = idle.iter().map(Vec::capacity).sum();
-        let bytes = (kept + table.capacity()) * size_of::<f32>();
-        if idle.len() < MAX_KEPT && bytes <= MAX_KEPT_BYTES {
-            idle.push(table);
+        idle.push(table);
+        let bytes = |idle: &[Vec<f32>]| -> usize {
+            idle.iter()
+                .map(|table| table.capacity() * size_of::<f32>())
+                .sum()
+        };
+        // The smallest go first: stores grow.
+        while idle.len() > MAX_KEPT || bytes(&idle) > MAX_KEPT_BYTES {
+            let smallest = (0..idle.len()).min_by_key(|&place| idle[place].capacity());
+            let Some(smallest) = smallest else { break };
+            idle.swap_remove(smallest);
         }
     }
 }
@@ -89,5 +109,15 @@ mod tests {
         assert!(idle().len() <= MAX_KEPT);
         drop(Scratch::zeros(MAX_KEPT_BYTES));
         assert!(idle().iter().all(|table| table.capacity() < MAX_KEPT_BYTES));
+        // A store that grows finds the tables of before.
+        free_scratch();
+        for count in 10_000..10_200 {
+            drop([Scratch::zeros(count), Scratch::zeros(count)]);
+        }
+        let kept = idle()
+            .iter()
+            .filter(|table| table.capacity() >= 10_000)
+            .count();
+        assert!(kept <= 2, "{kept}");
     }
 }

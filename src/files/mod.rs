@@ -52,7 +52,7 @@ pub use storage::{
     Version, WritableStorage, file_of,
 };
 pub use store::Store;
-pub use store::listed::{KnownFiles, ListedFolders, look_at_known};
+pub use store::listed::{KnownFiles, ListedFolders, boot_id, look_at_known};
 #[cfg(test)]
 pub(crate) use tests::crash::dying_at;
 pub use unfinished_init::UnfinishedInit;

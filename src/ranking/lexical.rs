@@ -318,8 +318,8 @@ impl Scorer<'_> {
             .map(move |term| idf(count, term.rows.len()))
     }
 
-    /// Returns the title score of each row whose title holds half of the content words: 1 for one that holds all, and no
-    /// others.
+    /// Returns the title score of each row whose title holds more than half of the content words, by idf: 1 for one that
+    /// holds all, and no others.
     pub fn titles<P: Postings>(
         &self,
         terms: &[Term],

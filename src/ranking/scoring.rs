@@ -385,36 +385,30 @@ impl Scoring<'_> {
                 is_near || self.found_by(hit.row) != FoundBy::Meaning
             });
         }
-        let mut by_meaning: Vec<&mut Scored> = Vec::new();
-        let mut others: Vec<&mut Scored> = Vec::with_capacity(scored.len());
-        for hit in scored {
-            match self.found_by(hit.row) {
-                FoundBy::Meaning => by_meaning.push(hit),
-                _ => others.push(hit),
-            }
-        }
-        // Behind so many others as are wanted nobody sees the scores, and bounds keep them there as well.
-        let are_seen = others.len() < wanted;
-        for hit in others
-            .iter_mut()
-            .filter(|_| are_seen)
-            .chain(&mut by_meaning)
-        {
+        let is_by_meaning = |hit: &Scored| self.found_by(hit.row) == FoundBy::Meaning;
+        let (mut by_meaning, mut others): (Vec<Scored>, Vec<Scored>) =
+            std::mem::take(scored).into_iter().partition(is_by_meaning);
+        self.settle(&mut others, in_full, wanted);
+        for hit in &mut by_meaning {
             self.score_in_full(hit, in_full);
         }
-        let scores = by_meaning.iter().map(|hit| hit.score);
-        let best = scores.fold(f32::NEG_INFINITY, f32::max);
-        let scores = others.iter().map(|hit| hit.score);
-        let last = scores.fold(f32::INFINITY, f32::min);
+        let best = by_meaning.iter().map(|hit| hit.score);
+        let best = best.fold(f32::NEG_INFINITY, f32::max);
+        // Those with bounds are behind as many others as are wanted, and so are the hits behind this one.
+        let known = others.iter().filter(|hit| in_full.contains(hit.row));
+        let last = known.map(|hit| hit.score).fold(f32::INFINITY, f32::min);
         // Without hits of one kind the sum is infinite.
         let behind = (last - best - BEHIND).min(0.0);
-        if !behind.is_finite() || behind == 0.0 {
-            return false;
+        if behind.is_finite() && behind != 0.0 {
+            self.behind = behind;
+            for hit in &mut by_meaning {
+                *hit = self.scored(hit.row);
+            }
         }
-        self.behind = behind;
-        for hit in by_meaning {
-            *hit = self.scored(hit.row);
-        }
+        others.append(&mut by_meaning);
+        // Two runs that are in order.
+        others.sort_by_key(|hit| hit.row);
+        *scored = others;
         true
     }
 

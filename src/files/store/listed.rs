@@ -3,7 +3,8 @@
 //! Reading and sorting the names of a folder takes as long as looking at its files. Whatever adds, removes or renames a
 //! name gives the folder another time of change, which nobody can set. Promise: [`ListedFolders`] exist only where equal
 //! ones prove that the same names lie in the folders: on file systems of which that is known, and of folders that were
-//! left alone for longer than the resolution of their times. Everybody else reads the names (`list`).
+//! left alone for longer than the resolution of their times, since the system was started. Everybody else reads the names
+//! (`list`).
 
 use rayon::prelude::*;
 
@@ -49,14 +50,14 @@ pub struct KnownFiles {
 impl ListedFolders {
     /// Returns the folders of a listing, as [`Listing::folders`](crate::files::Listing::folders) has them; `None` where
     /// their states would prove nothing: if one was changed since it was listed, or after `quiet_since`, in nanoseconds
-    /// since 1970.
+    /// since 1970; on other file systems; and of very many.
     pub fn of(
         store: &Store,
         place: Place,
         folders: &[(String, i64)],
         quiet_since: i64,
     ) -> Option<ListedFolders> {
-        if folders.len() > MAX_FOLDERS {
+        if folders.len() > MAX_FOLDERS || !begins_with_top(folders.iter().map(|(name, _)| name)) {
             return None;
         }
         let top = store.top(place.folder()).ok()?;
@@ -121,8 +122,14 @@ impl ListedFolders {
                 folder: fields.next()?.to_owned(),
             })
         };
-        lines.map(state).collect::<Option<_>>().map(ListedFolders)
+        let folders: Vec<FolderState> = lines.map(state).collect::<Option<_>>()?;
+        begins_with_top(folders.iter().map(|state| &state.folder)).then_some(ListedFolders(folders))
     }
+}
+
+/// Returns whether the first folder is the memory directory itself: nothing is known of one that did not exist.
+fn begins_with_top<'a>(mut folders: impl Iterator<Item = &'a String>) -> bool {
+    folders.next().is_some_and(String::is_empty)
 }
 
 impl FolderState {
@@ -144,8 +151,8 @@ impl FolderState {
     }
 }
 
-/// Returns whether a file system gives a folder another time of change with each change of its names, also if another
-/// system does it. FAT does not.
+/// Returns whether a file system gives a folder another time of change with each change of its names, until the system is
+/// started again: not each log that is replayed then does so. FAT does not.
 #[cfg(target_os = "linux")]
 fn tells_changes(folder: &Folder) -> bool {
     /// Ext2 to ext4, XFS, Btrfs, F2FS, bcachefs, ZFS, tmpfs: `linux/magic.h`, or the file system's own source. Below an
@@ -166,6 +173,12 @@ fn tells_changes(folder: &Folder) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn tells_changes(_: &Folder) -> bool {
     false
+}
+
+/// Returns the id that the system got when it was started; `None` where there is none.
+pub fn boot_id() -> Option<String> {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim_end().to_owned())
 }
 
 /// Looks at the files `known`, in the order of names, each with its stamp if that is known; a file that was changed after
@@ -297,6 +310,19 @@ mod tests {
         let lines = known.lines().unwrap();
         assert_eq!(ListedFolders::from_lines(lines.lines()), Some(known));
         assert_eq!(ListedFolders::from_lines(["1 2 3"].into_iter()), None);
+        assert_eq!(ListedFolders::from_lines([].into_iter()), None);
+    }
+
+    #[test]
+    fn nothing_is_known_of_a_folder_that_did_not_exist() {
+        let root = folder();
+        let store = Store::at(root.path());
+        let folders = store.list(Place::Files).unwrap().folders;
+        fs::create_dir(root.path().join("files")).unwrap();
+        assert_eq!(
+            ListedFolders::of(&store, Place::Files, &folders, i64::MAX),
+            None
+        );
     }
 
     #[test]

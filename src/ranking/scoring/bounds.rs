@@ -7,6 +7,7 @@
 
 use super::{Scored, Scoring, best, share};
 use crate::ranking::row_set::RowSet;
+use crate::ranking::weights::Weights;
 
 /// Number added to a bound: a sum in another order differs by less.
 const ROUNDING: f32 = 1e-4;
@@ -60,9 +61,16 @@ impl Scoring<'_> {
     }
 
     /// Returns whether [`Scoring::bounded`] knows bounds: not with a model, in chats, and for persons, of which each
-    /// memory must be asked.
+    /// memory must be asked; nor with weights of which a bound would have to be another one.
     fn has_bounds(&self) -> bool {
-        self.cosines.is_none() && self.chats.is_empty() && self.with_named.is_empty()
+        let Weights {
+            passage,
+            near_short,
+            coverage_from,
+            ..
+        } = self.weights;
+        let are_rewards = passage >= 0.0 && near_short >= 0.0 && coverage_from < 1.0;
+        are_rewards && self.cosines.is_none() && self.chats.is_empty() && self.with_named.is_empty()
     }
 
     /// Returns a row with a bound above its score.
@@ -233,8 +241,33 @@ mod tests {
         prop::collection::vec((words, length, 0..1_u32 << 16, since, 0..2_u32), 300..500)
     }
 
+    /// Makes a word rare, so that most of what it finds holds it not.
+    fn rare(mut rows: Vec<Row>) -> Vec<Row> {
+        const PAPER: usize = 7;
+        for (words, ..) in rows
+            .iter_mut()
+            .enumerate()
+            .filter(|(at, _)| at % 97 != 5)
+            .map(|(_, row)| row)
+        {
+            words
+                .iter_mut()
+                .filter(|word| **word == PAPER)
+                .for_each(|word| *word += 1);
+        }
+        rows
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn what_vectors_alone_find_stays_behind(rows in rows().prop_map(rare), wanted in 1..120_usize) {
+            let store = store(&rows);
+            let (all, some) = (scored(&store, "paper", usize::MAX), scored(&store, "paper", wanted));
+            prop_assert_eq!(all.len(), some.len());
+            prop_assert_eq!(leading(&all, wanted), leading(&some, wanted));
+        }
 
         #[test]
         fn the_first_are_those_of_an_evaluation_of_all(rows in rows(), wanted in 1..120_usize) {

@@ -13,7 +13,7 @@ use crate::engine::live::leader::digest;
 use crate::engine::live::reconcile::{Changes, Compared, verified};
 use crate::engine::live::store::LiveStore;
 use crate::engine::texts::RACY_NANOS;
-use crate::files::{ChangeFeed, KnownFiles, ListedFolders, Place, look_at_known};
+use crate::files::{ChangeFeed, KnownFiles, ListedFolders, Place, boot_id, look_at_known};
 use crate::index::Snapshot;
 use crate::model::Stamp;
 
@@ -23,6 +23,8 @@ const TITLE: &str = concat!("listed 1 memdir ", env!("CARGO_PKG_VERSION"));
 /// Names in the memory folder, as they differ from those in a state of the index.
 #[derive(Debug, PartialEq, Eq)]
 struct KnownNames {
+    /// The system's id since it was started.
+    boot: String,
     /// Hash of the index's state.
     state: u128,
     /// Names of memories that are not in the index.
@@ -46,13 +48,14 @@ pub(super) fn compare(
     let directory = live.directory()?;
     let record = crate::files::read_derived(&path(live)).ok()?;
     let names = KnownNames::read(&String::from_utf8(record).ok()?)?;
+    let are_unchanged = || names.folders.are_unchanged(directory, Place::Files);
+    if Some(names.boot.as_str()) != boot_id().as_deref() || !are_unchanged() {
+        return None;
+    }
     let folders = names.folders.times();
     if let Some(watch) = watch {
-        // Before they are compared: later changes in them are reported.
+        // Before the files are looked at: later changes in them are reported.
         folders.iter().for_each(|(folder, _)| watch.include(folder));
-    }
-    if !names.folders.are_unchanged(directory, Place::Files) {
-        return None;
     }
     let committed = index_recovery::committed(live).ok()?;
     if digest(committed.state()) != names.state {
@@ -72,6 +75,10 @@ pub(super) fn compare(
         removed,
         has_links,
     } = look_at_known(directory, Place::Files, &files, certain)?;
+    // A file that got another name meanwhile would be missed under both.
+    if !are_unchanged() {
+        return None;
+    }
     let is_indexed = |name: &String| committed.indexed(name).is_some();
     let changes = Changes {
         changed,
@@ -104,8 +111,12 @@ pub(super) fn record(
     let Some(folders) = ListedFolders::of(directory, Place::Files, folders, quiet_since) else {
         return;
     };
+    let Some(boot) = boot_id() else {
+        return;
+    };
     let unindexed = changes.changed.iter().map(|entry| entry.name.clone());
     let names = KnownNames {
+        boot,
         state: digest(committed.state()),
         unindexed: unindexed
             .filter(|name| committed.indexed(name).is_none())
@@ -120,7 +131,7 @@ pub(super) fn record(
 impl KnownNames {
     /// Returns the text of the file; `None` if a name has several lines.
     fn written(&self) -> Option<String> {
-        let mut text = format!("{TITLE}\nstate {:032x}\n", self.state);
+        let mut text = format!("{TITLE}\nboot {}\nstate {:032x}\n", self.boot, self.state);
         for name in &self.unindexed {
             let is_line = !name.contains(['\n', '\r']);
             text += &is_line.then(|| format!("unindexed {name}\n"))?;
@@ -141,11 +152,13 @@ impl KnownNames {
         if lines.next() != Some(TITLE) {
             return None;
         }
+        let boot = lines.next()?.strip_prefix("boot ")?;
         let state = lines.next()?.strip_prefix("state ")?;
         let lines: Vec<&str> = lines.collect();
         let called =
             |kind: &'static str| lines.iter().filter_map(move |line| line.strip_prefix(kind));
         Some(KnownNames {
+            boot: boot.to_owned(),
             state: u128::from_str_radix(state, 16).ok()?,
             unindexed: called("unindexed ").map(str::to_owned).collect(),
             folders: ListedFolders::from_lines(called("folder "))?,
