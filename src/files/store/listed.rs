@@ -196,7 +196,8 @@ pub fn look_at_known(
         look_through(&top, files, certain)
     });
     let mut all = KnownFiles::default();
-    for some in looked.collect::<Option<Vec<KnownFiles>>>()? {
+    for some in looked.collect::<Vec<Option<KnownFiles>>>() {
+        let some = some?;
         all.changed.extend(some.changed);
         all.in_doubt.extend(some.in_doubt);
         all.removed.extend(some.removed);
@@ -244,9 +245,8 @@ fn look_through(top: &Folder, files: &[(&str, Option<Stamp>)], certain: i64) -> 
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
-    #![cfg(target_os = "linux")]
-
     use std::fs::{self, File};
     use std::path::Path;
 

@@ -167,9 +167,8 @@ impl KnownNames {
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
-    #![cfg(target_os = "linux")]
-
     use std::fs;
     use std::path::Path;
 
