@@ -248,6 +248,7 @@ fn look_through(top: &Folder, files: &[(&str, Option<Stamp>)], certain: i64) -> 
 #[cfg(target_os = "linux")]
 mod tests {
     use std::fs::{self, File};
+    use std::os::unix::fs::MetadataExt;
     use std::path::Path;
 
     use super::*;
@@ -274,6 +275,20 @@ mod tests {
         ListedFolders::of(store, Place::Files, &folders, quiet_since)
     }
 
+    /// Waits until a change gets a later time than the last one of a folder.
+    fn wait_for_a_tick(folder: &Path, probe: &Path) {
+        let changed = |path: &Path| {
+            let data = fs::metadata(path).unwrap();
+            (data.ctime(), data.ctime_nsec())
+        };
+        let last = changed(folder);
+        fs::write(probe, "").unwrap();
+        while changed(probe) <= last {
+            std::thread::yield_now();
+            fs::write(probe, "").unwrap();
+        }
+    }
+
     #[test]
     fn names_that_come_and_go_are_told_although_times_are_set_back() {
         let root = folder();
@@ -287,6 +302,7 @@ mod tests {
             let known = listed(&store, i64::MAX).unwrap();
             assert!(known.are_unchanged(&store, Place::Files));
             let modified = fs::metadata(&folder).unwrap().modified().unwrap();
+            wait_for_a_tick(&folder, &root.path().join("probe"));
             change(&folder);
             File::open(&folder).unwrap().set_modified(modified).unwrap();
             assert!(!known.are_unchanged(&store, Place::Files));

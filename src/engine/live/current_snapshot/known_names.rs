@@ -170,6 +170,7 @@ impl KnownNames {
 #[cfg(target_os = "linux")]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::MetadataExt;
     use std::path::Path;
 
     use chrono::{TimeDelta, Utc};
@@ -208,6 +209,20 @@ mod tests {
         view.files().map(|(name, _)| name.to_owned()).collect()
     }
 
+    /// Waits until a change gets a later time than the last one of a folder.
+    fn wait_for_a_tick(folder: &Path, probe: &Path) {
+        let changed = |path: &Path| {
+            let data = fs::metadata(path).unwrap();
+            (data.ctime(), data.ctime_nsec())
+        };
+        let last = changed(folder);
+        fs::write(probe, "").unwrap();
+        while changed(probe) <= last {
+            std::thread::yield_now();
+            fs::write(probe, "").unwrap();
+        }
+    }
+
     #[test]
     fn names_are_read_again_when_they_changed_and_files_are_looked_at_always() {
         let root = folder();
@@ -226,6 +241,8 @@ mod tests {
         );
         assert_eq!(names(root), [ONE, TWO]);
         assert!(found(root).unwrap().is_empty());
+        let tick = || wait_for_a_tick(&root.join("files"), &root.join("probe"));
+        tick();
         fs::write(file(NEW), "new").unwrap();
         assert!(found(root).is_none());
         assert_eq!(names(root), [ONE, TWO, NEW]);
@@ -237,12 +254,14 @@ mod tests {
         assert_eq!(names(root), [ONE, TWO, NEW]);
         fs::write(file(TWO), "in place, two herons").unwrap();
         assert_eq!(changed(found(root).unwrap()), [TWO, NEW]);
+        tick();
         fs::remove_file(file(ONE)).unwrap();
         assert!(found(root).is_none());
         assert_eq!(names(root), [TWO, NEW]);
         let changes = found(root).unwrap();
         assert_eq!(changes.removed, [ONE]);
         assert_eq!(changed(changes), [TWO, NEW]);
+        tick();
         fs::create_dir(file("20260101_000000_dddddddd.md")).unwrap();
         assert_eq!(names(root), [TWO, NEW]);
         assert!(found(root).is_none(), "what is no memory is told each time");
