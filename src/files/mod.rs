@@ -52,6 +52,9 @@ pub use storage::{
     Version, WritableStorage, file_of,
 };
 pub use store::Store;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+pub(crate) use store::listed::tests::wait_for_a_tick;
 pub use store::listed::{KnownFiles, ListedFolders, boot_id, look_at_known};
 #[cfg(test)]
 pub(crate) use tests::crash::dying_at;

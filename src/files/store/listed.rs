@@ -246,7 +246,7 @@ fn look_through(top: &Folder, files: &[(&str, Option<Stamp>)], certain: i64) -> 
 
 #[cfg(test)]
 #[cfg(target_os = "linux")]
-mod tests {
+pub(in crate::files) mod tests {
     use std::fs::{self, File};
     use std::os::unix::fs::MetadataExt;
     use std::path::Path;
@@ -276,7 +276,7 @@ mod tests {
     }
 
     /// Waits until a change gets a later time than the last one of a folder.
-    fn wait_for_a_tick(folder: &Path, probe: &Path) {
+    pub(crate) fn wait_for_a_tick(folder: &Path, probe: &Path) {
         let changed = |path: &Path| {
             let data = fs::metadata(path).unwrap();
             (data.ctime(), data.ctime_nsec())

@@ -170,7 +170,6 @@ impl KnownNames {
 #[cfg(target_os = "linux")]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::MetadataExt;
     use std::path::Path;
 
     use chrono::{TimeDelta, Utc};
@@ -181,6 +180,7 @@ mod tests {
     use crate::engine::live::current_snapshot::snapshot;
     use crate::engine::live::indexing;
     use crate::engine::options::Options;
+    use crate::files::wait_for_a_tick;
 
     const ONE: &str = "20260101_000000_aaaaaaaa.md";
     const TWO: &str = "20260101_000000_bbbbbbbb.md";
@@ -207,20 +207,6 @@ mod tests {
     fn names(root: &Path) -> Vec<String> {
         let view = snapshot(&engine(root).live).unwrap();
         view.files().map(|(name, _)| name.to_owned()).collect()
-    }
-
-    /// Waits until a change gets a later time than the last one of a folder.
-    fn wait_for_a_tick(folder: &Path, probe: &Path) {
-        let changed = |path: &Path| {
-            let data = fs::metadata(path).unwrap();
-            (data.ctime(), data.ctime_nsec())
-        };
-        let last = changed(folder);
-        fs::write(probe, "").unwrap();
-        while changed(probe) <= last {
-            std::thread::yield_now();
-            fs::write(probe, "").unwrap();
-        }
     }
 
     #[test]
