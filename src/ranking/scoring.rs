@@ -204,10 +204,12 @@ impl Scoring<'_> {
     }
 
     pub fn find_best(&mut self, candidates: &[u32]) {
-        let best = |scores: &[f32]| {
-            let scores_of = |&row: &u32| scores.get(row as usize).copied();
-            let candidates = candidates.iter().take_while(|_| !scores.is_empty());
-            candidates.filter_map(scores_of).fold(0.0, f32::max)
+        let best = |scores: &[f32]| match scores.is_empty() {
+            true => 0.0,
+            false => {
+                let scores = candidates.iter().map(|&row| scores[row as usize]);
+                scores.fold(0.0, f32::max)
+            }
         };
         (self.best_words, self.best_date) = (best(&self.words.scores), best(&self.dates));
         self.best_covered = best(&self.words.coverage);

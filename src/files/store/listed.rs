@@ -81,7 +81,8 @@ impl ListedFolders {
         };
         self.0.iter().all(|known| {
             let opened = top.below(&known.folder).ok();
-            opened.and_then(|opened| FolderState::of(&known.folder, &opened)) == Some(known.clone())
+            let state = opened.and_then(|opened| FolderState::of(&known.folder, &opened));
+            state.as_ref() == Some(known)
         })
     }
 
