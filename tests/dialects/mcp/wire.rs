@@ -159,15 +159,20 @@ fn a_line_of_any_length_is_skipped_in_constant_memory() {
     (0..5).for_each(|_| session.send_bytes(&mebibyte));
     // The answer does not wait for the end of the line.
     assert_eq!(session.next()["error"]["code"], INVALID_REQUEST);
-    // Twice as much as the server may need in all: whoever kept the line would need more.
+    // Whoever kept the line would need many times what the server may.
     (5..128).for_each(|_| session.send_bytes(&mebibyte));
     session.send_bytes(b"\n");
     session.is_alive_and_quiet();
     let status = std::fs::read_to_string(format!("/proc/{}/status", session.child.id()));
     let status = status.expect("the server is alive");
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let peak = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));
-    let peak_kib: u64 = peak.expect("a peak").trim().parse().expect("a number");
-    eprintln!("peak resident memory: {peak_kib} KiB");
-    assert!(peak_kib < 64 << 10, "{peak_kib} KiB");
+    let kib = |name: &str| -> u64 {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
+        number.expect(name).trim().parse().expect("a number")
+    };
+    // Without the pages of the program's own file: how many are mapped at once is the system's choice, and a build without
+    // optimisation has 50 MB of them.
+    let peak_kib = kib("VmHWM:") - kib("RssFile:");
+    eprintln!("peak of its own memory: {peak_kib} KiB");
+    assert!(peak_kib < 16 << 10, "{peak_kib} KiB");
 }
