@@ -106,6 +106,15 @@ impl Events {
             _counted: counted,
         })
     }
+
+    /// As [`Events::of`]; what may have changed since the state with the number `at` counts as lost.
+    pub(super) fn since(site: &Site, at: Option<u64>) -> Result<Events, RequestError> {
+        let events = Events::of(site)?;
+        if at.is_some_and(|at| live::is_past(&site.served.engine.live, at)) {
+            events.lost.store(true, Ordering::Relaxed);
+        }
+        Ok(events)
+    }
 }
 
 impl Body for Events {

@@ -25,7 +25,7 @@ pub(super) fn view(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
     let shown = memory::find(visit, id)?;
     let (_, version) = ops::read_text(visit.engine, shown.whole_id())?;
     let main = html! {
-        div #memory data-id=(shown.id) data-stem=(shown.memory.stem.as_str()) {
+        div #memory data-id=(shown.id) data-stem=(shown.memory.stem.as_str()) data-seen=[&shown.seen] {
             (memory::head(visit, &shown, "/edit"))
             @match line_ends::editable(&version.bytes) {
                 Some(text) => (form(visit, &shown.id, &version, text)),

@@ -29,7 +29,7 @@ pub(super) fn view(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
     };
     let open = visit.parameters.get("version");
     let main = html! {
-        div #memory data-id=(shown.id) data-stem=(stem) {
+        div #memory data-id=(shown.id) data-stem=(stem) data-seen=[&shown.seen] {
             (memory::head(visit, &shown, "/history"))
             @match log.filter(|log| !log.changes.is_empty()) {
                 None => { p.nothing { (texts::NO_HISTORY) } }

@@ -24,6 +24,8 @@ pub(super) struct Shown {
     pub(super) id: String,
     /// Path of its file below the folder of memories; `None` of a forgotten one.
     pub(super) file: Option<String>,
+    /// Hash of that file in hexadecimal digits: the page's script compares it with that of a later view.
+    pub(super) seen: Option<String>,
 }
 
 impl Shown {
@@ -44,11 +46,12 @@ pub(super) fn find(visit: &Visit<'_>, id: &str) -> Result<Shown, PageError> {
 }
 
 fn read(visit: &Visit<'_>, id: &str) -> Result<Shown, PageError> {
-    match ops::recall_one(visit.engine, id) {
-        Ok((memory, name)) => Ok(Shown {
+    match ops::recall_version(visit.engine, id) {
+        Ok((memory, name, hash)) => Ok(Shown {
             id: live::shown_name(&visit.engine.live, &memory.stem, &name),
             memory,
             file: Some(name),
+            seen: Some(format!("{hash:032x}")),
         }),
         Err(missing @ EngineError::NotFound(_)) => {
             let forgotten = ops::forgotten(visit.engine, id).map_err(|_| missing)?;
@@ -60,6 +63,7 @@ fn read(visit: &Visit<'_>, id: &str) -> Result<Shown, PageError> {
                 },
                 memory: Box::new(forgotten.memory),
                 file: None,
+                seen: None,
             })
         }
         Err(error) => Err(error.into()),
@@ -112,7 +116,7 @@ pub(super) fn view(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
     let (text, is_cut) = beginning(&memory.content, markdown::MOST_BYTES);
     let warnings = reasons(memory.title.as_deref(), &memory.content);
     let main = html! {
-        div #memory data-id=(shown.id) data-stem=(memory.stem.as_str()) {
+        div #memory data-id=(shown.id) data-stem=(memory.stem.as_str()) data-seen=[&shown.seen] {
             (head(visit, &shown, ""))
             (superseding(visit, memory, &relations))
             @for warning in warnings { p.problem { (texts::SUSPICIOUS) " " (warning) } }
@@ -141,7 +145,7 @@ pub(super) fn raw(visit: &Visit<'_>, id: &str) -> Result<String, PageError> {
         None => shown.memory.content.clone(),
     };
     let main = html! {
-        div #memory data-id=(shown.id) data-stem=(shown.memory.stem.as_str()) {
+        div #memory data-id=(shown.id) data-stem=(shown.memory.stem.as_str()) data-seen=[&shown.seen] {
             (head(visit, &shown, "/raw"))
             pre.raw tabindex="0" dir="auto" { (text) }
         }

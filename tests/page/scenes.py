@@ -125,6 +125,30 @@ def live(program, browser):
         page.click("#changed a")
         expect(page.locator(".text")).to_contain_text("eight")
 
+        # Also what changes after a view was made and before it listens, and is known to the server by then.
+        def first(change, *words):
+            def hold(route):
+                change(*words)
+                page.request.get(f"{site.url}/")
+                route.continue_()
+            page.route(re.compile("/live"), hold, times=1)
+
+        first(site.run, "update", memory, "--content", "Bread is at nine.")
+        look.goto(f"/memory/{memory}")
+        page.click("#changed a")
+        expect(page.locator(".text")).to_contain_text("nine")
+        # Of what the visitor did in this view nothing is said, though it is told because another tab listens.
+        other = look.context.new_page()
+        other.goto(f"{site.url}/")
+        with page.expect_response(re.compile("/raw")) as compared:
+            page.click("text=Pin")
+        compared.value.finished()
+        assert page.locator("#changed").count() == 0
+        other.close()
+        first(site.remember, "Salt is in the cellar.")
+        look.goto("/")
+        expect(page.locator(".entry").first).to_contain_text("cellar")
+
 
 def search(program, browser):
     """As one types, with marks and reasons; by keywords and by expression; the keyboard leads through."""

@@ -7,6 +7,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::engine::error::EngineError;
+use crate::engine::live::current_snapshot::snapshot;
 use crate::engine::live::listeners::{Changed, Tell};
 use crate::engine::live::reconcile::differing_by;
 use crate::engine::live::store::LiveStore;
@@ -46,6 +48,22 @@ pub fn listen(live: &Arc<LiveStore>, tell: Tell) -> Listening {
         live: Arc::clone(live),
         number,
     }
+}
+
+/// Returns the number of the state that is read now: whoever listens from a read on asks for it before, and when he listens
+/// whether the state has [another one](is_past).
+///
+/// # Errors
+///
+/// Fails if the store cannot be read.
+pub fn state_number(live: &LiveStore) -> Result<u64, EngineError> {
+    snapshot(live)?;
+    Ok(live.latest_number())
+}
+
+/// Returns whether there may be changes since the state with a number. Nothing is read.
+pub fn is_past(live: &LiveStore, number: u64) -> bool {
+    live.latest_number() != number
 }
 
 /// Notifies the listeners of the differences in `now`. Nobody who registers, ends or reads waits for it.

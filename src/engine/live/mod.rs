@@ -51,7 +51,7 @@ pub(in crate::engine) mod usage;
 pub(in crate::engine) mod watch_state;
 pub(in crate::engine) mod watching;
 
-pub use changes::listen;
+pub use changes::{is_past, listen, state_number};
 pub use indexing::{clear_remains, reindex, reindex_unless_led, settle};
 pub use names::{resolve, shown_name};
 pub use rows::stems;

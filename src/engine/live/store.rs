@@ -108,6 +108,8 @@ enum MemoryPlace {
 #[derive(Default)]
 struct Latest {
     snapshot: Option<Arc<dyn Snapshot>>,
+    /// Number of the view: each has a higher one, also those of a process that is started later.
+    number: u64,
     /// For each looked-up handle, whether several memories of this view have it.
     shared: HashMap<Handle, bool>,
 }
@@ -127,6 +129,7 @@ impl Latest {
             return None;
         }
         self.shared.clear();
+        self.number += 1;
         self.snapshot.replace(Arc::clone(snapshot))
     }
 }
@@ -192,6 +195,7 @@ impl LiveStore {
         if !root.is_dir() {
             return Err(EngineError::NoStore(root.clone()));
         }
+        let first_number = clock.now().timestamp_micros().unsigned_abs();
         let own_state = resolved(root, crate::files::STATE_FOLDER, options.links);
         let is_writable = is_writable(root);
         let is_local = crate::files::medium(root) == Medium::Local;
@@ -243,7 +247,10 @@ impl LiveStore {
             indexes_alone,
             freshness: Mutex::new(Freshness::default()),
             awaited_index: Arc::default(),
-            latest: Mutex::default(),
+            latest: Mutex::new(Latest {
+                number: first_number,
+                ..Latest::default()
+            }),
             watching: Mutex::default(),
             own_changes: Mutex::default(),
             wake: Arc::default(),
@@ -542,6 +549,11 @@ impl LiveStore {
     /// Returns the last view, however old.
     pub(in crate::engine) fn latest(&self) -> Option<Arc<dyn Snapshot>> {
         locked(&self.latest).snapshot.clone()
+    }
+
+    /// Returns the number of the last view, however old.
+    pub(in crate::engine) fn latest_number(&self) -> u64 {
+        locked(&self.latest).number
     }
 
     /// Sets the last view.

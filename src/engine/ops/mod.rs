@@ -79,7 +79,7 @@ pub use relations::titles::same_titles;
 pub use remember::{remember, remember_as};
 pub use retrieval::grep::grep;
 pub use retrieval::passages::think_in_talks;
-pub use retrieval::recall::{recall, recall_one};
+pub use retrieval::recall::{recall, recall_one, recall_version};
 pub use retrieval::related::{fitting_topics, related_words};
 pub use retrieval::search::{completions, count, counts, search, search_committed};
 pub use retrieval::similar::similar;

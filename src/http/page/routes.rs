@@ -12,6 +12,7 @@ use axum::routing::{get, post};
 use super::answers::{failed, later, refused, see};
 use super::{answers, guarding, upload};
 use crate::dialect::{CallOutcome, CallRecord, Refusal, ToolError};
+use crate::engine::live;
 use crate::http::admission::{AdmissionError, CALL_TIMEOUT, recorded, run_recorded};
 use crate::http::answer::{RequestError, html_of, sequence};
 use crate::http::client::{Client, Peer};
@@ -339,6 +340,7 @@ async fn log_out(State(site): Shared, request: Request<Body>) -> Response {
     ([(header::SET_COOKIE, cookie)], see(&site.base, "login")).into_response()
 }
 
+/// Opens a stream of changes; of those since the state that a view names, it tells first that there are some.
 async fn live(
     State(site): Shared,
     request: Request<Body>,
@@ -346,7 +348,9 @@ async fn live(
     if let Some(record) = recorded(request.extensions(), "page/live") {
         record.run(&mut || CallOutcome::of(true, ""));
     }
-    let events = Events::of(&site)?;
+    let parameters = Parameters::parse(request.uri().query().unwrap_or_default());
+    let at = parameters.get("at").and_then(|at| at.parse().ok());
+    let events = Events::since(&site, at)?;
     Ok((
         [(header::CONTENT_TYPE, "text/event-stream")],
         Body::new(events),
@@ -408,6 +412,7 @@ fn visit<'a>(
         visitor,
         base: &site.base,
         address: &guest.address,
+        at: live::state_number(&site.served.engine.live).ok(),
         parameters,
         named: Default::default(),
         warnings: Default::default(),

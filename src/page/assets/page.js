@@ -16,7 +16,7 @@ async function part(address, options) {
   const text = await answer.text();
   const body = new DOMParser().parseFromString(text, "text/html").body;
   const nodes = [...(body.querySelector("main") ?? body).childNodes];
-  if (!answer.ok) throw Object.assign(new Error(`HTTP ${answer.status}`), { nodes });
+  if (!answer.ok) throw Object.assign(new Error(`HTTP ${answer.status}`), { nodes, status: answer.status });
   return nodes;
 }
 
@@ -130,33 +130,44 @@ watchEnd();
 if (list?.dataset.live || memory) {
   let events = null;
   let waiting = 0;
-  const changed = (ids) => {
-    if (list?.dataset.live) {
-      clearTimeout(waiting);
-      // The next change tries again.
-      waiting = setTimeout(() => refresh().catch(() => {}), 100);
-    }
-    if (memory && ids.includes(memory.dataset.id) && !document.getElementById("changed")) {
-      // A form that was answered lies at an address that can only be sent to.
-      const here = memory.querySelector("nav.views [aria-current]")?.pathname + location.search;
-      const changed = note("changed", words.changed, " ", editor ? words.edited : link(words.reload, here));
-      changed.className = "problem";
-      memory.prepend(changed);
-    }
+  const changed = () => {
+    clearTimeout(waiting);
+    // The next change tries again.
+    waiting = setTimeout(() => (memory ? compare() : refresh()).catch(() => {}), 100);
   };
-  // A browser has few connections to a host: a tab that nobody sees needs none.
+  // Of a change that this view shows already, nothing is said: its own, or another memory's of the same name.
+  const compare = async () => {
+    const views = memory.querySelector("nav.views");
+    const seen = await part(views.querySelector("[href$='/raw']").href).then(
+      (nodes) => nodes.find((one) => one.id === "memory")?.dataset.seen,
+      (error) => { if (error.status !== 404) throw error; },
+    );
+    if (seen === memory.dataset.seen || document.getElementById("changed")) return;
+    // A form that was answered lies at an address that can only be sent to.
+    const here = views.querySelector("[aria-current]")?.pathname + location.search;
+    const told = note("changed", words.changed, " ", editor ? words.edited : link(words.reload, here));
+    told.className = "problem";
+    memory.prepend(told);
+  };
+  const isShown = (id) => !memory || id === memory.dataset.id || id === memory.dataset.stem;
+  // A browser has few connections to a host: a tab that nobody sees needs none. What changed meanwhile, or before this
+  // view listened, is told as lost, by the number of the state that it was made of.
+  const { at } = document.getElementById("main").dataset;
+  let again = 0;
   const listen = () => {
     events?.close();
+    clearTimeout(again);
     if (document.hidden) return;
-    events = new EventSource("live");
-    events.addEventListener("changed", (event) => changed(JSON.parse(event.data).ids));
-    events.addEventListener("lost", () => changed(memory ? [memory.dataset.id] : []));
+    events = new EventSource(at ? `live?at=${at}` : "live");
+    events.addEventListener("changed", (event) => JSON.parse(event.data).ids.some(isShown) && changed());
+    events.addEventListener("lost", changed);
+    // A browser goes on by itself where a stream ended, but not where another answer came.
+    events.addEventListener("error", () => {
+      if (events.readyState === EventSource.CLOSED) again = setTimeout(listen, 5000);
+    });
   };
   listen();
-  document.addEventListener("visibilitychange", () => {
-    listen();
-    if (!document.hidden) changed([]);
-  });
+  document.addEventListener("visibilitychange", listen);
   addEventListener("pagehide", () => events?.close());
 }
 

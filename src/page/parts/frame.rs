@@ -54,7 +54,7 @@ pub(in crate::page) fn document(
                 }
             }
         } }
-        main #main tabindex="-1" {
+        main #main tabindex="-1" data-at=[visit.at] {
             @for warning in visit.warnings.borrow().iter() { p.problem role="status" { (warning) } }
             (main)
         }

@@ -45,6 +45,8 @@ pub struct Visit<'a> {
     pub base: &'a str,
     /// Address of this view below that of the page, with its parameters.
     pub address: &'a str,
+    /// Number of the store's state before anything was read, if it can be read.
+    pub at: Option<u64>,
     /// Parameters of the address.
     pub parameters: &'a Parameters,
     /// Ids of the memories that the view names.

@@ -83,24 +83,37 @@ fn surroundings(content: &str, wanted: &RangeInclusive<usize>) -> Option<String>
 ///
 /// Fails if no memory or several have the name, or if the file cannot be read.
 pub fn recall_one(engine: &Engine, id: &str) -> Result<(Box<Memory>, String), EngineError> {
+    recall_version(engine, id).map(|(memory, name, _)| (memory, name))
+}
+
+/// As [`recall_one`], with the hash of the file that was read.
+///
+/// # Errors
+///
+/// As for [`recall_one`].
+pub fn recall_version(
+    engine: &Engine,
+    id: &str,
+) -> Result<(Box<Memory>, String, u128), EngineError> {
     let live = &engine.live;
     // A folder's file is read as quickly as it is looked at. A database is asked only for what is not known.
     let cache = live.read_cache().filter(|_| live.directory().is_none());
     let Some(cache) = cache else {
         let (name, version) = names::read(live, id)?;
-        return Ok((Box::new(parse(&version.entry, &version.bytes)), name));
+        let memory = Box::new(parse(&version.entry, &version.bytes));
+        return Ok((memory, name, version.hash));
     };
     if let Ok((_, name)) = names::resolve(live, id) {
         let reader = live.store.reader(Place::Files);
-        if let Some((_, memory)) = cache.get(reader.as_ref(), &name) {
-            return Ok((Box::new(memory.into_memory()), name));
+        if let Some((hash, memory)) = cache.get(reader.as_ref(), &name) {
+            return Ok((Box::new(memory.into_memory()), name, hash));
         }
     }
     let now = before_reading(live);
     let (name, version) = names::read(live, id)?;
     let memory = Shared::from(parse(&version.entry, &version.bytes));
     cache.put(&version.entry, version.hash, &memory, now);
-    Ok((Box::new(memory.into_memory()), name))
+    Ok((Box::new(memory.into_memory()), name, version.hash))
 }
 
 #[cfg(test)]
