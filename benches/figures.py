@@ -2,7 +2,7 @@
 """The tables of docs/PERFORMANCE.md: measured, kept as raw results, and written from these alone.
 
 usage: benches/figures.py measure [--memdir PROGRAM] [--sizes 10000,100000] [--runs 3] [--only WORD] [--keep DIR]
-       benches/figures.py peers [--memdir PROGRAM] [--runs 3] [--notes 10000]
+       benches/figures.py peers [--memdir PROGRAM] [--sizes 10000,100000] [--runs 3] [--keep DIR]
        benches/figures.py write [--check]
 
 `measure` runs benches/speed.py as often as is said on a store of each size, and `peers` benches/side-by-side/run.py, in
@@ -104,20 +104,31 @@ def run_of(command, folder):
     return {"at": moment, "load": [round(before, 2), round(os.getloadavg()[0], 2)], **measured}
 
 
+@contextlib.contextmanager
+def store_of(size, kept):
+    """A folder, and in it a store of so many notes, which are made if the folder that is kept has none."""
+    with contextlib.ExitStack() as stack:
+        folder = kept or stack.enter_context(tempfile.TemporaryDirectory())
+        store = os.path.join(folder, str(size))
+        files = os.path.join(store, "files")
+        if not os.path.isdir(files):
+            os.makedirs(files)
+            make_notes(files, size)
+        yield folder, store
+
+
+def sizes(arguments):
+    return map(int, arguments.sizes.split(","))
+
+
 def measure(arguments):
-    for size in map(int, arguments.sizes.split(",")):
+    for size in sizes(arguments):
         name = f"{size}.json"
         raw = load(name)
         if raw is None or (raw["commit"] != commit() and not arguments.only):
             raw = begun(arguments.memdir)
-        with contextlib.ExitStack() as stack:
-            folder = arguments.keep or stack.enter_context(tempfile.TemporaryDirectory())
-            store = os.path.join(folder, str(size))
-            files = os.path.join(store, "files")
-            if not os.path.isdir(files):
-                os.makedirs(files)
-                make_notes(files, size)
-            raw |= {"memories": size, "bytes": bytes_below(files)}
+        with store_of(size, arguments.keep) as (folder, store):
+            raw |= {"memories": size, "bytes": bytes_below(os.path.join(store, "files"))}
             for number in range(arguments.runs):
                 command = [HERE / "speed.py", "--memdir", arguments.memdir, "--store", store,
                            "--only", arguments.only]
@@ -131,14 +142,16 @@ def measure(arguments):
 
 
 def peers(arguments):
-    raw = load("peers.json")
-    if raw is None or raw["commit"] != commit():
-        raw = begun(arguments.memdir)
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(arguments.runs):
-            command = [HERE / "side-by-side/run.py", "--memdir", arguments.memdir, "--notes", arguments.notes]
-            raw["runs"].append(run_of(command, folder))
-            keep("peers.json", raw)
+    for size in sizes(arguments):
+        name = f"peers-{size}.json"
+        raw = load(name)
+        if raw is None or raw["commit"] != commit():
+            raw = begun(arguments.memdir)
+        with store_of(size, arguments.keep) as (folder, store):
+            for _ in range(arguments.runs):
+                command = [HERE / "side-by-side/run.py", "--memdir", arguments.memdir, "--store", store]
+                raw["runs"].append(run_of(command, folder))
+                keep(name, raw)
 
 
 def shown(values):
@@ -181,10 +194,12 @@ def origins(raws):
                f"{raw['machine']}; load {min(loads):.1f} to {max(loads):.1f}.")
 
 
-def peers_table():
-    raw = load("peers.json")
-    if raw is None:
-        return ["Not measured."]
+def peers_tables():
+    raws = [load(f"peers-{size}.json") for size in speed.SIZES]
+    return [line for raw in raws if raw for line in [*peers_table(raw), ""]][:-1]
+
+
+def peers_table(raw):
     works, tools = {}, []
     for run in raw["runs"]:
         for work, rows in run["works"].items():
@@ -192,7 +207,8 @@ def peers_table():
                 works.setdefault(work, {}).setdefault(tool, []).append(row)
                 if tool not in tools:
                     tools.append(tool)
-    lines = [f"| CPU ms (wall ms) | {' | '.join(works)} |", "| --- " * (1 + len(works)) + "|"]
+    last = raw["runs"][-1]
+    lines = [f"| {last['notes']:,} notes, CPU ms (wall ms) | {' | '.join(works)} |", "| --- " * (1 + len(works)) + "|"]
     for tool in tools:
         cells = []
         for rows in works.values():
@@ -201,7 +217,6 @@ def peers_table():
             cells.append(f"{cpu} ({wall})" if of_tool else "–")
         lines.append(f"| {tool} | {' | '.join(cells)} |")
     lines += ["", "| index / notes, bytes | of the notes |", "| --- | --- |"]
-    last = raw["runs"][-1]
     lines += [f"| {tool} | {count / last['bytes']:.2f} |" for tool, count in last["index_bytes"].items()]
     return lines + ["", *origins([(f"{last['notes']:,} notes of {last['bytes'] / last['notes'] / 1000:.1f} KB", raw)])]
 
@@ -209,7 +224,7 @@ def peers_table():
 def write(arguments):
     text = DOCUMENT.read_text()
     written = text
-    for name, table in {"store": store_table, "peers": peers_table}.items():
+    for name, table in {"store": store_table, "peers": peers_tables}.items():
         begin, end = f"<!-- figures: {name} -->\n", "<!-- end of figures -->"
         before, rest = written.split(begin)
         written = before + begin + "\n".join(table()) + "\n" + end + rest.split(end, 1)[1]
@@ -226,7 +241,6 @@ def main():
     parser.add_argument("command", choices=["measure", "peers", "write"])
     parser.add_argument("--memdir", default="target/release/memdir")
     parser.add_argument("--sizes", default="10000,100000")
-    parser.add_argument("--notes", type=int, default=10000)
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--only", default="", metavar="WORD")
     parser.add_argument("--keep", metavar="DIR")
