@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
-use super::folders::BACKUPS;
+use super::folders::{BACKUPS, split};
 use super::store::Store;
 use super::{At, FilesError, disk};
 use crate::beneath::{Folder, Kind, Target, is_link};
@@ -103,7 +103,7 @@ impl Backup {
     /// Fails if it cannot be written and synced.
     pub fn keep(&mut self, path: &str, bytes: &[u8]) -> Result<(), FilesError> {
         let target = self.folder.path().join(path);
-        let (below, file) = path.rsplit_once('/').unwrap_or(("", path));
+        let (below, file) = split(path);
         let folder = self.folder.create_below(below).at("create", &target)?;
         let temp = disk::uninterrupted(|| disk::write_temp(&folder, bytes));
         let mut temp = temp.at("write", &target)?;

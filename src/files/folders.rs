@@ -83,3 +83,11 @@ pub const TOMBSTONES: &str = "tombstones";
 pub fn tombstone_of(stem: &str) -> String {
     format!("{TOMBSTONES}/{stem}")
 }
+
+/// Returns the folder of the file `name`, below that of its place, and its name in that folder.
+pub(super) fn split(name: &str) -> (&str, &str) {
+    match memchr::memrchr(b'/', name.as_bytes()) {
+        Some(at) => (&name[..at], &name[at + 1..]),
+        None => ("", name),
+    }
+}

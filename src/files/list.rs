@@ -272,6 +272,7 @@ pub(super) mod unix {
     use super::{AT_ONCE, DirectoryEntry, Listing, SHARE, Skipped, Stamp, is_visible, join};
     use crate::beneath::Folder;
     use crate::files::disk::{is_temp_name, uninterrupted};
+    use crate::files::folders::split;
 
     /// Reads one folder into `listing` and returns the folders in it.
     pub(super) fn read_folder(
@@ -437,12 +438,11 @@ pub(super) mod unix {
     /// Reads the metadata of one name below `directory`, following no link on the way.
     pub(in crate::files) fn look_at(directory: &Folder, name: &str) -> Option<DirectoryEntry> {
         found(uninterrupted(|| {
-            let Some((folder, file)) = name.rsplit_once('/') else {
-                let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
-                return Ok(stat?);
-            };
-            let fd = directory.below(folder)?;
-            Ok(rustix::fs::statat(&fd, file, AtFlags::SYMLINK_NOFOLLOW)?)
+            let (folder, file) = split(name);
+            let below = (!folder.is_empty()).then(|| directory.below(folder));
+            let below = below.transpose()?;
+            let holder = below.as_ref().unwrap_or(directory);
+            Ok(rustix::fs::statat(holder, file, AtFlags::SYMLINK_NOFOLLOW)?)
         }))
     }
 

@@ -6,7 +6,7 @@
 
 use std::io;
 
-use super::folders::Place;
+use super::folders::{Place, split};
 use super::storage::WritableStorage;
 use super::store::Store;
 use super::swap::SwapName;
@@ -204,7 +204,7 @@ impl Store {
     /// As for [`WritableStorage::add`].
     pub fn archive_replaced(&self, text: &ReplacedText, bytes: &[u8]) -> Result<(), FilesError> {
         let name = text.archived_name();
-        let (below, file) = name.rsplit_once('/').unwrap_or(("", &name));
+        let (below, file) = split(&name);
         let target = self.open_or_create(Place::Archive.folder(), below)?;
         let top = self.state().join(FOLDER);
         let moved = disk::uninterrupted(|| {

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use std::{fs, io};
 
 use super::disk::STATE_FOLDER;
-use super::folders::{LinkPolicy, Place, TOP_FOLDERS, notes_around};
+use super::folders::{LinkPolicy, Place, TOP_FOLDERS, notes_around, split};
 use super::hash::content_hash;
 use super::list::MAX_DEPTH;
 use super::lock::Lock;
@@ -135,7 +135,7 @@ impl Store {
 
     /// Opens the folder that holds the memory `name` of a place, and returns the file's name in it.
     fn holder<'a>(&self, place: Place, name: &'a str) -> Result<(Folder, &'a str), FilesError> {
-        let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+        let (folder, file) = split(name);
         let opened = self.top(place.folder()).and_then(|top| top.below(folder));
         match opened {
             Ok(folder) => Ok((folder, file)),
@@ -472,7 +472,7 @@ impl Store {
     ) -> Result<(), FilesError> {
         self.check_note(to.0, to.1)?;
         let (source, target) = (self.path(from.0, from.1), self.path(to.0, to.1));
-        let (below, file) = to.1.rsplit_once('/').unwrap_or(("", to.1));
+        let (below, file) = split(to.1);
         let new_folder = self.open_or_create(to.0.folder(), below)?;
         let _lock = self.lock(from.1)?;
         let (folder, old_file) = self.holder(from.0, from.1)?;
@@ -503,7 +503,7 @@ impl Store {
 
     /// Removes a folder below the place's own if it is empty.
     pub fn remove_if_empty(&self, place: Place, folder: &str) {
-        let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
+        let (above, name) = split(folder);
         if !folder.is_empty()
             && let Ok(above) = self.top(place.folder()).and_then(|top| top.below(above))
         {
@@ -540,12 +540,12 @@ impl Store {
 
 /// Returns the folder of the file `name`, below its place's own.
 fn folder_of(name: &str) -> &str {
-    name.rsplit_once('/').map_or("", |(folder, _)| folder)
+    split(name).0
 }
 
 /// Returns the name of the file `name` in its folder.
 fn file_of(name: &str) -> &str {
-    name.rsplit_once('/').map_or(name, |(_, file)| file)
+    split(name).1
 }
 
 /// Returns the number of a memory's lock.

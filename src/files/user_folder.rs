@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use super::folders::split;
 use super::{At, FilesError, disk};
 use crate::beneath::{Access, Folder, Target};
 
@@ -23,7 +24,7 @@ pub enum FilePlaced {
 ///
 /// Fails as the system says.
 pub fn give(root: &Path, name: &str, bytes: &[u8]) -> Result<FilePlaced, FilesError> {
-    let (below, file) = name.rsplit_once('/').unwrap_or(("", name));
+    let (below, file) = split(name);
     let put = || {
         let folder = Folder::open(root)?.create_below(below)?;
         let mut temp = disk::write_temp(&folder, bytes)?;

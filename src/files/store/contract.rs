@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use super::{Store, TEMP_LIFETIME, file_of, folder_of, shard_of};
 use crate::beneath::{Folder, Target};
-use crate::files::folders::{Place, TOMBSTONES};
+use crate::files::folders::{Place, TOMBSTONES, split};
 use crate::files::hash::content_hash;
 use crate::files::lanes::in_lanes;
 use crate::files::list;
@@ -254,7 +254,7 @@ impl WritableStorage for Store {
         if bytes.is_none() && current.is_none() {
             return Ok(Replaced::Done);
         }
-        let (below, file) = path.rsplit_once('/').unwrap_or(("", path));
+        let (below, file) = split(path);
         let folder = Folder::open(&self.root).and_then(|root| root.create_below(below));
         let folder = folder.at("create", &self.root.join(below))?;
         match bytes {

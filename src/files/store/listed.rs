@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::{Place, Store};
 use crate::beneath::Folder;
+use crate::files::folders::split;
 use crate::files::list::{DirectoryEntry, Entry, system};
 use crate::model::Stamp;
 
@@ -211,7 +212,7 @@ fn look_through(top: &Folder, files: &[(&str, Option<Stamp>)], certain: i64) -> 
     let mut found = KnownFiles::default();
     let mut opened: Option<(&str, Folder)> = None;
     for (name, known) in files {
-        let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+        let (folder, file) = split(name);
         if opened.as_ref().is_none_or(|(last, _)| *last != folder) {
             opened = Some((folder, top.below(folder).ok()?));
         }
