@@ -274,7 +274,7 @@ impl Frame<'_> {
         // "Dark mode is the default": what is so has one side only.
         let is_one_thing = || {
             let mut after = self.after.windows(2);
-            after.any(|pair| pair[0].is_copula() && List::Definite.has(&pair[1].plain))
+            after.any(|pair| pair[0].is_copula() && pair[1].lists.has(List::Definite))
         };
         vocabulary::are_opposites(&one.plain, &other.plain)
             && (!self.before.is_empty() || is_one_thing())
@@ -296,7 +296,7 @@ impl Frame<'_> {
 
     /// "We deploy on …": what is done on one day of the week, as a rule.
     fn is_of_a_weekday(&self, one: &Word, other: &Word) -> bool {
-        let is_on = |word: &Word| List::Preposition.has(&word.plain);
+        let is_on = |word: &Word| word.lists.has(List::Preposition);
         vocabulary::are_weekdays(&one.plain, &other.plain)
             && self.before.last().is_some_and(is_on)
             && content(self.before) > 0
@@ -383,21 +383,21 @@ impl Frame<'_> {
                     || are_all_names && self.is_of_one_thing() && self.after.is_empty());
         }
         // "runs on web-1" and "runs on web-2" can both be, unless it is one thing that runs.
-        let least = match List::Runs.has(&self.before[verb].plain) {
+        let least = match self.before[verb].lists.has(List::Runs) {
             true => SHARED,
             false => 1,
         };
-        let is_with = between.iter().any(|word| List::With.has(&word.plain));
+        let is_with = between.iter().any(|word| word.lists.has(List::With));
         let works_with = is_with && !self.before[..verb].iter().any(Word::is_copula);
         let plays_a_part = self
             .after
             .first()
-            .is_none_or(|word| List::RoleMarker.has(&word.plain));
+            .is_none_or(|word| word.lists.has(List::RoleMarker));
         let is_single = older.len() <= 2 && newer.len() <= 2;
         // "We use X for Z": the part says what it is about.
         let has_part = || {
             let mut after = self.after.iter();
-            after.any(|word| List::RoleMarker.has(&word.plain))
+            after.any(|word| word.lists.has(List::RoleMarker))
         };
         is_free
             && !works_with
@@ -416,18 +416,18 @@ impl Frame<'_> {
         let [article, subject @ .., verb, place] = self.before else {
             return false;
         };
-        List::Definite.has(&article.plain)
+        article.lists.has(List::Definite)
             && (1..=3).contains(&subject.len())
             && verb.plain.len() > 3
             && verb.plain.ends_with('s')
-            && List::Preposition.has(&place.plain)
+            && place.lists.has(List::Preposition)
             && self.after.is_empty()
     }
 
     /// "The gateway is …", "The user's dog is …": there is one of it.
     fn is_of_one_thing(&self) -> bool {
         let verb = self.before.iter().position(Word::is_copula);
-        let is_one = |word: &Word| List::Definite.has(&word.plain);
+        let is_one = |word: &Word| word.lists.has(List::Definite);
         self.before.first().is_some_and(is_one) && verb.is_some_and(|verb| (2..=4).contains(&verb))
     }
 
@@ -435,13 +435,13 @@ impl Frame<'_> {
     fn is_other_holder(&self, older: &[Word], newer: &[Word]) -> bool {
         let are_names = |value: &[Word]| value.len() <= 2 && value.iter().all(Word::is_capital);
         let is_the = matches!(self.after, [verb, article, ..]
-            if (verb.is_copula() || List::HeldByOne.has(&verb.plain))
-                && List::Definite.has(&article.plain));
+            if (verb.is_copula() || verb.lists.has(List::HeldByOne))
+                && article.lists.has(List::Definite));
         let is_the_part = matches!(self.after, [verb, used, part, article, ..]
             if verb.is_copula()
                 && used.is_stative()
-                && List::RoleMarker.has(&part.plain)
-                && List::Definite.has(&article.plain));
+                && part.lists.has(List::RoleMarker)
+                && article.lists.has(List::Definite));
         are_names(older)
             && are_names(newer)
             && (is_the || is_the_part)
@@ -493,7 +493,7 @@ impl Frame<'_> {
 /// "in the cellar" and "for 30 days", "from main" and "with Ansible": they answer two questions.
 fn are_two_answers(older: &[Word], newer: &[Word]) -> bool {
     let (one, other) = (&older[0], &newer[0]);
-    let opens = |word: &Word| !(word.is_content || word.is_name || List::Definite.has(&word.plain));
+    let opens = |word: &Word| !(word.is_content || word.is_name || word.lists.has(List::Definite));
     older.len() > 1
         && newer.len() > 1
         && opens(one)
@@ -510,7 +510,7 @@ fn is_negated(one: &Claim, other: &Claim) -> bool {
     };
     let words = |claim: &Claim| -> Vec<String> {
         let words = claim.words.iter();
-        let words = words.filter(|word| word.is_content && !List::Always.has(&word.plain));
+        let words = words.filter(|word| word.is_content && !word.lists.has(List::Always));
         words.map(|word| word.stem.clone()).collect()
     };
     let (with, without) = (words(with), words(without));
@@ -533,7 +533,7 @@ fn is_turned_round(ours: &[Word], theirs: &[Word]) -> bool {
     let place = |words: &[Word]| {
         let place = words
             .iter()
-            .position(|word| List::Comparator.has(&word.plain))?;
+            .position(|word| word.lists.has(List::Comparator))?;
         (0 < place && place + 1 < words.len()).then_some(place)
     };
     let (Some(at), Some(same)) = (place(ours), place(theirs)) else {

@@ -3,7 +3,7 @@
 //! Left out are questions, conditions, code, quotations, and what holds for a day.
 
 use super::vocabulary;
-use super::vocabulary::List;
+use super::vocabulary::{List, Lists};
 use crate::words::is_stop_word;
 
 /// One thing that a memory says.
@@ -30,6 +30,8 @@ pub(super) struct Word {
     pub text: String,
     /// In lower case.
     pub plain: String,
+    /// Lists of the vocabulary that hold that.
+    pub lists: Lists,
     /// Without its ending: equal for what is meant to be the same.
     pub stem: String,
     /// It says something by itself.
@@ -42,16 +44,16 @@ pub(super) struct Word {
 
 impl Word {
     pub fn is_copula(&self) -> bool {
-        List::Copula.has(&self.plain)
+        self.lists.has(List::Copula)
     }
 
     pub fn is_stative(&self) -> bool {
-        self.is_copula() || List::Stative.has(&self.plain)
+        self.is_copula() || self.lists.has(List::Stative)
     }
 
     /// Returns whether something may have several of what follows it.
     pub fn has_many(&self) -> bool {
-        List::Multivalued.has(&self.plain)
+        self.lists.has(List::Multivalued)
     }
 
     pub fn is_capital(&self) -> bool {
@@ -288,15 +290,17 @@ fn is_heading(words: &[Word]) -> bool {
 }
 
 fn word(text: String, plain: String, place: usize) -> Word {
-    let is_number = is_written_number(&text) || List::NumberWord.has(&plain);
+    let lists = Lists::of(&plain);
+    let is_number = is_written_number(&text) || lists.has(List::NumberWord);
     let is_made = looks_made(&text);
     Word {
         stem: stem(&plain),
-        is_content: is_number || !(is_stop_word(&plain) || List::FunctionWord.has(&plain)),
+        is_content: is_number || !(is_stop_word(&plain) || lists.has(List::FunctionWord)),
         is_number,
         is_name: is_number || is_made || (place > 0 && text.starts_with(char::is_uppercase)),
         text,
         plain,
+        lists,
     }
 }
 

@@ -88,8 +88,23 @@ static WORDS: LazyLock<FxHashMap<&str, u32>> = LazyLock::new(|| {
 impl List {
     /// Returns whether the list holds `word`, which is in small letters.
     pub fn has(self, word: &str) -> bool {
-        let lists = WORDS.get(word).copied().unwrap_or_default();
-        lists & (1 << self as u32) != 0
+        Lists::of(word).has(self)
+    }
+}
+
+/// Lists that hold a word.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lists(u32);
+
+impl Lists {
+    /// Returns the lists that hold `word`, which is in small letters.
+    pub fn of(word: &str) -> Lists {
+        Lists(WORDS.get(word).copied().unwrap_or_default())
+    }
+
+    /// Returns whether `list` is among them.
+    pub fn has(self, list: List) -> bool {
+        self.0 & (1 << list as u32) != 0
     }
 }
 
