@@ -143,7 +143,7 @@ fn compared(
             continue;
         }
         let is_near = other.namespace_or_global() == memory.namespace_or_global();
-        if is_near && text_key(&other.content) == text {
+        if is_near && is_same_text(&other.content, &memory.content) {
             noticed.same_text.get_or_insert(other.stem);
         } else if !claims.says_nothing()
             && !noticed.has_hinted_at(&other.stem)
@@ -261,6 +261,11 @@ impl Noticed {
 fn text_key(text: &str) -> u128 {
     let words: Vec<&str> = text.split_whitespace().collect();
     crate::files::digest(words.join(" ").as_bytes())
+}
+
+/// Returns whether two texts differ in white space only.
+fn is_same_text(one: &str, other: &str) -> bool {
+    one.split_whitespace().eq(other.split_whitespace())
 }
 
 /// Returns the longest words of a text without claims. Long words are usually rare.
