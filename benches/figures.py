@@ -7,8 +7,8 @@ usage: benches/figures.py measure [--memdir PROGRAM] [--sizes 10000,100000] [--r
 
 `measure` runs benches/speed.py as often as is said on a store of each size, and `peers` benches/side-by-side/run.py, in
 which memdir and other programs do the same work in turn. Each run is added to a file of benches/figures, with the
-machine, its load before and after, the commit, and the size of the program and of the memories; runs of another commit
-are dropped. With `--only` the other rows of the runs before stay. With `--keep` the stores lie in DIR, and what is
+machine, its load and the speed of a core before and after, the commit, and the size of the program and of the memories;
+runs of another commit are dropped. With `--only` the other rows of the runs before stay. With `--keep` the stores lie in DIR, and what is
 there from before is used: a million notes take minutes.
 
 `write` puts the medians into the document, between the lines that name a table. A row is marked where its three runs
@@ -18,6 +18,7 @@ document is not what the raw results say.
 import argparse
 import contextlib
 import datetime
+import hashlib
 import json
 import os
 import pathlib
@@ -26,6 +27,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import speed
 from measure import bytes_below
@@ -94,14 +96,25 @@ def begun(program):
     return {"machine": machine(), "commit": commit(), "program_bytes": os.path.getsize(program), "runs": []}
 
 
+def core_speed():
+    """MB that one core hashes in a second of CPU: what it does in a figure of another machine, or of another day."""
+    block, hashed = bytes(1_000_000), hashlib.blake2b()
+    begun = time.process_time()
+    for _ in range(200):
+        hashed.update(block)
+    return round(200 / (time.process_time() - begun))
+
+
 def run_of(command, folder):
-    """Runs a benchmark; returns what it measured, with the load before and after."""
+    """Runs a benchmark; returns what it measured, with load and speed before and after."""
     out = os.path.join(folder, "out.json")
-    before = os.getloadavg()[0]
+    load, core = [round(os.getloadavg()[0], 2)], [core_speed()]
     subprocess.run([sys.executable, *map(str, command), "--json", out], check=True)
+    load.append(round(os.getloadavg()[0], 2))
+    core.append(core_speed())
     measured = json.loads(pathlib.Path(out).read_text())
     moment = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-    return {"at": moment, "load": [round(before, 2), round(os.getloadavg()[0], 2)], **measured}
+    return {"at": moment, "load": load, "blake2b_mb_s": core, **measured}
 
 
 @contextlib.contextmanager
@@ -189,9 +202,10 @@ def store_table():
 
 def origins(raws):
     for name, raw in raws:
-        loads = [number for run in raw["runs"] for number in run["load"]]
-        yield (f"- {name}: {len(raw['runs'])} runs of `{raw['commit']}`, a program of {raw['program_bytes']:,} bytes; "
-               f"{raw['machine']}; load {min(loads):.1f} to {max(loads):.1f}.")
+        loads, cores = ([number for run in raw["runs"] for number in run.get(key, [])] for key in ("load", "blake2b_mb_s"))
+        speed = f"; a core hashes {min(cores)} to {max(cores)} MB/s (BLAKE2b)" if cores else ""
+        yield (f"- {name}: {len(raw['runs'])} run{'s' * (len(raw['runs']) > 1)} of `{raw['commit']}`, a program of "
+               f"{raw['program_bytes']:,} bytes; {raw['machine']}; load {min(loads):.1f} to {max(loads):.1f}{speed}.")
 
 
 def peers_tables():
