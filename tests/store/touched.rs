@@ -130,6 +130,70 @@ fn a_few_touched_files_are_kept_beside_the_table_until_they_are_many() {
     assert_eq!(reindex(&later(&store)), 0);
 }
 
+/// Adds `count` memories, each with a commit of its own, until segments were merged; each commit reads only the new one.
+#[cfg(unix)]
+fn add_until_merged(store: &TestStore, count: usize) {
+    let count_segments = || {
+        let files = segments(store).into_keys();
+        let is_one = |file: &PathBuf| file.extension().is_some_and(|kind| kind == "idx");
+        files.filter(is_one).count()
+    };
+    let before = count_segments();
+    for number in 900_000..900_000 + count {
+        let text = memory_text(
+            &format!("{number:08x}"),
+            "2026-01-14T09:15:00Z",
+            "a crane\n",
+        );
+        store.put(&name(number), text);
+        touch(
+            &store.files().join(name(number)),
+            at("2026-04-01T00:00:00Z"),
+        );
+        assert_eq!(reindex(&later(store)), 1);
+    }
+    assert!(count_segments() < before + count, "none were merged");
+}
+
+// Windows replaces no table that another process has mapped.
+#[cfg(unix)]
+#[test]
+fn touched_files_are_not_read_again_after_their_segment_was_merged() {
+    let store = store_of(40);
+    touch_some(&store, 0..40);
+    assert_eq!(reindex(&later(&store)), 40);
+    assert!(
+        !store.index().join("touched").exists(),
+        "the table has them"
+    );
+    add_until_merged(&store, 20);
+    assert_eq!(holding(&later(&store), "heron").len(), 40);
+}
+
+// Windows replaces no table that another process has mapped.
+#[cfg(unix)]
+#[test]
+fn touched_files_are_not_read_again_after_a_small_segment_was_merged() {
+    let store = store_of(4_000);
+    for number in 800_000..800_004 {
+        let text = memory_text(
+            &format!("{number:08x}"),
+            "2026-01-14T09:15:00Z",
+            "a crane\n",
+        );
+        store.put(&name(number), text);
+    }
+    assert_eq!(reindex(&later(&store)), 4);
+    touch_some(&store, 800_000..800_004);
+    touch_some(&store, 0..80);
+    assert_eq!(reindex(&later(&store)), 84);
+    assert!(
+        !store.index().join("touched").exists(),
+        "the table has them"
+    );
+    add_until_merged(&store, 20);
+}
+
 #[test]
 fn without_the_file_of_touched_files_they_are_read_again() {
     let store = store_of(200);
@@ -198,6 +262,43 @@ fn a_touched_memory_that_states_no_time_has_that_of_its_file() {
     reindex(&later(&store));
     assert_eq!(newest(&store), "two");
     touch(&store.files().join("one.md"), at("2026-02-03T00:00:00Z"));
-    reindex(&later(&store));
+    assert_eq!(reindex(&later(&store)), 1);
     assert_eq!(newest(&store), "one");
+    assert_eq!(reindex(&later(&store)), 0);
+}
+
+#[test]
+fn touched_memories_that_state_no_time_are_indexed_once() {
+    let store = TestStore::new();
+    for number in 0..40 {
+        store.put(&format!("note {number}.md"), "a heron\n");
+    }
+    assert_eq!(reindex(&later(&store)), 40);
+    for number in 0..40 {
+        touch(
+            &store.files().join(format!("note {number}.md")),
+            at("2026-02-03T00:00:00Z"),
+        );
+    }
+    assert_eq!(reindex(&later(&store)), 40);
+    assert_eq!(reindex(&later(&store)), 0);
+}
+
+#[test]
+fn a_file_with_its_former_text_and_another_time_is_read_once() {
+    let store = store_of(200);
+    let first = store.read(&name(3));
+    let put = |text: &[u8], moment: &str| {
+        store.put(&name(3), text);
+        touch(&store.files().join(name(3)), at(moment));
+    };
+    for (day, is_first) in [(1, false), (2, true), (3, false), (4, true)] {
+        let text = match is_first {
+            true => first.clone(),
+            false => [first.as_slice(), b"and an egret\n"].concat(),
+        };
+        put(&text, &format!("2026-03-0{day}T00:00:00Z"));
+        assert_eq!(reindex(&later(&store)), 1);
+        assert_eq!(reindex(&later(&store)), 0);
+    }
 }

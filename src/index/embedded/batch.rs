@@ -1,5 +1,7 @@
 //! Writes changes into the index, all or none.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 use tantivy::indexer::IndexWriterOptions;
 use tantivy::merge_policy::{LogMergePolicy, NoMergePolicy};
@@ -8,6 +10,7 @@ use tantivy::{Index as TantivyIndex, IndexWriter, TantivyDocument, TantivyError,
 use super::embedded_index::EmbeddedIndex;
 use super::failure::{failed, guarded, unusable};
 use super::opened;
+use super::rows::mapped_table::MappedTable;
 use super::rows::touched::Touched;
 use crate::index::{Batch, Document, IndexError, Indexed};
 
@@ -34,6 +37,8 @@ pub(super) struct EmbeddedBatch<'a> {
     starts_empty: bool,
     /// Files with their indexed bytes under other stamps.
     touched: Touched,
+    /// What is known of files before the batch; nothing for an empty index.
+    known: KnownStamps,
     /// As [`crate::index::Index::mark`] gave it before anything was read for this batch.
     mark: u64,
 }
@@ -65,11 +70,19 @@ impl<'a> EmbeddedBatch<'a> {
             .searchable_segment_ids()
             .map_err(|error| unusable(&error))?
             .is_empty();
+        let known = match starts_empty {
+            true => KnownStamps::default(),
+            false => KnownStamps {
+                touched: index.touched(),
+                tables: index.tables(),
+            },
+        };
         Ok(EmbeddedBatch {
             index,
             writer,
             base: opened::state_of(tantivy)?,
             starts_empty,
+            known,
             touched: Touched::default(),
             mark,
         })
@@ -83,6 +96,8 @@ impl<'a> EmbeddedBatch<'a> {
 
     /// Makes the changes part of the index, unless what was read for them is wrong.
     fn publish(&mut self, verified: i64) -> Result<(), IndexError> {
+        // A table that is mapped cannot be replaced on each system.
+        self.known = KnownStamps::default();
         // They are true whether or not the state is published.
         self.index.keep_touched(std::mem::take(&mut self.touched));
         let prepared = self.writer.prepare_commit();
@@ -118,6 +133,25 @@ fn merge_policy() -> LogMergePolicy {
     policy
 }
 
+/// Stamps of files as a table and the touched files beside it have them.
+#[derive(Default)]
+struct KnownStamps {
+    touched: Touched,
+    tables: Vec<Arc<MappedTable>>,
+}
+
+impl KnownStamps {
+    /// Returns whether a file is known with other stamps than this one, and the same bytes.
+    fn differ_from(&self, name: &str, indexed: Indexed) -> bool {
+        let tables = self.tables.iter();
+        let mut stamps = tables
+            .map(|table| table.stamp(name, indexed))
+            .chain([self.touched.stamp(name, indexed)])
+            .flatten();
+        stamps.any(|stamp| stamp != indexed.stamp)
+    }
+}
+
 impl Batch for EmbeddedBatch<'_> {
     fn upsert(&mut self, document: Document) -> Result<(), IndexError> {
         self.upsert_all(vec![document])
@@ -125,9 +159,13 @@ impl Batch for EmbeddedBatch<'_> {
 
     fn upsert_all(&mut self, documents: Vec<Document>) -> Result<(), IndexError> {
         if !self.starts_empty {
-            documents
-                .iter()
-                .for_each(|document| self.delete(&document.name));
+            for document in &documents {
+                self.delete(&document.name);
+                // Else that stamp would count, as if the document came from a merge.
+                if self.known.differ_from(&document.name, document.indexed) {
+                    self.touched.insert(&document.name, document.indexed);
+                }
+            }
         }
         let (index, writer) = (self.index, &self.writer);
         let add = |document: &Document| {

@@ -283,7 +283,7 @@ impl EmbeddedIndex {
     }
 
     /// Returns the touched files that are kept beside the table.
-    fn touched(&self) -> Touched {
+    pub(super) fn touched(&self) -> Touched {
         match &self.folder {
             None => locked(&self.touched).clone(),
             Some(folder) => Touched::read(folder),
@@ -337,16 +337,26 @@ impl EmbeddedIndex {
                 return Ok(Arc::clone(known));
             }
             let former = newest.view.take();
-            let former = former.as_deref().map(EmbeddedSnapshot::flat);
             // Before the table, which takes them over.
             let touched = self.touched();
-            let kept = self.kept_rows(former);
-            let tables = kept.iter().chain(former);
+            let tables = self.tables_beside(former.as_deref());
             let of_index = (&self.documents, &self.vectors, &self.people);
-            let snapshot = EmbeddedSnapshot::of(of_index, &committed, tables, &touched)?;
+            let snapshot = EmbeddedSnapshot::of(of_index, &committed, &tables, &touched)?;
             let snapshot = Arc::new(snapshot);
             return Ok(Arc::clone(newest.view.insert(snapshot)));
         }
+    }
+
+    /// Returns the tables of which the next view is made, if it can be: that of the file, and that of the newest view.
+    pub(super) fn tables(&self) -> Vec<Arc<MappedTable>> {
+        let newest = locked(&self.newest).view.clone();
+        self.tables_beside(newest.as_deref())
+    }
+
+    fn tables_beside(&self, newest: Option<&EmbeddedSnapshot>) -> Vec<Arc<MappedTable>> {
+        let former = newest.map(EmbeddedSnapshot::flat);
+        let kept = self.kept_rows(former);
+        kept.into_iter().chain(former.cloned()).collect()
     }
 
     /// Returns the folder of derived files that holds the index folder; `None` of an index in memory.

@@ -64,10 +64,10 @@ type OfIndex<'a> = (
 impl EmbeddedSnapshot {
     /// Makes the view of `committed`, from the first of the `former` tables that is similar enough, else
     /// from the segments. The files `touched` have the stamps in there.
-    pub fn of<'a>(
+    pub fn of(
         (documents, vectors, people): (&DocumentBuilder, &Arc<Models>, &Arc<OtherNames>),
         committed: &Arc<Committed>,
-        former: impl Iterator<Item = &'a Arc<MappedTable>>,
+        former: &[Arc<MappedTable>],
         touched: &Touched,
     ) -> Result<EmbeddedSnapshot, IndexError> {
         let view = |table, rows| {
@@ -81,8 +81,12 @@ impl EmbeddedSnapshot {
                 return Ok(view(table, rows));
             }
         }
-        let flat = Arc::new(MappedTable::read(committed)?);
-        let (table, rows) = Table::whole(&flat, touched);
+        let flat = MappedTable::read(committed)?;
+        let flat = match former.first() {
+            Some(former) => flat.with_stamps_of(former),
+            None => flat,
+        };
+        let (table, rows) = Table::whole(&Arc::new(flat), touched);
         Ok(view(table, rows))
     }
 

@@ -10,13 +10,16 @@ use chrono::DateTime;
 use tantivy::columnar::StrColumn;
 
 use crate::columns::{Column, Texts};
-use crate::index::IndexError;
 use crate::index::embedded::failure::unusable;
 use crate::index::embedded::opened::Committed;
 use crate::index::embedded::part::Part;
-use crate::index::embedded::rows::documents::{Columns, Version, is_cut, ord, texts};
+use crate::index::embedded::rows::documents::{
+    Columns, Version, is_cut, ord, texts, version, with_stamp,
+};
 use crate::index::embedded::schema;
+use crate::index::{IndexError, Indexed};
 use crate::lifecycle::Stated;
+use crate::model::Stamp;
 use crate::ranking::{Collection, Member, Members, Rows};
 
 /// Row of a document that has none, because it was deleted.
@@ -239,6 +242,26 @@ impl MappedTable {
         let by_name = &*self.by_name;
         let at = by_name.binary_search_by(|&row| self.name(row).cmp(name));
         Some(by_name[at.ok()?])
+    }
+
+    /// Returns these rows, which were read from segments, with the stamps of a `former` table where the bytes are the same: it
+    /// has taken over those of touched files, and a merged segment has those of its documents.
+    pub fn with_stamps_of(mut self, former: &MappedTable) -> MappedTable {
+        let mut versions = self.versions.to_vec();
+        for (row, indexed) in (0_u32..).zip(&mut versions) {
+            if let Some(stamp) = former.stamp(self.name(row), version(*indexed, 0)) {
+                *indexed = with_stamp(*indexed, stamp);
+            }
+        }
+        self.versions = versions.into();
+        self
+    }
+
+    /// Returns the stamp of the file `name`, if its bytes are those that were indexed as `of`.
+    pub fn stamp(&self, name: &str, of: Indexed) -> Option<Stamp> {
+        let known = version(self.versions[self.row(name)? as usize], 0);
+        let is_same = (known.hash, known.stamp.size) == (of.hash, of.stamp.size);
+        is_same.then_some(known.stamp)
     }
 }
 

@@ -127,7 +127,11 @@ impl Table {
             newcomers_of(part, segment, is_live, &mut newcomers)?;
         }
         for one in &mut newcomers {
-            if let Some(stamp) = touched.stamp(&one.name, &one.values.version) {
+            let indexed = version(one.values.version, 0);
+            let touched = touched.stamp(&one.name, indexed);
+            // A segment that was merged has the stamps of its documents, and not those that the table took over.
+            let known = || flat.stamp(&one.name, indexed);
+            if let Some(stamp) = touched.or_else(known) {
                 one.values.version = with_stamp(one.values.version, stamp);
             }
         }

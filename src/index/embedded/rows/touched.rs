@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::beneath::Folder;
 use crate::index::Indexed;
-use crate::index::embedded::rows::documents::{Version, version};
+use crate::index::embedded::rows::documents::version;
 use crate::index::embedded::rows::mapped_table::MappedTable;
 use crate::model::Stamp;
 
@@ -51,9 +51,8 @@ impl Touched {
     }
 
     /// Returns the present stamp of the file `name`, if it was touched since it was indexed in this version.
-    pub fn stamp(&self, name: &str, indexed: &Version) -> Option<Stamp> {
+    pub fn stamp(&self, name: &str, indexed: Indexed) -> Option<Stamp> {
         let (hash, stamp) = self.0.get(name)?;
-        let indexed = version(*indexed, 0);
         let is_same = (*hash, stamp.size) == (indexed.hash, indexed.stamp.size);
         is_same.then_some(*stamp)
     }
@@ -62,7 +61,10 @@ impl Touched {
     pub fn by_row(&self, flat: &MappedTable) -> FxHashMap<u32, Stamp> {
         let rows = self.0.keys().filter_map(|name| {
             let row = flat.row(name)?;
-            Some((row, self.stamp(name, &flat.versions[row as usize])?))
+            Some((
+                row,
+                self.stamp(name, version(flat.versions[row as usize], 0))?,
+            ))
         });
         rows.collect()
     }
@@ -155,12 +157,21 @@ mod tests {
         let halves = [(hash >> 64) as u64, hash as u64];
         let [high, low] = halves;
         assert_eq!(
-            touched.stamp("a.md", &[10, 1, 2, high, low]),
+            touched.stamp("a.md", version([10, 1, 2, high, low], 0)),
             Some(indexed(1).stamp)
         );
-        assert_eq!(touched.stamp("a.md", &[11, 1, 2, high, low]), None);
-        assert_eq!(touched.stamp("a.md", &[10, 1, 2, high, low ^ 1]), None);
-        assert_eq!(touched.stamp("b.md", &[10, 1, 2, high, low]), None);
+        assert_eq!(
+            touched.stamp("a.md", version([11, 1, 2, high, low], 0)),
+            None
+        );
+        assert_eq!(
+            touched.stamp("a.md", version([10, 1, 2, high, low ^ 1], 0)),
+            None
+        );
+        assert_eq!(
+            touched.stamp("b.md", version([10, 1, 2, high, low], 0)),
+            None
+        );
     }
 
     #[test]
