@@ -143,6 +143,7 @@ def live(program, browser):
         with page.expect_response(re.compile("/raw")) as compared:
             page.click("text=Pin")
         compared.value.finished()
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         assert page.locator("#changed").count() == 0
         other.close()
         first(site.remember, "Salt is in the cellar.")

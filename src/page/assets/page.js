@@ -130,16 +130,17 @@ watchEnd();
 if (list?.dataset.live || memory) {
   let events = null;
   let waiting = 0;
-  const changed = () => {
+  const changed = (after = 100) => {
     clearTimeout(waiting);
-    // The next change tries again.
-    waiting = setTimeout(() => (memory ? compare() : refresh()).catch(() => {}), 100);
+    // A list whose beginning was taken away is compared no more.
+    const look = async () => (memory ? compare() : list.dataset.live && refresh());
+    waiting = setTimeout(() => look().catch(() => document.hidden || changed(5000)), after);
   };
   // Of a change that this view shows already, nothing is said: its own, or another memory's of the same name.
   const compare = async () => {
     const views = memory.querySelector("nav.views");
     const seen = await part(views.querySelector("[href$='/raw']").href).then(
-      (nodes) => nodes.find((one) => one.id === "memory")?.dataset.seen,
+      (nodes) => nodes.find((one) => one.id === "memory").dataset.seen,
       (error) => { if (error.status !== 404) throw error; },
     );
     if (seen === memory.dataset.seen || document.getElementById("changed")) return;
@@ -160,7 +161,7 @@ if (list?.dataset.live || memory) {
     if (document.hidden) return;
     events = new EventSource(at ? `live?at=${at}` : "live");
     events.addEventListener("changed", (event) => JSON.parse(event.data).ids.some(isShown) && changed());
-    events.addEventListener("lost", changed);
+    events.addEventListener("lost", () => changed());
     // A browser goes on by itself where a stream ended, but not where another answer came.
     events.addEventListener("error", () => {
       if (events.readyState === EventSource.CLOSED) again = setTimeout(listen, 5000);
