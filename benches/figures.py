@@ -118,11 +118,11 @@ def run_of(command, folder):
 
 
 @contextlib.contextmanager
-def store_of(size, kept):
+def store_of(size, kept, name=None):
     """A folder, and in it a store of so many notes, which are made if the folder that is kept has none."""
     with contextlib.ExitStack() as stack:
         folder = kept or stack.enter_context(tempfile.TemporaryDirectory())
-        store = os.path.join(folder, str(size))
+        store = os.path.join(folder, name or str(size))
         files = os.path.join(store, "files")
         if not os.path.isdir(files):
             os.makedirs(files)
@@ -160,7 +160,8 @@ def peers(arguments):
         raw = load(name)
         if raw is None or raw["commit"] != commit():
             raw = begun(arguments.memdir)
-        with store_of(size, arguments.keep) as (folder, store):
+        # The other benchmark adds to its stores.
+        with store_of(size, arguments.keep, f"peers-{size}") as (folder, store):
             for _ in range(arguments.runs):
                 command = [HERE / "side-by-side/run.py", "--memdir", arguments.memdir, "--store", store]
                 raw["runs"].append(run_of(command, folder))
