@@ -252,6 +252,12 @@ fn of_engine(error: &EngineError) -> (&'static str, String) {
             (Refusal::CONFLICT, message)
         }
         other if other.awaits_index() => (Refusal::UNAVAILABLE, full(other)),
+        other if other.busy().is_some() => {
+            let what = other.busy().unwrap_or_default();
+            let message = format!("another call writes {what}: try again in a moment");
+            // Not as unavailable: clients repeat that unasked.
+            (Refusal::CONFLICT, message)
+        }
         EngineError::Past(past) => (of_past(past), past.to_string()),
         other if over_quota(other).is_some() => {
             (Refusal::OVER_QUOTA, over_quota(other).unwrap_or_default())

@@ -105,6 +105,14 @@ impl EngineError {
         }
     }
 
+    /// Returns what another call holds, if that is why nothing was done.
+    pub fn busy(&self) -> Option<&str> {
+        match self {
+            EngineError::Files(FilesError::Busy { what, .. }) => Some(what),
+            _ => None,
+        }
+    }
+
     /// Returns advice for the user, as a sentence.
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -4,6 +4,8 @@
 use chrono::{DateTime, TimeDelta};
 use serde_json::{Value, json};
 
+use memdir::engine::write;
+
 use crate::support::rest::Api;
 use crate::support::{TestStore, memory_text};
 
@@ -47,6 +49,20 @@ fn health_says_whether_the_store_can_be_read_and_nothing_is_told_of_where_it_lie
     std::fs::rename(&away, &root).unwrap();
     api.get("/health").done(200);
     assert_eq!(api.memory(&id)["title"], "One");
+}
+
+#[test]
+fn a_title_that_another_call_holds_is_refused_as_a_conflict_and_stored_later() {
+    let api = Api::start();
+    api.make(&json!({"title": "One", "content": "Text."}));
+    let engine = api.server.store.engine();
+    let held = write::hold_title(&engine.writer, "Two").unwrap();
+    let two = json!({"title": "Two", "content": "Text."});
+    let said = api.post("/memories", &two);
+    let message = "another call writes the title: try again in a moment";
+    said.refused(409, "CONFLICT", message);
+    drop(held);
+    api.post("/memories", &two).done(201);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Errors of this tool set: one of four codes, and a message.
+//! Errors of this tool set: one of a few codes, and a message.
 //!
 //! Both are JSON in the text of a reply that is marked as an error. Details of this machine, such as a
 //! full disk, are in the server's log, and the caller gets a general message.
