@@ -137,7 +137,7 @@ def live(program, browser):
         look.goto(f"/memory/{memory}")
         page.click("#changed a")
         expect(page.locator(".text")).to_contain_text("nine")
-        # Of what the visitor did in this view nothing is said, though it is told because another tab listens.
+        # The visitor's own change is not told in this view, though it comes as an event because another tab listens.
         other = look.context.new_page()
         other.goto(f"{site.url}/")
         with page.expect_response(re.compile("/raw")) as compared:

@@ -136,7 +136,7 @@ if (list?.dataset.live || memory) {
     const look = async () => (memory ? compare() : list.dataset.live && refresh());
     waiting = setTimeout(() => look().catch(() => document.hidden || changed(5000)), after);
   };
-  // Of a change that this view shows already, nothing is said: its own, or another memory's of the same name.
+  // A change that this view shows already is not told: its own, or another memory's of the same name.
   const compare = async () => {
     const views = memory.querySelector("nav.views");
     const seen = await part(views.querySelector("[href$='/raw']").href).then(
