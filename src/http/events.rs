@@ -107,7 +107,7 @@ impl Events {
         })
     }
 
-    /// As [`Events::of`]; what may have changed since the state with the number `at` counts as lost.
+    /// Opens a stream by [`Events::of`]; changes since the state with the number `at` count as lost.
     pub(super) fn since(site: &Site, at: Option<u64>) -> Result<Events, RequestError> {
         let events = Events::of(site)?;
         if at.is_some_and(|at| live::is_past(&site.served.engine.live, at)) {

@@ -37,7 +37,7 @@ pub(super) struct EmbeddedBatch<'a> {
     starts_empty: bool,
     /// Files with their indexed bytes under other stamps.
     touched: Touched,
-    /// What is known of files before the batch; nothing for an empty index.
+    /// Stamps of files before the batch; none for an empty index.
     known: KnownStamps,
     /// As [`crate::index::Index::mark`] gave it before anything was read for this batch.
     mark: u64,

@@ -86,11 +86,11 @@ pub fn recall_one(engine: &Engine, id: &str) -> Result<(Box<Memory>, String), En
     recall_version(engine, id).map(|(memory, name, _)| (memory, name))
 }
 
-/// As [`recall_one`], with the hash of the file that was read.
+/// Does what [`recall_one`] does, and returns the hash of the file that was read, too.
 ///
 /// # Errors
 ///
-/// As for [`recall_one`].
+/// Fails as [`recall_one`] does.
 pub fn recall_version(
     engine: &Engine,
     id: &str,
