@@ -8,8 +8,8 @@ usage: benches/figures.py measure [--memdir PROGRAM] [--sizes 10000,100000] [--r
 `measure` runs benches/speed.py as often as is said on a store of each size, and `peers` benches/side-by-side/run.py, in
 which memdir and other programs do the same work in turn. Each run is added to a file of benches/figures, with the
 machine, its load and the speed of a core before and after, the commit, and the size of the program and of the memories;
-runs of another commit are dropped. With `--only` the other rows of the runs before stay. With `--keep` the stores lie in DIR, and what is
-there from before is used: a million notes take minutes.
+runs of another commit are dropped. With `--only` the other rows of the runs before stay. With `--keep` the stores lie in
+DIR, and what is there from before is used: a million notes take minutes.
 
 `write` puts the medians into the document, between the lines that name a table. A row is marked where its three runs
 are not within 25 % of their median, and where there are fewer than three. `--check` changes nothing, and fails where the

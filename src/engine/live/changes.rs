@@ -50,8 +50,8 @@ pub fn listen(live: &Arc<LiveStore>, tell: Tell) -> Listening {
     }
 }
 
-/// Returns the number of the state that is read now: whoever listens from a read on asks for it before, and when he listens
-/// whether the state has [another one](is_past).
+/// Returns the number of the state that is read now. A caller that asks for it before it reads, and for [`is_past`] once it
+/// listens, misses no change in between.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub fn state_number(live: &LiveStore) -> Result<u64, EngineError> {
     Ok(live.latest_number())
 }
 
-/// Returns whether there may be changes since the state with a number. Nothing is read.
+/// Returns whether there may be changes since the state with a number, without reading anything.
 pub fn is_past(live: &LiveStore, number: u64) -> bool {
     live.latest_number() != number
 }
