@@ -283,6 +283,37 @@ fn the_table_in_its_file_says_what_the_segments_say_or_nothing() {
     assert_eq!(answers(state.path()), now);
 }
 
+#[test]
+fn a_few_new_rows_are_not_worth_writing_all_of_them() {
+    let state = tempfile::tempdir().unwrap();
+    let writer = index(state.path());
+    let words = |number: u32| format!("heron egret{number}\n");
+    commit(&writer, (0..2100).map(|n| document(n, &words(n))).collect()).unwrap();
+    let table = folder(state.path()).join("table");
+    let later = at("2199-12-01T12:00:00Z");
+    let rest = || {
+        assert!(writer.check_some(Duration::from_secs(60), later).unwrap());
+        fs::read(&table).unwrap()
+    };
+    let kept = rest();
+    for (number, is_written) in [(3000, false), (3001, false), (3002, true), (3003, false)] {
+        let before = fs::read(&table).unwrap();
+        commit(&writer, vec![document(number, "an ibis\n")]).unwrap();
+        assert_eq!(rest() != before, is_written, "added {number}");
+    }
+    for (number, is_written) in [(0, false), (1, true), (2, false), (3, false)] {
+        let before = fs::read(&table).unwrap();
+        let mut batch = writer.batch(1).unwrap();
+        batch.delete(&name(number));
+        batch.commit(noon().timestamp_nanos_opt().unwrap()).unwrap();
+        assert_eq!(rest() != before, is_written, "removed {number}");
+    }
+    let told = answers(state.path());
+    assert_eq!(told.len(), 100 + 2100, "hits and files");
+    fs::write(&table, kept).unwrap();
+    assert_eq!(answers(state.path()), told, "with rows of a former state");
+}
+
 /// Everything that a view says of its rows.
 fn told_by(index: &EmbeddedIndex, overlay: &Overlay) -> String {
     let view = index.snapshot(overlay).unwrap();

@@ -213,7 +213,7 @@ impl EmbeddedIndex {
             checks.keep_only(&with_table(files));
         });
         let touched = Touched::read(folder).len();
-        if kept::is_due(folder, &committed.parts, touched) {
+        if kept::is_due(folder, &committed.parts, touched, kept::WITH_A_COMMIT) {
             self.keep_rows(folder, now)?;
         }
         self.write_checks(folder);

@@ -213,10 +213,8 @@ impl Index for EmbeddedIndex {
             checks.keep_only(&with_table(files));
             Ok((is_done, is_table_whole))
         })?;
-        let is_current = kept.as_ref() == Some(&committed.state);
         let is_all = match is_table_whole {
             _ if !is_done => false,
-            Some(true) if is_current => true,
             Some(false) => false,
             is_whole => {
                 if is_whole.is_none() && kept.is_some() {
@@ -224,12 +222,14 @@ impl Index for EmbeddedIndex {
                     let _ = columns::remove(&folder.join(kept::NAME));
                     self.forget_view();
                 }
+                let touched = self.touched().len();
+                let is_due = kept::is_due(folder, &committed.parts, touched, kept::AT_REST);
                 // Without a table file, each process reads all segments.
                 let is_settled = kept.is_none() || self.is_settled(folder, &committed, moment);
-                if is_settled {
+                if is_due && is_settled {
                     self.keep_rows(folder, now)?;
                 }
-                is_settled
+                is_settled || !is_due
             }
         };
         self.write_checks(folder);

@@ -3,7 +3,7 @@
 //! Reading the rows from the segments takes a third of a second for a million memories at each start
 //! of a process; mapping them takes no time, and all processes share the pages. The file names its
 //! state and segments: a view of a newer state is these rows and the changes since (`table`). The file
-//! is written by a process that committed much, else when there is nothing to do.
+//! is written by a process that committed much, else when there is nothing to do and enough is new.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,8 +16,11 @@ use crate::ranking::Rows;
 
 /// The file's name in the index folder.
 pub(in crate::index::embedded) const NAME: &str = "table";
-/// The file is written with a commit if more than one row in this many is not in it.
-const PART: usize = 64;
+/// The file is written with a commit if more than one row in this many is not as in it.
+pub(in crate::index::embedded) const WITH_A_COMMIT: usize = 64;
+/// The same where there is nothing else to do: to write all rows for each memory that is added alone
+/// would cost hundreds of times what the few rows cost the next process.
+pub(in crate::index::embedded) const AT_REST: usize = 1024;
 
 /// Prefix of the state's name in the file: the version of the format.
 const FORMAT: &str = "5 ";
@@ -140,19 +143,29 @@ pub(in crate::index::embedded) fn state_in(folder: &Path) -> Option<String> {
     state_of(&Columns::open(&folder.join(NAME)).ok()??)
 }
 
-/// Returns whether the rows of `parts` are to be written with the commit that made them: more than
-/// one in [`PART`] is in no segment of the file, or one of that many files was touched.
+/// Returns whether the file in `folder` is to be written anew for the state with `parts`: more than one
+/// row in `part` was added or removed since, or one of that many files was touched.
 pub(in crate::index::embedded) fn is_due(
     folder: &Path,
     parts: &[Arc<Part>],
     touched: usize,
+    part: usize,
 ) -> bool {
-    let documents = |part: &Arc<Part>| part.max_doc() as usize;
-    let all: usize = parts.iter().map(documents).sum();
-    let known = state_in(folder).unwrap_or_default();
-    let is_new = |part: &&Arc<Part>| !known.contains(&part.id());
-    let new: usize = parts.iter().filter(is_new).map(documents).sum();
-    new.max(touched) * PART > all
+    let (state, rows) = match open(folder) {
+        Some(kept) => (kept.state, kept.name_ranges.len()),
+        None => (String::new(), 0),
+    };
+    let mut all = 0;
+    let mut added = 0;
+    for segment in parts {
+        let documents = segment.num_docs() as usize;
+        all += documents;
+        if !state.contains(&segment.id()) {
+            added += documents;
+        }
+    }
+    let removed = (rows + added).saturating_sub(all);
+    (added + removed).max(touched) * part > all
 }
 
 fn state_of(file: &Columns) -> Option<String> {
