@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::engine::error::EngineError;
 use crate::engine::live::freshness::HALF_WRITTEN_PATIENCE;
 use crate::engine::live::store::LiveStore;
-use crate::engine::live::{current_snapshot, rows};
+use crate::engine::live::{current_snapshot, index_recovery, rows};
 use crate::engine::texts::{age, is_half_written, parse, stem_of};
 use crate::files::{Entry, FilesError, Listing, Place, Version};
 use crate::format::MAX_INDEXED_BYTES;
@@ -308,8 +308,9 @@ pub(in crate::engine) fn read(
 ) -> Result<(String, Version), EngineError> {
     let started = Instant::now();
     loop {
-        // Also waits until it is clear whether a missing file comes back.
-        let (_, name) = match resolve(live, id) {
+        // Also waits until it is clear whether a missing file comes back. The file that is read proves a name that
+        // says what was asked for.
+        let (_, name) = match matching(live, id, Matches::is_certain)?.only() {
             Err(EngineError::NotFound(id)) => return read_unseen(live, id),
             other => other?,
         };
@@ -348,7 +349,18 @@ fn read_unseen(live: &LiveStore, id: String) -> Result<(String, Version), Engine
 ///
 /// [`EngineError::NotFound`], or [`EngineError::Ambiguous`] with the stems it could mean.
 pub fn resolve(live: &LiveStore, id: &str) -> Result<(Stem, String), EngineError> {
-    let matches = current_snapshot::with_snapshot(live, |snapshot| {
+    matching(live, id, |_| false)?.only()
+}
+
+/// Returns the files that `id` may mean; the index's files are not asked after if the matches are proved.
+fn matching(
+    live: &LiveStore,
+    id: &str,
+    are_proved: impl Fn(&Matches) -> bool,
+) -> Result<Matches, EngineError> {
+    index_recovery::mending_unless(live, are_proved, || {
+        let snapshot = current_snapshot::snapshot(live)?;
+        let snapshot = snapshot.as_ref();
         let mut matches = Matches::new(id);
         match matches.looked_up(snapshot) {
             Some(names) => names.iter().for_each(|name| matches.take(name)),
@@ -364,8 +376,7 @@ pub fn resolve(live: &LiveStore, id: &str) -> Result<(Stem, String), EngineError
             snapshot.files().for_each(|(name, _)| matches.take(name));
         }
         Ok(matches)
-    })?;
-    matches.only()
+    })
 }
 
 /// As [`resolve`], among the forgotten memories.
