@@ -6,7 +6,7 @@ use indicatif::ProgressStyle;
 use serde_json::{Value, json};
 
 use super::args::model::{Model as Command, ModelDownload, ModelUse};
-use super::store::config::{edited_for_user, save};
+use super::store::config::EditedSettings;
 use super::terminal::fail::Failure;
 use super::terminal::output::{BOLD, DIM};
 use super::terminal::progress::progress_bar;
@@ -211,8 +211,7 @@ fn take_reranker(context: &mut Context, folder: &Path, name: &str) -> Result<Out
         .load()
         .map_err(|error| unusable(folder).because(error).hint(UNCHANGED))?;
     let change = ("rerank.model", Some(NewValue::text(name)));
-    let (path, text) = edited_for_user(&context.environment, &[change])?;
-    save(&path, &text)?;
+    let path = EditedSettings::of_user(&context.environment, &[change])?.save()?;
     let output = &mut context.output;
     if output.json {
         output.json(&json!({
@@ -248,13 +247,13 @@ fn take(
         .into_iter()
         .map(|(key, value)| (key, value.as_deref().map(NewValue::text)))
         .collect();
-    let (path, text) = edited_for_user(&context.environment, &changes)?;
+    let edited = EditedSettings::of_user(&context.environment, &changes)?;
     let mut config = context.config.clone();
-    config.embedding = Embedding::of_text(&path, &text, &context.environment)?;
+    config.embedding = Embedding::of_text(&edited.path, &edited.text, &context.environment)?;
     let embedder = open(&config, folder).map_err(|failure| failure.hint(UNCHANGED))?;
     let tried = embedder.query(SENTENCE);
     tried.map_err(|error| unusable(folder).because(error).hint(UNCHANGED))?;
-    save(&path, &text)?;
+    let path = edited.save()?;
     overruled(context);
     let output = &mut context.output;
     let dimensions = embedder.dimensions();
@@ -350,11 +349,8 @@ fn changes_for(
 }
 
 fn switch_off(context: &mut Context) -> Result<Outcome, Failure> {
-    let (path, text) = edited_for_user(
-        &context.environment,
-        &[("embedding.provider", Some(NewValue::text("off")))],
-    )?;
-    save(&path, &text)?;
+    let off = ("embedding.provider", Some(NewValue::text("off")));
+    let path = EditedSettings::of_user(&context.environment, &[off])?.save()?;
     overruled(context);
     let output = &mut context.output;
     if output.json {

@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use std::{fmt, fs, io};
 
 use super::proof::{Key, nonce};
+use crate::files::{FilesError, Lock};
 
 /// Prefix of tokens, by which people and scanners recognize them.
 pub const PREFIX: &str = "memdir_";
@@ -70,6 +71,8 @@ pub enum TokenError {
     Missing(String),
     #[error("a token's name has 1 to {LONGEST_NAME} letters, digits, dots, dashes and underscores")]
     Name,
+    #[error("cannot change the tokens")]
+    Busy(#[source] FilesError),
     #[error("this system gives no random bytes: {0}")]
     Random(getrandom::Error),
 }
@@ -152,6 +155,12 @@ fn drawn() -> Result<String, TokenError> {
     Ok(format!("{PREFIX}{random}"))
 }
 
+/// Takes the lock of the file: of two changes at once, one would be lost, and a removed token be valid again.
+fn lock(path: &Path) -> Result<Lock, TokenError> {
+    Lock::take(&path.with_extension("lock"), "another change of the tokens")
+        .map_err(TokenError::Busy)
+}
+
 /// Adds a token called `name`.
 ///
 /// # Errors
@@ -161,6 +170,7 @@ pub fn add(path: &Path, name: &str, rights: Rights) -> Result<Token, TokenError>
     if !is_name(name) {
         return Err(TokenError::Name);
     }
+    let _alone = lock(path)?;
     let mut tokens = read(path)?;
     if tokens.iter().any(|token| token.name == name) {
         return Err(TokenError::Exists(name.to_owned()));
@@ -181,6 +191,7 @@ pub fn add(path: &Path, name: &str, rights: Rights) -> Result<Token, TokenError>
 ///
 /// Fails if there is none, or if the file cannot be read and written.
 pub fn rotate(path: &Path, name: &str) -> Result<Token, TokenError> {
+    let _alone = lock(path)?;
     let mut tokens = read(path)?;
     let mut named = tokens.iter_mut().filter(|token| token.name == name);
     let Some(token) = named.next() else {
@@ -198,6 +209,7 @@ pub fn rotate(path: &Path, name: &str) -> Result<Token, TokenError> {
 ///
 /// As for [`rotate`].
 pub fn remove(path: &Path, name: &str) -> Result<(), TokenError> {
+    let _alone = lock(path)?;
     let mut tokens = read(path)?;
     let count = tokens.len();
     tokens.retain(|token| token.name != name);

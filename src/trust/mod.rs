@@ -246,6 +246,7 @@ impl Records {
             source,
         };
         let store = store.canonicalize().map_err(no_store)?;
+        let _alone = self.lock()?;
         let mut record = self.find(&store).unwrap_or_else(|| mark(&store));
         change(&mut record);
         self.write(&store, &record)?;
@@ -258,6 +259,10 @@ impl Records {
     ///
     /// Fails if the record cannot be written.
     pub fn leave_workspace(&self, store: &Path) -> Result<Option<WorkspaceConsent>, TrustError> {
+        if self.at_path(store).is_none() {
+            return Ok(None);
+        }
+        let _alone = self.lock()?;
         let Some(mut record) = self.at_path(store) else {
             return Ok(None);
         };
@@ -266,6 +271,18 @@ impl Records {
             self.write(&store, &record)?;
         }
         Ok(left)
+    }
+
+    /// Takes the lock of all records: of two changes at once, one would be lost.
+    fn lock(&self) -> Result<files::Lock, TrustError> {
+        let failed = |source| TrustError::Write {
+            path: self.folder.clone(),
+            source,
+        };
+        let folder = self.state.join("locks");
+        files::create_private_folder(&folder).map_err(failed)?;
+        let lock = files::Lock::take(&folder.join("trust.lock"), "another change of the records");
+        lock.map_err(|error| failed(io::Error::other(error)))
     }
 
     fn write(&self, canonical: &Path, record: &Record) -> Result<(), TrustError> {
@@ -285,6 +302,10 @@ impl Records {
         // The folder may be gone; then its path was written without links.
         let store = store.canonicalize().unwrap_or_else(|_| store.to_owned());
         let path = self.path_of(&store);
+        if !path.exists() {
+            return Ok(false);
+        }
+        let _alone = self.lock()?;
         match files::remove_derived(&path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),

@@ -551,3 +551,56 @@ fn a_log_level_that_nobody_knows_is_told_and_hides_no_warning() {
     assert_eq!(told, 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("`warn` is taken"), "{}", ran.stderr);
 }
+
+/// Runs all commands at once; each must say that it is done.
+fn at_once(home: &Home, commands: &[Vec<String>]) {
+    let commands = commands.iter().map(|words| {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        home.command(&words)
+    });
+    let begun: Vec<_> = commands.map(|mut one| one.spawn().unwrap()).collect();
+    for mut one in begun {
+        assert!(one.wait().unwrap().success());
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(' ').map(str::to_owned).collect()
+}
+
+#[test]
+fn of_settings_and_tokens_that_are_changed_at_once_none_is_lost() {
+    let home = Home::new();
+    home.remember(&["One."]);
+    let each = |command: &str| -> Vec<Vec<String>> {
+        (0..8)
+            .map(|n| words(&command.replace('N', &n.to_string())))
+            .collect()
+    };
+    at_once(&home, &each("config set people.nN vN"));
+    let settings = fs::read_to_string(home.root().join("config/memdir/config.toml")).unwrap();
+    at_once(
+        &home,
+        &["layout by-month", "namespace x", "limit 3"]
+            .map(|one| words(&format!("config set --in-store {one}"))),
+    );
+    let of_store = fs::read_to_string(home.store().join("memdir.toml")).unwrap();
+    assert!(
+        of_store.contains("by-month")
+            && of_store.contains("namespace")
+            && of_store.contains("limit"),
+        "{of_store}"
+    );
+    at_once(&home, &each("token new tN"));
+    let mut changes: Vec<_> = (0..4)
+        .map(|n| words(&format!("token remove t{n}")))
+        .collect();
+    changes.extend((0..4).map(|n| words(&format!("token new u{n}"))));
+    at_once(&home, &changes);
+    let tokens = home.run(&["token"]).text();
+    for n in 0..8 {
+        assert!(settings.contains(&format!("n{n} = \"v{n}\"")), "{settings}");
+        assert_eq!(tokens.contains(&format!("t{n}")), n >= 4, "{tokens}");
+        assert_eq!(tokens.contains(&format!("u{n}")), n < 4, "{tokens}");
+    }
+}

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use crate::cli::args::setup::Setup;
 use crate::cli::clients::shown;
-use crate::cli::store::config::{edited_for_user, save};
+use crate::cli::store::config::EditedSettings;
 use crate::cli::store::purge;
 use crate::cli::terminal::fail::Failure;
 use crate::cli::wiring::context::{Context, Outcome};
@@ -160,8 +160,7 @@ fn project_store(context: &mut Context, is_uninstall: bool) -> Result<(), Failur
     }
     let list = NewValue::typed(&serde_json::json!(also).to_string());
     let change = ("stores.also", Some(list).filter(|_| !also.is_empty()));
-    let (path, text) = edited_for_user(&context.environment, &[change])?;
-    save(&path, &text)?;
+    let path = EditedSettings::of_user(&context.environment, &[change])?.save()?;
     let (shown, root) = (path.display(), root.display());
     context.output.note(match is_uninstall {
         true => format!("servers answer no longer from {root} beside your own store: {shown}"),

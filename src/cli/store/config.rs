@@ -10,6 +10,7 @@ use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::{BOLD, DIM};
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::config::{Config, Environment, Flags, NewValue, SETTINGS_OF_STORE, help, with_settings};
+use crate::files::Lock;
 
 /// Runs `memdir config`.
 pub fn config(context: &mut Context, command: &Option<Command>) -> Result<Outcome, Failure> {
@@ -99,16 +100,16 @@ fn change(
         }
         true => context.config.store.value.join(SETTINGS_OF_STORE),
     };
-    let before = text_of(&path)?;
     let is_set = value.is_some();
-    let after = edited(&path, &before, &[(key, value)])?;
+    let edited = EditedSettings::of(&context.environment, path, &[(key, value)])?;
     if is_set {
-        check(context, key, &before, &after, in_store)?;
+        check(context, key, &edited.before, &edited.text, in_store)?;
     }
-    let is_changed = before != after;
-    if is_changed {
-        save(&path, &after)?;
-    }
+    let is_changed = edited.before != edited.text;
+    let path = match is_changed {
+        true => edited.save()?,
+        false => edited.path,
+    };
     let output = &mut context.output;
     if output.json {
         let file = path.display().to_string();
@@ -199,31 +200,69 @@ fn text_of(path: &Path) -> Result<String, Failure> {
     }
 }
 
-fn edited(
-    path: &Path,
-    text: &str,
-    changes: &[(&str, Option<NewValue>)],
-) -> Result<String, Failure> {
-    with_settings(text, changes).map_err(|why| {
-        Failure::new(format!("cannot change {}: {why}", path.display()))
-            .hint("Mend the file first; nothing was changed.")
-    })
+/// A changed settings file that is still to be saved. Nobody else changes the file by this program meanwhile.
+pub struct EditedSettings {
+    /// Path of the file.
+    pub path: PathBuf,
+    before: String,
+    /// Its text with the changes.
+    pub text: String,
+    _alone: Option<Lock>,
 }
 
-/// Returns the path of the user's settings file, and its text with `changes`.
-pub fn edited_for_user(
-    environment: &Environment,
-    changes: &[(&str, Option<NewValue>)],
-) -> Result<(PathBuf, String), Failure> {
-    let path = settings_file(environment)?;
-    let text = edited(&path, &text_of(&path)?, changes)?;
-    Ok((path, text))
+impl EditedSettings {
+    /// Returns the user's settings file with `changes`.
+    pub fn of_user(
+        environment: &Environment,
+        changes: &[(&str, Option<NewValue>)],
+    ) -> Result<EditedSettings, Failure> {
+        EditedSettings::of(environment, settings_file(environment)?, changes)
+    }
+
+    fn of(
+        environment: &Environment,
+        path: PathBuf,
+        changes: &[(&str, Option<NewValue>)],
+    ) -> Result<EditedSettings, Failure> {
+        let alone = lock_of(environment, &path)?;
+        let before = text_of(&path)?;
+        let text = with_settings(&before, changes).map_err(|why| {
+            Failure::new(format!("cannot change {}: {why}", path.display()))
+                .hint("Mend the file first; nothing was changed.")
+        })?;
+        Ok(EditedSettings {
+            path,
+            before,
+            text,
+            _alone: alone,
+        })
+    }
+
+    /// Writes the file, and creates its folder if needed; returns its path.
+    pub fn save(self) -> Result<PathBuf, Failure> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let saved = crate::files::create_private_folder(folder)
+            .and_then(|()| crate::files::write_synced(&self.path, self.text.as_bytes()));
+        saved.map_err(|error| {
+            Failure::new(format!("cannot write {}", self.path.display())).because(error)
+        })?;
+        Ok(self.path)
+    }
 }
 
-/// Writes a settings file; creates its folder if needed.
-pub fn save(path: &Path, text: &str) -> Result<(), Failure> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let saved = crate::files::create_private_folder(folder)
-        .and_then(|()| crate::files::write_synced(path, text.as_bytes()));
-    saved.map_err(|error| Failure::new(format!("cannot write {}", path.display())).because(error))
+/// Takes the lock of a settings file, which lies with the user's records; `None` where these cannot be kept.
+fn lock_of(environment: &Environment, path: &Path) -> Result<Option<Lock>, Failure> {
+    let folder = environment
+        .state_folder
+        .as_ref()
+        .map(|state| state.join("locks"));
+    let Some(folder) = folder.filter(|folder| crate::files::create_private_folder(folder).is_ok())
+    else {
+        return Ok(None);
+    };
+    let digest = crate::files::digest(path.as_os_str().as_encoded_bytes());
+    let lock = folder.join(format!("settings-{digest:032x}.lock"));
+    let lock = Lock::take(&lock, "another change of the settings");
+    lock.map(Some)
+        .map_err(|error| Failure::new(format!("cannot change {}", path.display())).because(error))
 }
