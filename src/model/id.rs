@@ -83,13 +83,17 @@ impl Stem {
         canonical_parts(&self.0).is_some()
     }
 
-    /// Returns whether the archive keeps a text under this name that a memory had before:
-    /// `STEM.replaced-<16 hex>`.
+    /// Returns whether the archive keeps a text under this name that a memory had before.
     pub fn is_of_replaced_text(&self) -> bool {
-        let parts = self.0.rsplit_once(".replaced-");
-        parts.is_some_and(|(_, hash)| {
-            hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
-        })
+        self.replaced_of().is_some()
+    }
+
+    /// Returns the stem of the memory whose former text the archive keeps under this name:
+    /// `STEM.replaced-<16 hex>`.
+    pub fn replaced_of(&self) -> Option<&str> {
+        let (of, hash) = self.0.rsplit_once(".replaced-")?;
+        let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hash.then_some(of)
     }
 
     /// Returns the eight hex digits, if the stem is canonical.

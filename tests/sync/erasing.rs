@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::support::git::Git;
-use crate::support::machines::{Machines, edit, text};
+use crate::support::machines::{Machines, edit, text, texts};
 use crate::support::program::{Home, run};
 
 /// What only the purged memory says.
@@ -78,6 +78,37 @@ fn no_commit_and_no_object_holds_the_text_and_the_rest_is_as_it_was() {
     assert_eq!(
         (&again["history"]["commits"], &again["history"]["texts"]),
         (&0.into(), &0.into())
+    );
+}
+
+#[test]
+fn texts_of_a_note_before_it_was_adopted_go_too() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    home.remember(&["a heron"]);
+    for content in ["The zebra sleeps.\n", TEXT] {
+        fs::write(home.files().join("Zebras.md"), content).unwrap();
+        home.run(&["sync"]).done();
+    }
+    fs::write(home.files().join("Other.md"), "another\n").unwrap();
+    home.run(&["sync"]).done();
+    let objects = git.says(&["rev-list", "--objects", "--all"]);
+    let objects = objects.lines().filter(|line| line.ends_with("Zebras.md"));
+    let mut erased: Vec<String> = objects.map(|line| line[..40].to_owned()).collect();
+    assert_eq!(erased.len(), 2);
+    home.run(&["adopt", "--yes"]).done();
+    let all = texts(&home);
+    let adopted = all.iter().find(|(_, text)| text.contains("zebra"));
+    let name = &adopted.unwrap().0;
+    let id = name[name.len() - 11..name.len() - 3].to_owned();
+    erased.extend(texts_of(&git, &id));
+    assert_eq!(erased.len(), 3);
+    erase(&home, &[&id]);
+    assert_erased(&git, &erased);
+    assert!(
+        git.says(&["log", "--all", "--format=%H", "--", "files/Other.md"])
+            .len()
+            > 40
     );
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::support::git::Git;
 use crate::support::machines::{Machines, edit, failure, text, texts};
-use crate::support::program::{Home, names};
+use crate::support::program::{Home, names, run};
 use crate::support::session::Session;
 
 /// What only the purged memory says.
@@ -266,6 +266,82 @@ fn only_the_file_that_was_named_goes_where_names_are_no_ids() {
     );
     let ran = home.run(&["verify"]);
     assert!(!ran.text().contains("purged"), "{}", ran.text());
+}
+
+#[test]
+fn a_whole_name_is_no_beginning_of_another_one() {
+    let home = Home::new();
+    let id = home.remember(&["One."]);
+    let file = home.file_of(&id);
+    let stem = file.file_stem().unwrap().to_str().unwrap().to_owned();
+    // What `edit` leaves where somebody else saved meanwhile.
+    let copy = home.files().join(format!("{stem}.conflict-12345678.md"));
+    fs::write(&copy, "My version.\n").unwrap();
+    purge(&home, &stem);
+    home.run(&["purge", &stem, "--yes"])
+        .complains(2, &["no memory is called"]);
+    assert_eq!(fs::read_to_string(&copy).unwrap(), "My version.\n");
+}
+
+#[test]
+fn former_texts_in_the_archive_go_with_the_memory_and_by_their_own_names_only() {
+    let home = Home::new();
+    run(home
+        .bare()
+        .args(["init", "--no-git", home.store().to_str().unwrap()]))
+    .done();
+    let ids = ["One.", "Two."].map(|text| home.remember(&[text]));
+    let stems = ids.each_ref().map(|id| {
+        let file = home.file_of(id);
+        let text = fs::read_to_string(&file).unwrap();
+        // A text by hand is kept where there is no history.
+        fs::write(&file, text + "By hand.\n").unwrap();
+        home.run(&["update", id, "--content", "Later."]).done();
+        file.file_stem().unwrap().to_str().unwrap().to_owned()
+    });
+    let archive = home.store().join("archive");
+    assert_eq!(names(&archive).len(), 2);
+    home.run(&["archive", "purge", &stems[0], "--yes"])
+        .complains(2, &["no memory is called"]);
+    assert_eq!(names(&archive).len(), 2);
+    let purged = purge(&home, &stems[0]);
+    assert_eq!(
+        purged["purged"][0]["files"].as_array().unwrap().len(),
+        2,
+        "{purged}"
+    );
+    let left = names(&archive);
+    assert!(
+        left.len() == 1 && left[0].starts_with(&stems[1]),
+        "{left:?}"
+    );
+    home.run(&["archive", "purge", left[0].trim_end_matches(".md"), "--yes"])
+        .done();
+    assert!(names(&archive).is_empty());
+    assert_eq!(home.run(&["recall", &ids[1]]).code, 0);
+}
+
+#[test]
+fn an_adopted_note_that_was_purged_does_not_come_back_under_its_former_name() {
+    let machines = Machines::new(2);
+    let [one, two] = [&machines.homes[0], &machines.homes[1]];
+    fs::write(one.files().join("Zebras.md"), TEXT).unwrap();
+    machines.settle();
+    one.run(&["adopt", "--yes"]).done();
+    let all = texts(one);
+    let adopted = all.iter().find(|(_, text)| text.contains("zebra"));
+    let name = &adopted.unwrap().0;
+    let id = name[name.len() - 11..name.len() - 3].to_owned();
+    purge(one, &id);
+    assert_gone(one, &id);
+    // It had the note as it was, and has not heard of the rest.
+    two.run(&["update", "Zebras", "--topics", "animals"]).done();
+    machines.settle();
+    for home in [one, two] {
+        let all = texts(home);
+        let held = all.iter().filter(|(_, text)| text.contains("zebra"));
+        assert_eq!(held.count(), 0, "{all:?}");
+    }
 }
 
 #[test]

@@ -6,8 +6,9 @@ use chrono::{DateTime, Utc};
 
 use crate::engine::error::{EngineError, PastError};
 use crate::engine::history::{History, consent};
-use crate::engine::texts::{FOLDERS, key_of, name_of};
+use crate::engine::texts::{FOLDERS, key_of, name_of, stem_of};
 use crate::files::{FilesOf, JOURNALS};
+use crate::format::content_start;
 use crate::git;
 use crate::git::{CommitInfo, Id, NamedCommit, Owner, Places, Repository, STORE_PARTS};
 
@@ -17,6 +18,14 @@ pub(in crate::engine) struct PastCommits {
     pub repository: Repository,
     /// Newest commit.
     pub head: Id,
+}
+
+/// A file that a memory was before it got its id.
+pub(in crate::engine) struct Former {
+    /// Name below `files/` or `archive/`.
+    pub name: String,
+    /// The newest commit with it.
+    pub commit: Id,
 }
 
 /// Returns the store's history.
@@ -112,6 +121,49 @@ impl PastCommits {
             name.go_on(former);
         }
         Ok(())
+    }
+
+    /// Returns the files whose contents the memory with these files had under other names before it got its id, as by
+    /// `memdir adopt`: in the commit that added it, such a file went.
+    pub fn formers(&self, files: FilesOf<'_>) -> Result<Vec<Former>, EngineError> {
+        let content = |text: Id| -> Result<Vec<u8>, EngineError> {
+            let bytes = self.repository.text(text)?;
+            Ok(bytes[content_start(&bytes)..].trim_ascii().to_vec())
+        };
+        let mut places = self.places_of(files)?;
+        let mut formers = Vec::new();
+        for id in git::commit_ids(&self.repository, self.head)? {
+            let id = id?;
+            let here = only(&places.at(id)?, files);
+            if here.is_empty() {
+                continue;
+            }
+            for parent in git::parents(&self.repository, id)? {
+                if !only(&places.at(parent)?, files).is_empty() {
+                    continue;
+                }
+                let contents: BTreeSet<Vec<u8>> = here
+                    .values()
+                    .map(|text| content(*text))
+                    .collect::<Result<_, _>>()?;
+                let mut all = git::places(&self.repository, &FOLDERS, |_| true)?;
+                let (before, after) = (all.at(parent)?, all.at(id)?);
+                for (path, text) in before {
+                    let is_foreign = !stem_of(&path).is_canonical();
+                    if is_foreign
+                        && !after.contains_key(&path)
+                        && contents.contains(&content(text)?)
+                    {
+                        let name = name_of(&path).to_owned();
+                        formers.push(Former {
+                            name,
+                            commit: parent,
+                        });
+                    }
+                }
+            }
+        }
+        Ok(formers)
     }
 
     /// Returns the places at `commit` of the memory that has these files now.

@@ -393,6 +393,14 @@ pub(in crate::engine) fn resolve_archived(
     matches.only()
 }
 
+/// Whether `id` means the file `name` only as the beginning of its name.
+pub(in crate::engine) fn is_by_beginning(name: &str, id: &str) -> bool {
+    let mut matches = Matches::new(id);
+    matches.take(name);
+    let mut kinds = matches.found.iter().map(|(kind, ..)| *kind);
+    kinds.all(|kind| kind == MatchKind::Prefix) && !matches.found.is_empty()
+}
+
 /// Whether `id` is the whole name of the file `name`, with its folders, or `.md`, or both.
 pub(in crate::engine) fn is_whole_name(name: &str, id: &str) -> bool {
     name == id || (id.contains('/') && name.strip_suffix(".md") == Some(id))
@@ -417,6 +425,8 @@ pub(in crate::engine) struct Matches {
     written: String,
     /// The id with its folders and `.md`.
     whole: String,
+    /// The beginning of no other name is meant: it is a whole stem with an id.
+    is_stem: bool,
     found: Vec<(MatchKind, Stem, String)>,
 }
 
@@ -424,6 +434,7 @@ impl Matches {
     /// Prepares to match an id as a user pasted it.
     pub fn new(id: &str) -> Matches {
         Matches {
+            is_stem: Stem::parse(&plain_id(id)).is_some(),
             id: plain_id(id),
             written: stripped_id(id).to_owned(),
             whole: unwrapped_id(id).to_owned(),
@@ -474,6 +485,10 @@ impl Matches {
         }
         let is_exact = stem == self.id || (stem.is_ascii() && stem.eq_ignore_ascii_case(&self.id));
         let handle = stem.get(16..).filter(|_| stem.len() == 24);
+        // Who names a memory does not mean its former texts.
+        let is_former = stem
+            .rsplit_once(".replaced-")
+            .is_some_and(|(of, _)| self.id.len() <= of.len());
         if stem == self.written {
             self.add(MatchKind::AsWritten, name);
         } else if is_exact {
@@ -481,6 +496,8 @@ impl Matches {
         } else if handle == Some(&self.id) {
             self.add(MatchKind::Handle, name);
         } else if self.id.len() >= MIN_PREFIX
+            && !self.is_stem
+            && !is_former
             && (handle.is_some_and(|handle| handle.starts_with(&self.id))
                 || stem.starts_with(&self.id))
         {

@@ -18,7 +18,7 @@ use crate::engine::history::{consent, git_work, past_commits};
 use crate::engine::live::names::Matches;
 use crate::engine::ops::past::purge;
 use crate::engine::parts::Engine;
-use crate::engine::texts::{files_of, name_of};
+use crate::engine::texts::{files_of, name_of, stem_of};
 use crate::engine::write::tombstones;
 use crate::files::{FilesOf, Lock, Place};
 use crate::git;
@@ -149,6 +149,7 @@ pub fn erase(engine: &Engine, purged: &[(Stem, String)]) -> Result<Erased, Engin
         ));
     };
     let remote = remote_of(&repository)?;
+    let purged = &with_formers(engine, purged)?;
     let is_gone = |path: &str| {
         let name = [Place::Files, Place::Archive]
             .iter()
@@ -164,6 +165,27 @@ pub fn erase(engine: &Engine, purged: &[(Stem, String)]) -> Result<Erased, Engin
         texts,
         remote,
     })
+}
+
+/// Adds the names that the memories had before they got their ids.
+fn with_formers(
+    engine: &Engine,
+    purged: &[(Stem, String)],
+) -> Result<Vec<(Stem, String)>, EngineError> {
+    let mut all = purged.to_vec();
+    let history = past_commits::history(&engine.history)?;
+    for (stem, name) in purged.iter().filter(|(stem, _)| stem.is_canonical()) {
+        for former in history.formers(files_of(stem, name))? {
+            let former = former.name;
+            if engine.live.store.look_at(Place::Files, &former).is_some() {
+                return Err(EngineError::Invalid(format!(
+                    "`{former}` had the text before it got its id, and is another memory now; purge that as well"
+                )));
+            }
+            all.push((stem_of(&former), former));
+        }
+    }
+    Ok(all)
 }
 
 fn remote_of(repository: &Repository) -> Result<Option<RemoteHistory>, EngineError> {

@@ -97,10 +97,19 @@ pub(in crate::engine) fn find_for_purging(
     id: &str,
 ) -> Result<(Stem, String), EngineError> {
     let not_found = |error: &EngineError| matches!(error, EngineError::NotFound(_));
+    let is_by_beginning = |found: &(Stem, String)| names::is_by_beginning(&found.1, id);
     match (
         names::resolve(&engine.live, id),
         names::resolve_archived(&engine.live, id),
     ) {
+        // A name that is whole goes before one that only begins so.
+        (Ok(live), Ok(archived)) if is_by_beginning(&live) != is_by_beginning(&archived) => {
+            Ok(if is_by_beginning(&live) {
+                archived
+            } else {
+                live
+            })
+        }
         (Ok(live), Ok(archived)) if !files_of(&live.0, &live.1).has(&archived.1) => {
             let is_path = live.0 == archived.0;
             let shown = |(stem, name): (Stem, String)| match is_path {
@@ -276,6 +285,7 @@ fn purge_all(
         match one {
             Ok((names, committed)) if !names.is_empty() => {
                 let files = names.iter().map(|(place, name)| place.path_of(name));
+                all_names.extend(committed.formers.iter().map(|(name, _)| name.clone()));
                 purged.push((files.collect(), stem, committed));
                 all_names.extend(names.into_iter().map(|(_, name)| name));
             }
@@ -341,6 +351,11 @@ fn purge_one(
     if leaves_word {
         let texts = committed.nameable(committed.own.iter().copied());
         tombstones::leave_tombstone(&engine.writer, stem, &texts)?;
+        // A machine that changed the note before it heard of its id would bring the text back.
+        for (former, texts) in &committed.formers {
+            let texts = committed.nameable(texts.iter().copied());
+            tombstones::leave_tombstone(&engine.writer, &stem_of(former), &texts)?;
+        }
         // Restored meanwhile: the tombstone would remove a live memory.
         if reach == Reach::Archive && is_back() {
             leaves_word = false;
@@ -363,6 +378,8 @@ struct CommittedTexts {
     /// Texts of files of its name in other folders, such as that of a template. A tombstone that named them would
     /// remove those.
     others: BTreeSet<Id>,
+    /// Names that a memory with an id had before it got that, and the texts of the files then.
+    formers: Vec<(String, BTreeSet<Id>)>,
 }
 
 impl CommittedTexts {
@@ -381,13 +398,29 @@ fn committed_texts(
     stem: &Stem,
     name: &str,
 ) -> Result<CommittedTexts, EngineError> {
-    if stem.is_canonical() || engine.history.git.is_none() {
+    if engine.history.git.is_none() {
         return Ok(CommittedTexts::default());
     }
     let history = match past_commits::history(&engine.history) {
         Err(EngineError::Past(_)) => return Ok(CommittedTexts::default()),
         other => other?,
     };
+    if stem.is_canonical() {
+        let mut formers = Vec::new();
+        for former in history.formers(files_of(stem, name))? {
+            // Another note may have the name by now, and the text.
+            if !is_one_called(engine, &stem_of(&former.name))? {
+                let path = Place::Files.path_of(&former.name);
+                let texts =
+                    tombstones::texts_since_added(&history.repository, former.commit, &path)?;
+                formers.push((former.name, texts));
+            }
+        }
+        return Ok(CommittedTexts {
+            formers,
+            ..CommittedTexts::default()
+        });
+    }
     let file = file_of(name).as_bytes();
     let all = all_texts_since_added(&history.repository, history.head, |found| found == file)?;
     let mut texts = CommittedTexts::default();
@@ -410,14 +443,24 @@ fn remove_files(
     why: Option<&str>,
 ) -> Result<Vec<(Place, String)>, EngineError> {
     let files = files_of(stem, name);
+    // A text that it had before, which the archive keeps where there is no history.
+    let is_former = |file: &str| match (stem_of(file).replaced_of(), file.rsplit_once(".replaced-"))
+    {
+        (Some(of), _) if stem.is_canonical() => of == stem.as_str(),
+        (Some(_), Some((of, _))) => Some(of) == name.strip_suffix(".md"),
+        _ => false,
+    };
     let mut removed = Vec::new();
     for _ in 0..MAX_LOOKS {
         let mut is_there = false;
         for place in reach.places() {
-            for entry in engine.live.store.list_called(*place, &files.file())? {
-                if !files.has(&entry.name) {
-                    continue;
-                }
+            let mut entries = engine.live.store.list_called(*place, &files.file())?;
+            entries.retain(|entry| files.has(&entry.name));
+            if reach == Reach::Everywhere && *place == Place::Archive {
+                let all = engine.live.store.list(Place::Archive)?.entries;
+                entries.extend(all.into_iter().filter(|entry| is_former(&entry.name)));
+            }
+            for entry in entries {
                 is_there = true;
                 let name = entry.name;
                 let replaced = match engine.live.store.reader(*place).read(&name, u64::MAX) {
