@@ -396,6 +396,42 @@ fn a_file_that_vanished_there_goes_to_the_archive_here_with_a_reason() {
 }
 
 #[test]
+fn a_text_of_which_nothing_but_the_beginning_is_left_there_stays_in_the_archive() {
+    let pair = Pair::new();
+    let ids: Vec<String> = (0..20).map(|n| format!("aaaaaa{n:02}")).collect();
+    for id in &ids {
+        pair.here.put(&name(id), text(id, &format!("about {id}\n")));
+    }
+    pair.merge();
+    let before: Vec<String> = ids.iter().map(|id| pair.here.text_of(id)).collect();
+    // What a crash or a stick that was pulled leaves.
+    fs::write(pair.there.file_of(&ids[0]), "").unwrap();
+    let half = &before[1][..before[1].len() / 2];
+    fs::write(pair.there.file_of(&ids[1]), half).unwrap();
+    pair.here.run(&["forget", &ids[2]]);
+    fs::write(pair.there.file_of(&ids[2]), "\n").unwrap();
+    fs::write(
+        pair.there.file_of(&ids[3]),
+        before[3].replace("about", "On"),
+    )
+    .unwrap();
+    pair.run("merge", &[]);
+    assert_eq!(pair.run("merge", &[])["in_step"], true);
+    for home in [&pair.here, &pair.there] {
+        let archive = home.store().join("archive");
+        let kept: Vec<String> = names(&archive)
+            .iter()
+            .map(|name| fs::read_to_string(archive.join(name)).unwrap())
+            .collect();
+        for text in &before[..3] {
+            assert!(kept.contains(text), "{text} is gone: {kept:?}");
+        }
+        assert!(!kept.contains(&before[3]), "an edit is none");
+        assert!(home.text_of(&ids[3]).contains("On aaaaaa03"));
+    }
+}
+
+#[test]
 fn memories_do_not_go_in_mass_unasked() {
     let pair = Pair::new();
     let ids = ["aaaaaaaa", "bbbbbbbb", "cccccccc"];

@@ -1,9 +1,10 @@
 //! Forgets in one store the memories whose files are gone from the other one without a purge.
 //!
-//! Promises: a missing file may be lost as well as deleted. So its text moves to
-//! the archive, or stays where it is; only a tombstone removes a text.
+//! Promises: a missing file may be lost as well as deleted, and one of which only the beginning is left, or
+//! nothing, may be cut as well as edited. So its text moves to the archive, or stays where it is; only a
+//! tombstone removes a text.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::deletions::is_memory;
@@ -28,10 +29,10 @@ pub(in crate::engine) fn lost(
         .map(|(path, found)| (stem_of_path(path), found.id))
         .collect();
     let added = plan.steps.iter().filter(|step| step.before.is_none());
-    let moved: HashSet<&str> = added
+    let moved: HashMap<&str, &MergeStep> = added
         .filter(|step| step.after.is_some() && is_memory(&step.path))
-        .map(|step| stem_of_path(&step.path))
-        .filter(|stem| Stem::parse(stem).is_some())
+        .map(|step| (stem_of_path(&step.path), step))
+        .filter(|(stem, _)| Stem::parse(stem).is_some())
         .collect();
     let mut lost = Vec::new();
     for step in plan.steps.iter().filter(|step| is_memory(&step.path)) {
@@ -39,7 +40,11 @@ pub(in crate::engine) fn lost(
             continue;
         };
         let stem = stem_of_path(&step.path);
-        let is_kept = stays.contains(&(stem, id)) || moved.contains(stem);
+        let is_moved = match moved.get(stem) {
+            Some(to) => !is_cut(id, to, sources)?,
+            None => false,
+        };
+        let is_kept = is_moved || stays.contains(&(stem, id));
         if !is_kept && !plan.purged.contains(&step.path) && !is_purged(stem, id, sources)? {
             lost.push((step.path.clone(), id));
         }
@@ -47,8 +52,35 @@ pub(in crate::engine) fn lost(
     Ok(lost)
 }
 
-/// Changes `plan` to archive these files instead; if the archive has another file of
-/// that name, the file stays. Returns the stems of the archived memories.
+/// Returns whether nothing but the beginning of the text `id` is left after `step`, or only blanks.
+fn is_cut(id: Id, step: &MergeStep, sources: &dyn Sources) -> Result<bool, EngineError> {
+    let Some(after) = step.after.filter(|after| *after != id) else {
+        return Ok(false);
+    };
+    let left = match &step.text {
+        Some(text) => text.clone(),
+        None => sources.text(after)?,
+    };
+    let is_blank = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_whitespace);
+    let text = sources.text(id)?;
+    Ok(!is_blank(&text) && (is_blank(&left) || text.starts_with(&left)))
+}
+
+/// Returns the files, with their texts, of which `plan` would leave nothing but the beginning.
+fn cut(plan: &MergePlan, sources: &dyn Sources) -> Result<Vec<(String, Id)>, EngineError> {
+    let mut cut = Vec::new();
+    for step in plan.steps.iter().filter(|step| is_memory(&step.path)) {
+        if let Some(id) = step.before
+            && is_cut(id, step, sources)?
+        {
+            cut.push((step.path.clone(), id));
+        }
+    }
+    Ok(cut)
+}
+
+/// Changes `plan` to archive the lost files instead, and the texts of those that are cut; if the archive has
+/// another file of that name, the file stays. Returns the stems of the archived memories.
 pub(in crate::engine) fn keep(
     plan: &mut MergePlan,
     local: &Files,
@@ -65,6 +97,12 @@ pub(in crate::engine) fn keep(
         }
     }
     plan.steps.retain(|step| !staying.contains(&step.path));
+    for (path, id) in cut(plan, sources)? {
+        let former = former_text(&path, id).filter(|former| !local.contains_key(former));
+        if let Some(former) = former {
+            archive(plan, former, id);
+        }
+    }
     plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(deleted)
 }
@@ -89,6 +127,14 @@ fn is_purged(stem: &str, text: Id, sources: &dyn Sources) -> Result<bool, Engine
         Stem::parse(stem).is_some() || !stone.names_texts() || stone.names(&text.to_string())
     };
     Ok(sources.tombstone(stem)?.is_some_and(is_about))
+}
+
+/// Returns the path of a former text of the memory at `path` in the archive, as where a store without a history
+/// keeps what was replaced.
+fn former_text(path: &str, id: Id) -> Option<String> {
+    let (_, name) = path.split_once('/')?;
+    let name = name.strip_suffix(".md").unwrap_or(name);
+    Some(format!("archive/{name}.replaced-{:.16}.md", id.to_string()))
 }
 
 /// Returns the state of `files` after `plan`.
