@@ -3,9 +3,8 @@
 //! Promises: both texts stay as they are but for the new one's id and a link to each other; where
 //! not even these can be written, a text is left alone, or stands whole below a new frontmatter.
 
-use chrono::DateTime;
+use chrono::{DateTime, Utc};
 
-use super::keys::moment;
 use super::lists::{List, ListItem, ListKind};
 use super::merged::Merged;
 use super::problems;
@@ -13,6 +12,7 @@ use crate::format::file_name::{FileNameKind, classify};
 use crate::format::layout::{FileLayout, Frontmatter};
 use crate::format::limits::MAX_FRONTMATTER_BYTES;
 use crate::format::markers::has_conflict_markers;
+use crate::format::read::parse;
 use crate::format::render::render;
 use crate::format::{edit, limits, scalar, value};
 use crate::model::{Change, Handle, Link, NewMemory, Patch, Stem, Timestamp};
@@ -20,9 +20,9 @@ use crate::model::{Change, Handle, Link, NewMemory, Patch, Stem, Timestamp};
 /// The type of the links between the two.
 pub(super) const RELATION: &str = "conflicts-with";
 
-/// Keeps `winner` under `stem` and puts `loser` aside.
-pub(super) fn two(stem: &Stem, winner: &[u8], loser: &[u8]) -> Merged {
-    let aside_stem = name(stem, winner, loser);
+/// Keeps `winner` under `stem` and puts `loser`, which was written `at`, in seconds since 1970, aside.
+pub(super) fn two(stem: &Stem, winner: &[u8], loser: &[u8], at: i64) -> Merged {
+    let aside_stem = name(stem, winner, loser, at);
     let kept = linked(winner, &aside_stem)
         .filter(|kept| problems::has_no_new((stem, kept), &[(stem, winner)]))
         .unwrap_or_else(|| winner.to_vec());
@@ -44,19 +44,17 @@ pub fn aside_as(stem: &Stem, text: &[u8], aside: &Stem) -> Option<Vec<u8>> {
 /// Returns the new memory's stem: it follows from both texts, and from which of them keeps the name, so that
 /// every machine finds the same one, finds it again when the same conflict comes back, and finds
 /// another one where the other text is put aside.
-fn name(stem: &Stem, winner: &[u8], loser: &[u8]) -> Stem {
+fn name(stem: &Stem, winner: &[u8], loser: &[u8], at: i64) -> Stem {
     let own = match classify(&format!("{stem}.md")) {
         FileNameKind::ConflictCopy { of, .. } => of,
         _ => stem.clone(),
     };
-    let stated = || {
-        [loser, winner].into_iter().find_map(|bytes| {
-            let moment = moment(&raw(bytes, "timestamp")?)?;
-            // Without the fractions: those of a leap second would name a second that is none.
-            DateTime::from_timestamp(moment.timestamp(), 0)
-        })
-    };
-    let time = own.time().or_else(stated).unwrap_or(DateTime::UNIX_EPOCH);
+    let of = |bytes: &[u8], unless: DateTime<Utc>| parse(&own, bytes, unless).timestamp.utc();
+    let written = DateTime::from_timestamp(at, 0).unwrap_or(DateTime::UNIX_EPOCH);
+    let stated = || of(loser, of(winner, written));
+    let time = own.time().unwrap_or_else(stated);
+    // Without the fractions: those of a leap second would name a second that is none.
+    let time = DateTime::from_timestamp(time.timestamp(), 0).unwrap_or(DateTime::UNIX_EPOCH);
     let mut hasher = blake3::Hasher::new();
     hasher.update(stem.as_str().as_bytes());
     hasher.update(&[0]);

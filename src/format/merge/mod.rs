@@ -53,11 +53,12 @@ pub fn merge(stem: &Stem, base: Option<&[u8]>, one: MergeSide<'_>, other: MergeS
     if base == Some(one.bytes) {
         return Merged::One(other.bytes.to_vec());
     }
-    let (winner, loser) = if (one.at, one.bytes) > (other.at, other.bytes) {
-        (one.bytes, other.bytes)
+    let (later, earlier) = if (one.at, one.bytes) > (other.at, other.bytes) {
+        (one, other)
     } else {
-        (other.bytes, one.bytes)
+        (other, one)
     };
+    let (winner, loser) = (later.bytes, earlier.bytes);
     // What a crash or a full disk left says nothing; a memory is removed by removing its file.
     let is_blank = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_whitespace);
     if is_blank(loser) {
@@ -70,7 +71,15 @@ pub fn merge(stem: &Stem, base: Option<&[u8]>, one: MergeSide<'_>, other: MergeS
     let theirs = Text::of(Cow::Borrowed(loser)).with_line_ends_of(&ours);
     let base = base.map(|base| Text::of(Cow::Borrowed(base)).with_line_ends_of(&ours));
     let merged = match &base {
-        Some(base) if base.is_like(&ours) => three_way(stem, base, &ours, &theirs),
+        Some(base) if base.is_like(&ours) && base.is_like(&theirs) => {
+            three_way(stem, base, &ours, &theirs)
+        }
+        // A side gave a plain note its first keys.
+        Some(base) if base.layout.frontmatter == Frontmatter::Absent => {
+            let [base, ours, theirs] = [base, &ours, &theirs].map(Text::with_frontmatter);
+            let [base, theirs] = [base, theirs].map(|text| text.with_line_ends_of(&ours));
+            three_way(stem, &base, &ours, &theirs)
+        }
         _ => None,
     };
     let is_same = |one: &Text<'_>, other: &Text<'_>| same::is_same_memory(stem, one, other);
@@ -85,7 +94,7 @@ pub fn merge(stem: &Stem, base: Option<&[u8]>, one: MergeSide<'_>, other: MergeS
             None
         }
     });
-    merged.map_or_else(|| aside::two(stem, winner, loser), Merged::One)
+    merged.map_or_else(|| aside::two(stem, winner, loser, earlier.at), Merged::One)
 }
 
 /// Merges what both sides made of `base`; `None` if that would lose or damage anything.
@@ -295,6 +304,45 @@ mod tests {
     }
 
     #[test]
+    fn a_plain_note_that_gets_its_first_keys_is_merged_by_lines_and_keys() {
+        let base = b"a\nb\nc\n";
+        let with = |keys: &str, body: &str| format!("---\n{keys}---\n\n{body}").into_bytes();
+        let (later, earlier) = (
+            with("topics: [x]\n", "a\nb\nc\n"),
+            with("topics: [y]\n", "A\nb\nc\n"),
+        );
+        let Merged::One(both) = merged(Some(base), &later, &earlier) else {
+            panic!("two texts");
+        };
+        let both = String::from_utf8(both).unwrap();
+        assert!(
+            both.contains('x') && both.contains('y') && both.ends_with("A\nb\nc\n"),
+            "{both}"
+        );
+        // Keys on one side, lines on the other one, whichever is later.
+        let expected = Merged::One(with("topics: [x]\n", "a\nb\nC\n"));
+        assert_eq!(merged(Some(base), &later, b"a\nb\nC\n"), expected);
+        assert_eq!(merged(Some(base), b"a\nb\nC\n", &later), expected);
+        let crlf = String::from_utf8(with("topics: [x]\n", "a\nb\nc\n"))
+            .unwrap()
+            .replace('\n', "\r\n");
+        assert!(matches!(
+            merged(
+                Some(b"a\r\nb\r\nc\r\n"),
+                crlf.as_bytes(),
+                b"a\r\nb\r\nC\r\n"
+            ),
+            Merged::One(_)
+        ));
+        // Two changes of one line exclude each other.
+        let other = with("topics: [y]\n", "a\nB\nc\n");
+        assert!(matches!(
+            merged(Some(base), &other, b"a\nbb\nc\n"),
+            Merged::Two { .. }
+        ));
+    }
+
+    #[test]
     fn markers_are_never_put_together_from_two_sides() {
         let base = file("", "a\nb\nc\n");
         let later = file("", "<<<<<<< x\na\nb\nc\n");
@@ -388,7 +436,9 @@ mod tests {
             "20260301_103000_",
         );
         check_stem("notes", "timestamp: 2026-03-01T12:30\n", "20260301_123000_");
-        check_stem("notes", "timestamp: soon\n", "19700101_000000_");
+        check_stem("notes", "created: 2026-03-01\n", "20260301_000000_");
+        // Where none is stated, it is the time of the version.
+        check_stem("notes", "timestamp: soon\n", "19700101_000001_");
         check_stem(&format!("{STEM}.conflict-0a1b2c3d"), "", &STEM[..16]);
     }
 

@@ -30,6 +30,15 @@ impl<'a> Text<'a> {
         self.layout.frontmatter == other.layout.frontmatter
     }
 
+    /// Returns the same text, below a frontmatter without keys if it has none.
+    pub(super) fn with_frontmatter(&self) -> Text<'_> {
+        if self.layout.frontmatter != Frontmatter::Absent {
+            return Text::of(Cow::Borrowed(&self.bytes));
+        }
+        let (mark, text) = self.bytes.split_at(self.layout.content.start);
+        Text::of(Cow::Owned([mark, b"---\n---\n\n", text].concat()))
+    }
+
     /// Returns the same lines with the line ends of `other`, if their frontmatters differ in them: who
     /// changed nothing else changed no line.
     pub(super) fn with_line_ends_of(self, other: &Text<'_>) -> Text<'a> {
