@@ -167,6 +167,43 @@ fn update_replaces_what_every_memory_has() {
 }
 
 #[test]
+fn update_sets_and_takes_out_entries_of_the_metadata_and_leaves_the_others() {
+    let home = Home::new();
+    let id = home.remember(&["--meta", "ticket=ATL-1", "--meta", "team=red", "x"]);
+    let metadata = |entries: &[&str]| {
+        let mut all = vec!["update", id.as_str()];
+        all.extend(entries.iter().flat_map(|entry| ["--meta", entry]));
+        home.run(&all).done();
+        recalled(&home, &id)["metadata"].take()
+    };
+    let expected = json!({"ticket": "ATL-1", "team": "blue", "reviewed": true});
+    assert_eq!(metadata(&["reviewed=true", "team=blue"]), expected);
+    // With a change of topics at once.
+    home.run(&["update", &id, "--topics", "+a", "--meta", "team="])
+        .done();
+    let memory = recalled(&home, &id);
+    assert_eq!(
+        memory["metadata"],
+        json!({"ticket": "ATL-1", "reviewed": true})
+    );
+    assert_eq!(memory["topics"], json!(["a"]));
+    // Numbers are texts where they would be written in another way.
+    let digits = [
+        "parcel=9400111899223197428490",
+        "version=1.10",
+        "count=12",
+        "share=0.5",
+    ];
+    let expected = json!({
+        "ticket": "ATL-1", "reviewed": true,
+        "parcel": "9400111899223197428490", "version": "1.10", "count": 12, "share": 0.5,
+    });
+    assert_eq!(metadata(&digits), expected);
+    home.run(&["update", &id, "--meta", ""]).done();
+    assert_eq!(recalled(&home, &id)["metadata"], Value::Null);
+}
+
+#[test]
 fn topics_are_added_and_taken_out() {
     let home = Home::new();
     let id = home.remember(&["--topics", "rust,draft", "x"]);

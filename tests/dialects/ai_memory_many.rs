@@ -728,3 +728,35 @@ fn settings_of_the_original_that_want_deletion_are_refused_in_words() {
         "{said}"
     );
 }
+
+#[test]
+fn entries_that_several_servers_set_at_once_are_all_there() {
+    let home = Home::new();
+    let mut servers = [(); 3].map(|()| {
+        let mut command = home.command(&["mcp", "--dialect", "ai-memory"]);
+        command.env("MEMDIR_RELAY", "off");
+        Session::open_on(command)
+    });
+    let id = store(
+        &mut servers[0],
+        "Port",
+        "8000",
+        json!({"metadata": {"first": true}}),
+    );
+    for round in 0..6 {
+        for (at, server) in servers.iter_mut().enumerate() {
+            let metadata = json!({format!("k{at}x{round}"): round});
+            let wanted = json!({"id": id, "metadata": metadata});
+            server.call(format!("u{round}"), "memory_update", wanted);
+        }
+        for server in &mut servers {
+            let said = server.answer(format!("u{round}"));
+            assert!(said["result"]["isError"].is_null(), "{said}");
+        }
+    }
+    let memory = json_of(&mut servers[0], "get", json!({"id": id}));
+    let metadata = memory["memory"]["metadata"].as_object().unwrap();
+    let set = metadata.keys().filter(|key| key.starts_with('k'));
+    assert_eq!(set.count(), 18, "{memory}");
+    assert_eq!(metadata["first"], true);
+}

@@ -134,7 +134,7 @@ fn a_person_is_in_no_table_and_no_index_afterwards() {
         ..Change::default()
     };
     let earlier = shared.by("bert", |engine| {
-        ops::update_keeping(engine, one.as_str(), &change)
+        ops::update_keeping(engine, one.as_str(), &change, &[])
             .unwrap()
             .1
     });

@@ -39,10 +39,10 @@ pub struct Fields {
     /// Ids of memories that it replaces
     #[arg(long, value_name = "IDS")]
     pub supersedes: Option<String>,
-    /// A link to another memory, ID or ID:TYPE; may be given several times
+    /// A link to another memory, ID or ID:TYPE; may be given several times. `update` sets all of them; `memdir link` adds one
     #[arg(long = "link", value_name = "ID[:TYPE]")]
     pub links: Vec<String>,
-    /// An entry of its metadata; the value is JSON or a text; may be given several times
+    /// An entry of its metadata; the value is JSON or a text; may be given several times. In `update`, KEY= takes one out, and an empty text all
     #[arg(long = "meta", value_name = "KEY=VALUE")]
     pub metadata: Vec<String>,
 }

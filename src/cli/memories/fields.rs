@@ -133,7 +133,13 @@ fn metadata(texts: &[String]) -> Result<Vec<(String, MetaValue)>, Failure> {
                 Failure::new(format!("--meta: `{text}` is no KEY=VALUE"))
                     .hint("Write for example --meta project=atlas")
             })?;
-            let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+            // A number that would be written in another way is a text: a version, a phone, the digits of a parcel.
+            let is_kept = |read: &Value| {
+                let written = read.to_string();
+                !read.is_number() || written == value.trim()
+            };
+            let read = serde_json::from_str(value).ok().filter(is_kept);
+            let value = read.unwrap_or_else(|| Value::from(value));
             Ok((key.trim().to_owned(), from_json(value)))
         })
         .collect()
@@ -167,7 +173,7 @@ impl Fields {
         Ok(())
     }
 
-    /// The wanted change; an empty text clears a field.
+    /// The wanted change, without entries of the metadata; an empty text clears a field.
     pub fn change(&self, context: &Context, engine: &Engine) -> Result<Change, Failure> {
         let many = |texts: &[String]| texts.iter().any(|text| text.is_empty());
         Ok(Change {
@@ -176,13 +182,25 @@ impl Fields {
                 texts if many(texts) => Patch::Clear,
                 texts => Patch::Set(links(engine, texts)?),
             },
-            metadata: match self.metadata.as_slice() {
-                [] => Patch::Keep,
-                texts if many(texts) => Patch::Clear,
-                texts => Patch::Set(metadata(texts)?),
+            metadata: match many(&self.metadata) {
+                true => Patch::Clear,
+                false => Patch::Keep,
             },
             ..self.plain(context, context.now())?
         })
+    }
+
+    /// Returns the entries of the metadata to set; null for those to take out.
+    pub fn entries(&self) -> Result<Vec<(String, MetaValue)>, Failure> {
+        if self.metadata.iter().any(String::is_empty) {
+            return Ok(Vec::new());
+        }
+        let is_none = |value: &MetaValue| matches!(value, MetaValue::Text(text) if text.is_empty());
+        let mut entries = metadata(&self.metadata)?;
+        for (_, value) in entries.iter_mut().filter(|(_, value)| is_none(value)) {
+            *value = MetaValue::Null;
+        }
+        Ok(entries)
     }
 
     /// Returns the change of the fields that one option states whole; `begin` is the memory's time, from which

@@ -215,16 +215,22 @@ pub fn update(context: &mut Context, command: Update) -> Result<Outcome, Failure
     }
     change.agent = command.agent;
     change.user = command.user;
-    if topics.is_none() && change == crate::model::Change::default() {
+    let (added, removed) = match topics {
+        Some(fields::Topics::Changed { added, removed }) => (added, removed),
+        _ => Default::default(),
+    };
+    let entries = command.fields.entries()?;
+    let is_whole = added.is_empty() && removed.is_empty() && entries.is_empty();
+    if is_whole && change == crate::model::Change::default() {
         return Err(Failure::new("there is nothing to change")
             .hint("Name a field, for example --title 'New title'; an empty value removes it."));
     }
-    let edited = match &topics {
-        Some(fields::Topics::Changed { added, removed }) => {
-            ops::update_topics(&engine, &command.id, &change, added, removed)?
-        }
-        _ => ops::update(&engine, &command.id, &change)?,
+    let parts = ops::Parts {
+        added,
+        removed,
+        entries,
     };
+    let edited = ops::update_parts(&engine, &command.id, &change, &parts)?;
     let id = engine.live.shown_id(&edited.memory.stem);
     // The end of a life that was set follows from the tier, the age and the uses, so it is shown.
     let (state, _) = live::state_of(&engine.live, &edited.memory);

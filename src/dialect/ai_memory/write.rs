@@ -17,7 +17,7 @@ use crate::engine::{
     DuplicatePolicy, Query, Stored, TitleLock, WriteOutcome, WritePolicy, live, ops, tier_rank,
     write,
 };
-use crate::model::{Change, Filter, Memory, MetaValue, NewMemory, Patch, Stem, Tier};
+use crate::model::{Change, Filter, Memory, NewMemory, Patch, Stem, Tier};
 
 /// Maximum number of tags that a model gives to a memory without tags.
 const TAGS_GIVEN: usize = 5;
@@ -246,17 +246,14 @@ fn update(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
         importance: set(arguments.number("priority")?.map(|n| n as u8)),
         confidence: set(arguments.share("confidence")?),
         expires: set(check::expires_at(call, arguments)?),
-        metadata: match check::metadata(arguments)? {
-            None => Patch::Keep,
-            Some(entries) => merged(&memory.metadata, entries),
-        },
         ..Change::default()
     };
+    let entries = check::metadata(arguments)?.unwrap_or_default();
     let before = live::state_of(&engine.live, &memory)
         .0
         .tier
         .unwrap_or(Tier::Long);
-    let (edited, earlier) = ops::update_keeping(engine, &name, &change)?;
+    let (edited, earlier) = ops::update_keeping(engine, &name, &change, &entries)?;
     Ok(Reply::of(&UpdatedView {
         memory: MemoryView::of(engine, &ops::recall_one(engine, &name)?.0),
         updated: edited.changed,
@@ -282,24 +279,6 @@ fn retiered(call: &Call<'_>, before: Tier, wanted: Tier, memory: &Memory) -> Opt
 
 fn set<T>(value: Option<T>) -> Patch<T> {
     value.map_or(Patch::Keep, Patch::Set)
-}
-
-/// Merges the given entries into the known ones; null removes one. Entries of other tool sets stay.
-fn merged(
-    known: &[(String, MetaValue)],
-    given: Vec<(String, MetaValue)>,
-) -> Patch<Vec<(String, MetaValue)>> {
-    let mut entries = known.to_vec();
-    for (key, value) in given {
-        entries.retain(|(other, _)| *other != key);
-        if value != MetaValue::Null {
-            entries.push((key, value));
-        }
-    }
-    match entries.is_empty() {
-        true => Patch::Clear,
-        false => Patch::Set(entries),
-    }
 }
 
 /// Checks that no current memory of the user but `except` has the title in the namespace, and returns the

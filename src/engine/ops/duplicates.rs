@@ -301,8 +301,8 @@ pub(in crate::engine) fn renewal(
     })
 }
 
-/// As [`update`]; a replaced text is kept in the archive as a memory of its own, which is
-/// returned.
+/// As [`update`], with the entries `entries` of the metadata set, null to take one out; a replaced text is kept in
+/// the archive as a memory of its own, which is returned.
 ///
 /// # Errors
 ///
@@ -311,13 +311,19 @@ pub fn update_keeping(
     engine: &Engine,
     id: &str,
     change: &Change,
+    entries: &[(String, MetaValue)],
 ) -> Result<(Edited, Option<Stem>), EngineError> {
     engine.writer.check_writable()?;
     let (stem, name) = names::resolve(&engine.live, id)?;
     put::until_put(stem.short(), || {
         let (name, version) = names::read(&engine.live, &name)?;
         let old = parse(&version.entry, &version.bytes);
-        let (change, tool) = update::with_end_of_tier(engine, &old, change.clone(), "update");
+        let mut change = change.clone();
+        if !entries.is_empty() {
+            // Of the file as it is now: another call may have set one since.
+            change.metadata = update::with_entries(&old.metadata, entries);
+        }
+        let (change, tool) = update::with_end_of_tier(engine, &old, change, "update");
         check_change(&old, &change)?;
         let bytes = edited(&old, &version.bytes, &change)?;
         let (bytes, screened) = screen::screen(&engine.writer, &name, Some(&version.bytes), bytes)?;

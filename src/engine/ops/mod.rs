@@ -90,5 +90,5 @@ pub use sessions::{begin_session, sessions};
 pub use standards::{clear_standard, set_standard, standards, standards_in};
 pub use stats::{ending_by, facet, flagged, frequent, stats};
 pub use status::status;
-pub use update::{open_text, pin, promote, read_text, save_text, update, update_topics};
+pub use update::{Parts, open_text, pin, promote, read_text, save_text, update, update_parts};
 pub use verify::{verify, verify_index};

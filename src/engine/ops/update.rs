@@ -55,19 +55,27 @@ pub(in crate::engine) fn update_as(
     update_with(engine, tool, id, |_| Ok(change.clone()))
 }
 
-/// As [`update`], with the topics `added` appended to those that the memory has, and
-/// the topics `removed` taken out, compared without case. A topic that exists, or does not, is no
-/// error.
+/// Parts of fields to add to those that a memory has, and to take out.
+#[derive(Debug, Default)]
+pub struct Parts {
+    /// Topics to append. One that exists, compared without case, is no error.
+    pub added: Vec<String>,
+    /// Topics to take out. One that does not exist is no error.
+    pub removed: Vec<String>,
+    /// Entries of the metadata to set; null takes one out.
+    pub entries: Vec<(String, MetaValue)>,
+}
+
+/// As [`update`], with changes of `parts`, which overrule `change`.
 ///
 /// # Errors
 ///
 /// As for [`update`].
-pub fn update_topics(
+pub fn update_parts(
     engine: &Engine,
     id: &str,
     change: &Change,
-    added: &[String],
-    removed: &[String],
+    parts: &Parts,
 ) -> Result<Edited, EngineError> {
     let change = with_stems(engine, change)?;
     update_with(engine, "update", id, |memory| {
@@ -76,18 +84,42 @@ pub fn update_topics(
             topics.iter().any(|other| other.to_lowercase() == topic)
         };
         let mut topics = memory.topics.clone();
-        topics.retain(|topic| !is_in(removed, topic));
-        for topic in added {
+        topics.retain(|topic| !is_in(&parts.removed, topic));
+        for topic in &parts.added {
             if !is_in(&topics, topic) {
                 topics.push(topic.clone());
             }
         }
-        let is_new = topics != memory.topics;
-        Ok(Change {
-            topics: is_new.then_some(topics),
-            ..change.clone()
-        })
+        let mut change = change.clone();
+        if topics != memory.topics {
+            change.topics = Some(topics);
+        }
+        if !parts.entries.is_empty() {
+            change.metadata = with_entries(&memory.metadata, &parts.entries);
+        }
+        Ok(change)
     })
+}
+
+/// Returns the change of metadata that sets the entries `given`; null takes one out.
+pub(in crate::engine) fn with_entries(
+    known: &[(String, MetaValue)],
+    given: &[(String, MetaValue)],
+) -> Patch<Vec<(String, MetaValue)>> {
+    let mut entries = known.to_vec();
+    for (key, value) in given {
+        let at = entries.iter().position(|(other, _)| other == key);
+        match (at, value) {
+            (Some(at), MetaValue::Null) => drop(entries.remove(at)),
+            (None, MetaValue::Null) => {}
+            (Some(at), value) => entries[at].1 = value.clone(),
+            (None, value) => entries.push((key.clone(), value.clone())),
+        }
+    }
+    match entries.is_empty() {
+        true => Patch::Clear,
+        false => Patch::Set(entries),
+    }
 }
 
 /// Returns the change with the ids of `supersedes` replaced by stems.
