@@ -51,7 +51,9 @@ pub async fn guard(
     let name = checked.as_ref().ok().map(|client| Arc::clone(&client.name));
     let is_page = page::is_of_page(&route);
     let mut response = match checked {
-        Ok(_) if route == OPEN => answer::small(StatusCode::OK, &json!({"status": "ok"})),
+        Ok(_) if route == OPEN && is_reading(request.method()) => {
+            answer::small(StatusCode::OK, &json!({"status": "ok"}))
+        }
         Ok(_) if route == proof::PATH => match prove(&site, &request) {
             Ok(proof) => answer::small(StatusCode::OK, &proof),
             Err(error) => error.into_response(),
@@ -65,6 +67,9 @@ pub async fn guard(
         }
         Err((layer, error)) => {
             site.metrics.refused(layer);
+            if layer == "body" {
+                reading::drain(request.body_mut());
+            }
             match (layer, is_page) {
                 ("site", true) if is_navigation(request.headers()) => {
                     page::refusal(&site, request.method(), request.uri(), true)
@@ -321,10 +326,14 @@ fn proved(tokens: &Tokens, request: &Request<Body>, shown: &str) -> Option<(Arc<
     (known.key.of_client(&handshake) == shown).then_some((known.name, known.rights))
 }
 
+fn is_reading(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
 /// Refuses bodies that are no JSON or too long. A page can send forms and plain texts to any server
 /// without a preflight request, but not JSON.
 fn check_body(method: &Method, route: &str, headers: &HeaderMap) -> Result<(), RequestError> {
-    if matches!(*method, Method::GET | Method::HEAD) {
+    if is_reading(method) {
         return Ok(());
     }
     let length = headers.get(header::CONTENT_LENGTH);

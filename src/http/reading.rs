@@ -8,7 +8,7 @@ use axum::RequestExt;
 use axum::body::Body;
 use axum::extract::RawPathParams;
 use bytes::Bytes;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use serde_json::Value;
 
 use super::answer::RequestError;
@@ -29,6 +29,9 @@ pub const CHANGES: &str = "/exchange/changes";
 /// Maximum time until the next part of a body arrives.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Maximum number of bytes that are taken in of a refused body.
+const MOST_DRAINED: usize = 16 << 20;
+
 /// Minimum bytes a second of a body that takes longer than [`READ_TIMEOUT`].
 const MIN_BYTES_PER_SECOND: usize = 16 * 1024;
 
@@ -43,7 +46,20 @@ pub async fn arguments(
     let query = request.uri().query().unwrap_or_default().to_owned();
     let most = most_bytes(endpoint);
     match endpoint.place {
-        ParameterLocation::Query => add_query(&query, &mut values),
+        ParameterLocation::Query => {
+            add_query(&query, &mut values);
+            // What is not looked at was meant to do something, such as `dry_run`.
+            let body = read(request.into_body(), most).await?;
+            if !body.trim_ascii().is_empty() && !is_empty(&parsed(&body)?) {
+                let message = "this request takes its arguments in its address, and has a body";
+                return Err(RequestError::bad(message));
+            }
+        }
+        ParameterLocation::Body | ParameterLocation::List if !query.is_empty() => {
+            let message =
+                "this request takes its arguments in its body, and has some in its address";
+            return Err(RequestError::bad(message));
+        }
         ParameterLocation::Body => {
             let body = read(request.into_body(), most).await?;
             if !body.trim_ascii().is_empty() {
@@ -78,6 +94,16 @@ pub async fn arguments(
     Ok(values)
 }
 
+/// Returns whether a body says nothing.
+fn is_empty(body: &Value) -> bool {
+    match body {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
+}
+
 /// Returns the maximum size of a body for `endpoint` in bytes.
 pub fn most_bytes(endpoint: &Endpoint) -> usize {
     match endpoint.is_large {
@@ -107,8 +133,7 @@ fn add_query(query: &str, values: &mut JsonObject) {
 }
 
 /// Reads a whole body, if it is not too long and arrives fast enough.
-pub async fn read(body: Body, most: usize) -> Result<Bytes, RequestError> {
-    let mut body = Limited::new(body, most);
+pub async fn read(mut body: Body, most: usize) -> Result<Bytes, RequestError> {
     let mut bytes = Vec::new();
     let begun = tokio::time::Instant::now();
     loop {
@@ -120,11 +145,12 @@ pub async fn read(body: Body, most: usize) -> Result<Bytes, RequestError> {
         let Some(frame) = frame.map_err(|_| late())? else {
             return Ok(bytes.into());
         };
-        let frame = frame.map_err(|error| match error.is::<LengthLimitError>() {
-            true => too_long(most),
-            false => RequestError::bad("the body broke off"),
-        })?;
+        let frame = frame.map_err(|_| RequestError::bad("the body broke off"))?;
         if let Ok(data) = frame.into_data() {
+            if data.len() > most - bytes.len() {
+                drain(&mut body);
+                return Err(too_long(most));
+            }
             bytes.extend_from_slice(&data);
         }
         let elapsed = begun.elapsed();
@@ -133,6 +159,23 @@ pub async fn read(body: Body, most: usize) -> Result<Bytes, RequestError> {
             return Err(late());
         }
     }
+}
+
+/// Takes in what is left of a refused body and drops it, in the background: a client that sends it whole before
+/// it reads would get no answer, but an error of its connection.
+pub fn drain(body: &mut Body) {
+    let mut body = std::mem::take(body);
+    let all = async move {
+        let mut left = MOST_DRAINED;
+        while let Some(Ok(frame)) = body.frame().await {
+            let taken = frame.into_data().map_or(0, |data| data.len());
+            left = match left.checked_sub(taken) {
+                Some(left) => left,
+                None => return,
+            };
+        }
+    };
+    tokio::spawn(async { tokio::time::timeout(READ_TIMEOUT, all).await });
 }
 
 /// Returns the error for a body of more than `most` bytes.

@@ -344,6 +344,43 @@ fn only_what_is_given_changes() {
 }
 
 #[test]
+fn arguments_in_the_wrong_place_are_refused_and_nothing_is_done() {
+    let api = Api::start();
+    let id = api.make(&json!({"title": "Giraffe", "content": "Text."}));
+    let path = format!("/memories/{id}");
+    let gone = api.make(&json!({"title": "Gone", "content": "Text."}));
+    api.delete(&format!("/memories/{gone}")).done(200);
+    for (method, path, body) in [
+        (
+            "DELETE",
+            "/archive",
+            r#"{"dry_run":true,"older_than_days":0}"#,
+        ),
+        ("DELETE", path.as_str(), r#"{"dry_run":true}"#),
+        ("GET", path.as_str(), r#"{"limit":1}"#),
+        ("POST", "/forget?dry_run=true", r#"{"pattern":"giraffe"}"#),
+        ("POST", "/gc?dry_run=true", ""),
+        ("POST", "/undo?dry_run=true", "{}"),
+        (
+            "POST",
+            "/memories?tier=long",
+            r#"{"title":"Two","content":"x"}"#,
+        ),
+        ("PUT", &format!("{path}?priority=9"), r#"{"title":"New"}"#),
+    ] {
+        let said = api.ask(method, path, body.as_bytes());
+        assert_eq!(said.status, 400, "{method} {path}: {said:?}");
+        let why = said.body["error"].to_string();
+        assert!(why.contains("arguments"), "{why}");
+    }
+    assert_eq!(api.memory(&id)["title"], "Giraffe");
+    let archived = api.get("/archive").done(200).body;
+    assert!(archived.to_string().contains(&gone), "{archived}");
+    // What says nothing is no argument.
+    api.ask("DELETE", &path, b"{}").done(200);
+}
+
+#[test]
 fn what_is_deleted_is_in_the_archive() {
     let api = Api::start();
     let id = api.make(&json!({"title": "One", "content": "Text."}));

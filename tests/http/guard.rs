@@ -142,6 +142,10 @@ fn without_a_token_nothing_but_the_bare_health_is_answered() {
         (health.status, health.text().as_str()),
         (200, r#"{"status":"ok"}"#)
     );
+    for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+        let answered = server.ask(method, "/healthz", &[], b"");
+        assert_eq!(answered.status, 405, "{method}");
+    }
 }
 
 #[test]

@@ -63,6 +63,23 @@ fn bodies_and_headers_have_an_end() {
 }
 
 #[test]
+fn who_sends_a_long_body_whole_before_it_reads_gets_the_refusal() {
+    let server = Server::start(&["--no-token"]);
+    let blank = vec![b' '; 4_000_000];
+    for path in PATHS.into_iter().chain(["/api/v1/archive"]) {
+        for round in 0..5 {
+            let asked = request("POST", path, &server.address, &[JSON], &blank);
+            let mut stream = server.connect();
+            // Longer than all buffers on the way.
+            stream
+                .write_all(&asked)
+                .unwrap_or_else(|error| panic!("{path} {round}: {error}"));
+            assert_eq!(answer(&mut stream).status, 413, "{path} {round}");
+        }
+    }
+}
+
+#[test]
 fn a_thousand_calls_at_once_are_cut_with_a_time_to_try_again_and_others_are_unhurt() {
     let server = Server::start(&["--reads-per-second", "1", "--writes-per-second", "1"]);
     let one = server.token(&["show"]);
