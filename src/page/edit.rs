@@ -9,7 +9,7 @@ use super::parts::error::PageError;
 use super::parts::parameters::Parameters;
 use super::parts::visit::Visit;
 use super::parts::{difference, entry, frame, line_ends, texts};
-use crate::engine::{EngineError, ops};
+use crate::engine::{EngineError, ops, write};
 use crate::files::Version;
 
 /// Outcome of saving.
@@ -74,6 +74,15 @@ pub(super) fn save(visit: &Visit<'_>, id: &str, form: &Parameters) -> Result<Sav
     let text = line_ends::with_line_ends_of(file, text);
     if version.hash != seen {
         return Ok(Saved::Changed(both(visit, id, &version, &text, None)?));
+    }
+    let seen = &version.bytes;
+    let problems = write::new_problems(&visit.engine.writer, &name, text.as_bytes(), seen);
+    if !problems.is_empty() {
+        let said = problems.iter();
+        let said: Vec<String> = said
+            .map(|problem| format!("{problem}. {}", problem.hint()))
+            .collect();
+        return Err(PageError::Bad(said.join(" ")));
     }
     match ops::save_text(visit.engine, &name, &version, text.as_bytes()) {
         Ok(edited) => {

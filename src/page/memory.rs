@@ -274,7 +274,7 @@ fn new_link(visit: &Visit<'_>, id: &str) -> Markup {
         @if visit.visitor.may_write {
             form.link method="post" action=(entry::address(id, "/link")) {
                 (frame::token(visit))
-                input name="relation" value="related" required aria-label=(texts::LINK_TYPE) maxlength="60";
+                input name="relation" value="related-to" required aria-label=(texts::LINK_TYPE) maxlength="60";
                 input name="to" required placeholder=(texts::LINK_TO) aria-label=(texts::LINK_TO) maxlength="200";
                 button type="submit" { (texts::LINK) }
             }

@@ -99,6 +99,15 @@ fn a_broken_edit_that_is_left_keeps_the_draft_and_the_memory() {
 }
 
 #[test]
+fn an_editor_that_spoils_the_draft_each_time_anew_is_not_opened_without_end() {
+    let home = home();
+    let ran = edit_with(&home, "sed -i 's/^timestamp: /timestamp: xx/' \"$1\"");
+    ran.complains(2, &["the memory was not saved", "Your draft is kept at"]);
+    assert_eq!(calls(&home), 5);
+    assert_eq!(home.text_of("1f3a9c02"), text("old"));
+}
+
+#[test]
 fn a_draft_that_cannot_be_read_is_kept() {
     let home = home();
     // As an editor leaves it that dies between its backup and its new file.

@@ -81,15 +81,19 @@ fn a_text_that_cannot_be_saved_comes_back_in_a_form() {
     );
     let save = "/memory/aaaaaaaa/save";
     let typed = format!("<b>My long text</b>\r\n{}", credential());
+    let typed = memory("aaaaaaaa", "", &typed);
     for (text, why) in [
-        (typed.clone(), "a GitHub token on line 2. Write where"),
-        (typed.replace(&credential(), "\0"), "holds a NUL"),
+        (typed.clone(), "a GitHub token on line 9. Write where"),
+        (typed.replace(&credential(), "\0"), "holds NUL bytes"),
+        ("<b>My long text</b>\r\n".to_owned(), "no frontmatter"),
+        (typed.replace("id: aaaaaaaa", "id: aaaaaaab"), "aaaaaaab"),
+        (typed.replace("2026", "xx2026"), "xx2026"),
     ] {
         let refused = browser.post(save, &[("seen", &seen), ("text", &text)]);
         assert_eq!(refused.status, 400, "{refused:?}");
         let document = refused.text();
         assert!(document.contains(why), "{document}");
-        assert!(document.contains("\n&lt;b&gt;My long text&lt;/b&gt;\r\n"));
+        assert!(document.contains("&lt;b&gt;My long text&lt;/b&gt;\r\n"));
         assert_eq!(
             field(&document, "action=\"memory/aaaaaaaa/save\"", "seen"),
             seen

@@ -10,7 +10,9 @@ use crate::cli::wiring::context::{Context, Outcome};
 use crate::cli::wiring::editor::open_editor;
 use crate::engine::{Edited, Engine, ops, write};
 use crate::files::Draft;
-use crate::model::Problem;
+
+/// Maximum number of times that an editor is started where nobody can be asked.
+const MAX_TRIES: usize = 5;
 
 /// Runs `memdir edit`.
 pub fn edit(context: &mut Context, id: &str) -> Result<Outcome, Failure> {
@@ -33,10 +35,11 @@ pub fn edit(context: &mut Context, id: &str) -> Result<Outcome, Failure> {
 /// problems that the memory did not have before. The draft survives a failure.
 pub fn edited(context: &Context, engine: &Engine, id: &str) -> Result<Edited, Failure> {
     let (name, version) = ops::open_text(engine, id)?;
-    let before = write::preview(&engine.writer, &name, &version.bytes).problems;
     let draft = Draft::new(&name, &version.bytes)
         .map_err(|error| Failure::new("cannot make a draft to edit").because(error))?;
     let mut tried: Option<Vec<u8>> = None;
+    let is_asked = std::io::stdin().is_terminal();
+    let mut tries = 0;
     let bytes = loop {
         if let Err(failure) = open_editor(context, draft.path()) {
             let is_untouched = draft.read().is_ok_and(|bytes| bytes == version.bytes);
@@ -52,7 +55,7 @@ pub fn edited(context: &Context, engine: &Engine, id: &str) -> Result<Edited, Fa
                 return Err(failure.hint(kept(draft)));
             }
         };
-        let problems = new_problems(engine, &name, &bytes, &before);
+        let problems = write::new_problems(&engine.writer, &name, &bytes, &version.bytes);
         if problems.is_empty() {
             break bytes;
         }
@@ -60,13 +63,14 @@ pub fn edited(context: &Context, engine: &Engine, id: &str) -> Result<Edited, Fa
             .iter()
             .map(|problem| format!("{problem}. {}", problem.hint()))
             .collect();
-        if tried.as_ref() == Some(&bytes) {
-            // Left as it was: the editor's user has given up.
+        tries += 1;
+        if tried.as_ref() == Some(&bytes) || (!is_asked && tries == MAX_TRIES) {
+            // Left as it was: the editor's user has given up. A script may spoil it each time anew.
             let failure = Failure::new(format!("the memory was not saved: {}", said.join(" ")));
             return Err(failure.hint(kept(draft)));
         }
         context.output.note(said.join("\n"));
-        if std::io::stdin().is_terminal() {
+        if is_asked {
             context.output.note("Press Enter to edit again.");
             let _ = std::io::stdin().read_line(&mut String::new()); // Nothing to wait for at its end.
         }
@@ -82,10 +86,4 @@ pub fn edited(context: &Context, engine: &Engine, id: &str) -> Result<Edited, Fa
 /// Keeps the draft, and says where: it may hold what was typed and is nowhere else.
 fn kept(draft: Draft) -> String {
     format!("Your draft is kept at {}.", draft.keep().display())
-}
-
-fn new_problems(engine: &Engine, name: &str, bytes: &[u8], before: &[Problem]) -> Vec<Problem> {
-    let mut problems = write::preview(&engine.writer, name, bytes).problems;
-    problems.retain(|problem| !before.contains(problem));
-    problems
 }

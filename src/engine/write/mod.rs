@@ -15,5 +15,5 @@ pub(in crate::engine) mod title_lock;
 pub(in crate::engine) mod tombstones;
 pub(in crate::engine) mod writer;
 
-pub use screen::preview;
+pub use screen::{new_problems, preview};
 pub use title_lock::hold_title;

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use crate::engine::error::{EngineError, FoundSecret};
 use crate::engine::texts::stem_of;
 use crate::engine::write::writer::Writer;
-use crate::model::Memory;
+use crate::model::{Memory, Problem};
 use crate::secrets::{Policy, Secret};
 use crate::{format, secrets};
 
@@ -178,4 +178,12 @@ pub(in crate::engine) fn redacted(
 /// Parses `bytes` as the memory at `name`, for checking before saving.
 pub fn preview(writer: &Writer, name: &str, bytes: &[u8]) -> Memory {
     format::parse(&stem_of(name), bytes, writer.live.clock.now())
+}
+
+/// Returns the problems that the memory at `name` would have with `bytes`, and does not have with `before`.
+pub fn new_problems(writer: &Writer, name: &str, bytes: &[u8], before: &[u8]) -> Vec<Problem> {
+    let known = preview(writer, name, before).problems;
+    let mut new = preview(writer, name, bytes).problems;
+    new.retain(|problem| !known.contains(problem));
+    new
 }
