@@ -32,7 +32,7 @@ pub struct Args {
     /// Send control characters of memories to the terminal as they are
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub raw: bool,
-    /// Refuse every change
+    /// Refuse every change of memories and of the store's settings
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub read_only: bool,
     #[command(subcommand)]

@@ -88,8 +88,14 @@ fn of_day<Tz: TimeZone>(found: &Captures<'_>, now: &DateTime<Tz>) -> Option<Date
         None if word("tomorrow").is_some() => 1,
         None => 0,
     };
-    let day = today.checked_add_days(Days::new(ahead.into()))?;
-    begin(&now.timezone(), day, hour, minute)
+    let on = |ahead: u32| {
+        let day = today.checked_add_days(Days::new(ahead.into()))?;
+        begin(&now.timezone(), day, hour, minute)
+    };
+    match on(ahead)? {
+        begun if begun <= *now && word("tonight").is_some() => on(ahead + 1),
+        at => Some(at),
+    }
 }
 
 /// Returns the first day of a `next` unit, or the day after the last one of a unit.
@@ -178,6 +184,14 @@ mod tests {
                 "{text}"
             );
         }
+        let late =
+            DateTime::<FixedOffset>::parse_from_rfc3339("2026-03-04T22:03:00+02:00").unwrap();
+        let found = coming_time("tonight", &late).map(|at| at.to_rfc3339());
+        assert_eq!(
+            found.as_deref(),
+            Some("2026-03-05T19:00:00+00:00"),
+            "the next one"
+        );
         for text in [
             "",
             "next",
