@@ -47,7 +47,7 @@ const LIST_KEYS: [&str; 3] = ["topics", "tags", "supersedes"];
 const MOST_APART: chrono::Duration = chrono::Duration::hours(24);
 
 /// Keys under which other programs state when a note was written, best first.
-const STATED_TIMES: [&str; 4] = ["created", "created_at", "date", UPDATED];
+pub(super) const STATED_TIMES: [&str; 4] = ["created", "created_at", "date", UPDATED];
 
 /// Reads a memory file.
 ///

@@ -267,7 +267,8 @@ pub fn take_out_markers(engine: &Engine, id: &str) -> Result<Option<Unmarked>, E
             return Ok(Some(None));
         };
         let stem = stem_of(&name);
-        let side = |bytes| MergeSide { bytes, at: 0 };
+        let at = version.entry.stamp.modified / 1_000_000_000;
+        let side = |bytes| MergeSide { bytes, at };
         let (one, other) = (side(&sides.ours), side(&sides.theirs));
         let (bytes, aside) = match format::merge(&stem, sides.base.as_deref(), one, other) {
             Merged::One(bytes) => (bytes, None),

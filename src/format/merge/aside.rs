@@ -3,8 +3,9 @@
 //! Promises: both texts stay as they are but for the new one's id and a link to each other; where
 //! not even these can be written, a text is left alone, or stands whole below a new frontmatter.
 
-use chrono::{DateTime, Utc};
+use chrono::DateTime;
 
+use super::keys::moment;
 use super::lists::{List, ListItem, ListKind};
 use super::merged::Merged;
 use super::problems;
@@ -12,7 +13,7 @@ use crate::format::file_name::{FileNameKind, classify};
 use crate::format::layout::{FileLayout, Frontmatter};
 use crate::format::limits::MAX_FRONTMATTER_BYTES;
 use crate::format::markers::has_conflict_markers;
-use crate::format::read::parse;
+use crate::format::read::STATED_TIMES;
 use crate::format::render::render;
 use crate::format::{edit, limits, scalar, value};
 use crate::model::{Change, Handle, Link, NewMemory, Patch, Stem, Timestamp};
@@ -49,12 +50,17 @@ fn name(stem: &Stem, winner: &[u8], loser: &[u8], at: i64) -> Stem {
         FileNameKind::ConflictCopy { of, .. } => of,
         _ => stem.clone(),
     };
-    let of = |bytes: &[u8], unless: DateTime<Utc>| parse(&own, bytes, unless).timestamp.utc();
-    let written = DateTime::from_timestamp(at, 0).unwrap_or(DateTime::UNIX_EPOCH);
-    let stated = || of(loser, of(winner, written));
-    let time = own.time().unwrap_or_else(stated);
+    // As every machine reads it, in whatever time zone.
+    let stated = |bytes| {
+        let keys = ["timestamp"].into_iter().chain(STATED_TIMES);
+        keys.into_iter().find_map(|key| moment(&raw(bytes, key)?))
+    };
+    let moment = own
+        .time()
+        .or_else(|| [loser, winner].into_iter().find_map(stated));
     // Without the fractions: those of a leap second would name a second that is none.
-    let time = DateTime::from_timestamp(time.timestamp(), 0).unwrap_or(DateTime::UNIX_EPOCH);
+    let seconds = moment.map_or(at, |moment| moment.timestamp());
+    let time = DateTime::from_timestamp(seconds, 0).unwrap_or(DateTime::UNIX_EPOCH);
     let mut hasher = blake3::Hasher::new();
     hasher.update(stem.as_str().as_bytes());
     hasher.update(&[0]);

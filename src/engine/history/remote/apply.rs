@@ -166,14 +166,15 @@ fn apply_to_held(
     };
     let base = step.before.map(|before| repository.text(before));
     let base = base.transpose()?;
+    let at = seen.entry.stamp.modified / 1_000_000_000;
     let ours = MergeSide {
         bytes: &seen.bytes,
-        at: 0,
+        at,
     };
     // If they contradict, the other side's text is committed under this name.
     let later = MergeSide {
         bytes: theirs,
-        at: 1,
+        at: at + 1,
     };
     let merged = match merge(&stem_of(name), base.as_deref(), ours, later) {
         Merged::One(text) => text,
