@@ -96,6 +96,14 @@ impl Stem {
         is_hash.then_some(of)
     }
 
+    /// Returns whether it is that of one memory in every folder: canonical, or of a former text of such a memory.
+    pub fn is_of_one_memory(&self) -> bool {
+        self.is_canonical()
+            || self
+                .replaced_of()
+                .is_some_and(|of| canonical_parts(of).is_some())
+    }
+
     /// Returns the eight hex digits, if the stem is canonical.
     pub fn handle(&self) -> Option<Handle> {
         canonical_parts(&self.0).map(|(_, handle)| handle)

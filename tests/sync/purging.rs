@@ -345,6 +345,48 @@ fn an_adopted_note_that_was_purged_does_not_come_back_under_its_former_name() {
 }
 
 #[test]
+fn notes_of_one_text_that_were_adopted_together_are_told_apart() {
+    let machines = Machines::new(2);
+    let [one, two] = [&machines.homes[0], &machines.homes[1]];
+    for name in ["Zebras.md", "Horses.md"] {
+        fs::write(one.files().join(name), TEXT).unwrap();
+    }
+    machines.settle();
+    one.run(&["adopt", "--yes"]).done();
+    let all = texts(one);
+    let zebras = all.iter().find(|(_, text)| text.contains("title: Zebras"));
+    let name = &zebras.unwrap().0;
+    purge(one, &name[name.len() - 11..name.len() - 3]);
+    two.run(&["update", "Horses", "--topics", "animals"]).done();
+    let all = machines.settle();
+    let of_horses = all.iter().filter(|(_, text)| text.contains("zebra"));
+    let of_horses: Vec<_> = of_horses.collect();
+    assert!(
+        of_horses.iter().any(|(_, text)| text.contains("animals")),
+        "{all:?}"
+    );
+    assert!(
+        of_horses
+            .iter()
+            .all(|(_, text)| !text.contains("title: Zebras")),
+        "{all:?}"
+    );
+    // The history of the one is that of the other no more.
+    let git = Git::of(one);
+    one.run(&[
+        "purge",
+        "--history",
+        "--yes",
+        "--json",
+        &name[name.len() - 11..name.len() - 3],
+    ])
+    .done();
+    let horses = git.says(&["log", "--all", "--format=%H", "--", "files/Horses.md"]);
+    let zebras = git.says(&["log", "--all", "--format=%H", "--", "files/Zebras.md"]);
+    assert!(horses.len() >= 40 && zebras.is_empty(), "{horses} {zebras}");
+}
+
+#[test]
 fn a_purged_name_that_is_no_id_may_be_used_again() {
     let machines = Machines::new(3);
     let [one, two, three] = &machines.homes[..] else {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::git::Git;
 use crate::support::machines::{edit, failure, text, texts};
-use crate::support::program::{Home, names};
+use crate::support::program::{Home, names, run};
 use crate::support::regular_files;
 
 /// Two stores; the first is where the commands are run.
@@ -428,6 +428,37 @@ fn a_text_of_which_nothing_but_the_beginning_is_left_there_stays_in_the_archive(
         }
         assert!(!kept.contains(&before[3]), "an edit is none");
         assert!(home.text_of(&ids[3]).contains("On aaaaaa03"));
+    }
+}
+
+#[test]
+fn former_texts_of_a_purged_memory_do_not_come_back_from_the_other_store() {
+    let pair = Pair::new();
+    for home in [&pair.here, &pair.there] {
+        run(home
+            .bare()
+            .args(["init", "--no-git", home.store().to_str().unwrap()]))
+        .done();
+    }
+    let id = pair.here.remember(&["The zebra sleeps."]);
+    pair.here.remember(&["Another."]);
+    let file = pair.here.file_of(&id);
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text + "By hand.\n").unwrap();
+    pair.here
+        .run(&["update", &id, "--content", "Later."])
+        .done();
+    pair.run("merge", &[]);
+    let archives =
+        || [&pair.here, &pair.there].map(|home| names(&home.store().join("archive")).len());
+    assert_eq!(archives(), [1, 1]);
+    pair.here.run(&["purge", &id, "--yes"]).done();
+    for _ in 0..2 {
+        pair.run("merge", &["--accept-deletions"]);
+    }
+    assert_eq!(archives(), [0, 0]);
+    for home in [&pair.here, &pair.there] {
+        assert_eq!(names(&home.files()).len(), 1);
     }
 }
 

@@ -168,7 +168,7 @@ fn erase(context: &mut Context, engine: &Engine, command: &Purge) -> Result<Outc
     let named: Vec<(Stem, String)> = ids
         .map(|id| ops::resolve_for_erasing(engine, id))
         .collect::<Result<_, EngineError>>()?;
-    let remote = ops::check_erasing(engine)?;
+    let remote = ops::check_erasing(engine, &named)?;
     if !command.yes && !is_erasing_confirmed(context, &named, remote.as_ref())? {
         context.output.line("nothing was purged")?;
         return Ok(Outcome::Nothing);

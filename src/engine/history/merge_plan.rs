@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::engine::error::EngineError;
 use crate::format::Tombstone;
 use crate::git::{GitError, Id, NewText, PathChange};
+use crate::model::Stem;
 
 /// Changes of the local side that make it hold the merged state.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -93,9 +94,13 @@ pub(in crate::engine) trait Sources {
     fn changed_at(&self, path: &str, is_local: bool) -> Result<i64, EngineError>;
     /// Returns the texts of both sides' tombstones for the memory `stem`.
     fn tombstones(&self, stem: &str) -> Vec<Id>;
-    /// Returns the united tombstone of both sides for the memory `stem`.
+    /// Returns the united tombstone of both sides for the memory `stem`; for a former text of a memory, that of the memory.
     fn tombstone(&self, stem: &str) -> Result<Option<Tombstone>, EngineError> {
-        let stones = self.tombstones(stem).into_iter();
+        let mut stones = self.tombstones(stem);
+        if let Some(of) = Stem::from_file_name(stem).replaced_of() {
+            stones.extend(self.tombstones(of));
+        }
+        let stones = stones.into_iter();
         let stones = stones.map(|id| Ok(Tombstone::read(&self.text(id)?)));
         let stones: Vec<Tombstone> = stones.collect::<Result<_, EngineError>>()?;
         Ok(stones.into_iter().reduce(Tombstone::and))

@@ -8,9 +8,10 @@ use crate::engine::error::{EngineError, PastError};
 use crate::engine::history::{History, consent};
 use crate::engine::texts::{FOLDERS, key_of, name_of, stem_of};
 use crate::files::{FilesOf, JOURNALS};
-use crate::format::content_start;
+use crate::format;
 use crate::git;
 use crate::git::{CommitInfo, Id, NamedCommit, Owner, Places, Repository, STORE_PARTS};
+use crate::model::Memory;
 
 /// Commits of a store that has some.
 pub(in crate::engine) struct PastCommits {
@@ -123,47 +124,54 @@ impl PastCommits {
         Ok(())
     }
 
-    /// Returns the files whose contents the memory with these files had under other names before it got its id, as by
-    /// `memdir adopt`: in the commit that added it, such a file went.
-    pub fn formers(&self, files: FilesOf<'_>) -> Result<Vec<Former>, EngineError> {
-        let content = |text: Id| -> Result<Vec<u8>, EngineError> {
+    /// Returns the file that the memory with these files was before it got its id by `memdir adopt`: in the commit that
+    /// added it, a file of the same folder went that had its content, and the name that is its title, or its title.
+    pub fn former(&self, files: FilesOf<'_>) -> Result<Option<Former>, EngineError> {
+        let memory = |path: &str, text: Id| -> Result<Memory, EngineError> {
             let bytes = self.repository.text(text)?;
-            Ok(bytes[content_start(&bytes)..].trim_ascii().to_vec())
+            Ok(format::parse(&stem_of(path), &bytes, DateTime::UNIX_EPOCH))
         };
+        let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
         let mut places = self.places_of(files)?;
-        let mut formers = Vec::new();
         for id in git::commit_ids(&self.repository, self.head)? {
             let id = id?;
             let here = only(&places.at(id)?, files);
-            if here.is_empty() {
+            let Some((new_path, new)) = here.last_key_value() else {
                 continue;
-            }
+            };
             for parent in git::parents(&self.repository, id)? {
                 if !only(&places.at(parent)?, files).is_empty() {
                     continue;
                 }
-                let contents: BTreeSet<Vec<u8>> = here
-                    .values()
-                    .map(|text| content(*text))
-                    .collect::<Result<_, _>>()?;
+                let new = memory(new_path, *new)?;
+                if new.content.trim().is_empty() {
+                    return Ok(None);
+                }
                 let mut all = git::places(&self.repository, &FOLDERS, |_| true)?;
                 let (before, after) = (all.at(parent)?, all.at(id)?);
                 for (path, text) in before {
-                    let is_foreign = !stem_of(&path).is_canonical();
-                    if is_foreign
+                    let stem = stem_of(&path);
+                    let may_be = !stem.is_canonical()
                         && !after.contains_key(&path)
-                        && contents.contains(&content(text)?)
-                    {
+                        && folder(&path) == folder(new_path);
+                    if !may_be {
+                        continue;
+                    }
+                    let old = memory(&path, text)?;
+                    let title = old.title.as_deref().unwrap_or(stem.as_str());
+                    let is_same = old.content.trim() == new.content.trim();
+                    if is_same && new.title.as_deref() == Some(title) {
                         let name = name_of(&path).to_owned();
-                        formers.push(Former {
+                        return Ok(Some(Former {
                             name,
                             commit: parent,
-                        });
+                        }));
                     }
                 }
+                return Ok(None);
             }
         }
-        Ok(formers)
+        Ok(None)
     }
 
     /// Returns the places at `commit` of the memory that has these files now.

@@ -486,9 +486,11 @@ impl Matches {
         let is_exact = stem == self.id || (stem.is_ascii() && stem.eq_ignore_ascii_case(&self.id));
         let handle = stem.get(16..).filter(|_| stem.len() == 24);
         // Who names a memory does not mean its former texts.
-        let is_former = stem
-            .rsplit_once(".replaced-")
-            .is_some_and(|(of, _)| self.id.len() <= of.len());
+        let is_former = stem.contains(".replaced-") && {
+            let stem = Stem::from_file_name(stem);
+            stem.replaced_of()
+                .is_some_and(|of| self.id.len() <= of.len())
+        };
         if stem == self.written {
             self.add(MatchKind::AsWritten, name);
         } else if is_exact {

@@ -122,7 +122,7 @@ fn is_about(
     is_new: bool,
     sources: &dyn Sources,
 ) -> Result<bool, EngineError> {
-    if Stem::parse(stem).is_some() {
+    if Stem::from_file_name(stem).is_of_one_memory() {
         return Ok(true);
     }
     if !stone.names_texts() {

@@ -12,6 +12,7 @@ use crate::engine::history::merge_plan::{MergePlan, MergeStep, Sources, stem_of_
 use crate::engine::history::with::side::{Files, Found};
 use crate::git::Id;
 use crate::model::Stem;
+use crate::secrets;
 
 /// Reason in the journal for forgetting such a memory.
 pub(in crate::engine) const WHY: &str = "sync --with: its file was gone from the other store";
@@ -29,10 +30,10 @@ pub(in crate::engine) fn lost(
         .map(|(path, found)| (stem_of_path(path), found.id))
         .collect();
     let added = plan.steps.iter().filter(|step| step.before.is_none());
-    let moved: HashMap<&str, &MergeStep> = added
+    let moved: HashSet<&str> = added
         .filter(|step| step.after.is_some() && is_memory(&step.path))
-        .map(|step| (stem_of_path(&step.path), step))
-        .filter(|(stem, _)| Stem::parse(stem).is_some())
+        .map(|step| stem_of_path(&step.path))
+        .filter(|stem| Stem::parse(stem).is_some())
         .collect();
     let mut lost = Vec::new();
     for step in plan.steps.iter().filter(|step| is_memory(&step.path)) {
@@ -40,11 +41,7 @@ pub(in crate::engine) fn lost(
             continue;
         };
         let stem = stem_of_path(&step.path);
-        let is_moved = match moved.get(stem) {
-            Some(to) => !is_cut(id, to, sources)?,
-            None => false,
-        };
-        let is_kept = is_moved || stays.contains(&(stem, id));
+        let is_kept = stays.contains(&(stem, id)) || moved.contains(stem);
         if !is_kept && !plan.purged.contains(&step.path) && !is_purged(stem, id, sources)? {
             lost.push((step.path.clone(), id));
         }
@@ -52,7 +49,8 @@ pub(in crate::engine) fn lost(
     Ok(lost)
 }
 
-/// Returns whether nothing but the beginning of the text `id` is left after `step`, or only blanks.
+/// Returns whether nothing but the beginning of the text `id` is left after `step`, cut within a line, or only blanks.
+/// A text with a credential is not kept.
 fn is_cut(id: Id, step: &MergeStep, sources: &dyn Sources) -> Result<bool, EngineError> {
     let Some(after) = step.after.filter(|after| *after != id) else {
         return Ok(false);
@@ -61,17 +59,32 @@ fn is_cut(id: Id, step: &MergeStep, sources: &dyn Sources) -> Result<bool, Engin
         Some(text) => text.clone(),
         None => sources.text(after)?,
     };
-    let is_blank = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_whitespace);
     let text = sources.text(id)?;
-    Ok(!is_blank(&text) && (is_blank(&left) || text.starts_with(&left)))
+    let is_blank = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_whitespace);
+    let is_beginning = text.starts_with(&left) && !left.ends_with(b"\n");
+    Ok(!is_blank(&text)
+        && (is_blank(&left) || is_beginning)
+        && secrets::find(&String::from_utf8_lossy(&text)).is_empty())
 }
 
-/// Returns the files, with their texts, of which `plan` would leave nothing but the beginning.
+/// Returns the files, with their texts, of which `plan` would leave nothing but the beginning, in their place or
+/// where they go.
 fn cut(plan: &MergePlan, sources: &dyn Sources) -> Result<Vec<(String, Id)>, EngineError> {
+    let steps = || plan.steps.iter().filter(|step| is_memory(&step.path));
+    let added = steps().filter(|step| step.before.is_none());
+    let moved: HashMap<&str, &MergeStep> = added
+        .map(|step| (stem_of_path(&step.path), step))
+        .filter(|(stem, _)| Stem::parse(stem).is_some())
+        .collect();
     let mut cut = Vec::new();
-    for step in plan.steps.iter().filter(|step| is_memory(&step.path)) {
-        if let Some(id) = step.before
-            && is_cut(id, step, sources)?
+    for step in steps() {
+        let left = match step.after {
+            Some(_) => Some(step),
+            None => moved.get(stem_of_path(&step.path)).copied(),
+        };
+        if let (Some(id), Some(left)) = (step.before, left)
+            && !plan.purged.contains(&step.path)
+            && is_cut(id, left, sources)?
         {
             cut.push((step.path.clone(), id));
         }
@@ -124,17 +137,35 @@ pub(in crate::engine) fn archived(path: &str) -> Option<String> {
 /// Whether a tombstone of either side names this text.
 fn is_purged(stem: &str, text: Id, sources: &dyn Sources) -> Result<bool, EngineError> {
     let is_about = |stone: crate::format::Tombstone| {
-        Stem::parse(stem).is_some() || !stone.names_texts() || stone.names(&text.to_string())
+        Stem::from_file_name(stem).is_of_one_memory()
+            || !stone.names_texts()
+            || stone.names(&text.to_string())
     };
     Ok(sources.tombstone(stem)?.is_some_and(is_about))
 }
+
+/// Number of bytes of a file's name to which the end of a former text's name can be added.
+const LONGEST_STEM: usize = 220;
 
 /// Returns the path of a former text of the memory at `path` in the archive, as where a store without a history
 /// keeps what was replaced.
 fn former_text(path: &str, id: Id) -> Option<String> {
     let (_, name) = path.split_once('/')?;
-    let name = name.strip_suffix(".md").unwrap_or(name);
-    Some(format!("archive/{name}.replaced-{:.16}.md", id.to_string()))
+    let (folder, file) = name
+        .rsplit_once('/')
+        .map_or(("", name), |(folder, file)| (folder, file));
+    let stem = file.strip_suffix(".md").unwrap_or(file);
+    // A name has at most 255 bytes.
+    let end = stem.floor_char_boundary(LONGEST_STEM);
+    let path = [folder, &stem[..end]]
+        .into_iter()
+        .filter(|part| !part.is_empty());
+    let path: Vec<&str> = path.collect();
+    Some(format!(
+        "archive/{}.replaced-{:.16}.md",
+        path.join("/"),
+        id.to_string()
+    ))
 }
 
 /// Returns the state of `files` after `plan`.

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 
 use crate::engine::error::EngineError;
 use crate::engine::history::consent::Remote;
+use crate::engine::history::past_commits::Former;
 use crate::engine::history::{consent, git_work, past_commits};
 use crate::engine::live::names::Matches;
 use crate::engine::ops::past::purge;
@@ -95,14 +96,19 @@ fn purged_names(engine: &Engine, stem: &Stem) -> Result<BTreeSet<String>, Engine
     Ok(names)
 }
 
-/// Returns the remote that would still have the history that [`erase`] rewrites.
+/// Returns the remote that would still have the history that [`erase`] rewrites, of the memories `named`.
 ///
 /// # Errors
 ///
 /// Fails if this history may not be rewritten.
-pub fn check_erasing(engine: &Engine) -> Result<Option<RemoteHistory>, EngineError> {
+pub fn check_erasing(
+    engine: &Engine,
+    named: &[(Stem, String)],
+) -> Result<Option<RemoteHistory>, EngineError> {
     engine.writer.check_writable()?;
-    remote_of(&history_to_rewrite(engine)?)
+    let repository = history_to_rewrite(engine)?;
+    with_formers(engine, named)?;
+    remote_of(&repository)
 }
 
 fn history_to_rewrite(engine: &Engine) -> Result<Repository, EngineError> {
@@ -175,15 +181,17 @@ fn with_formers(
     let mut all = purged.to_vec();
     let history = past_commits::history(&engine.history)?;
     for (stem, name) in purged.iter().filter(|(stem, _)| stem.is_canonical()) {
-        for former in history.formers(files_of(stem, name))? {
-            let former = former.name;
-            if engine.live.store.look_at(Place::Files, &former).is_some() {
-                return Err(EngineError::Invalid(format!(
-                    "`{former}` had the text before it got its id, and is another memory now; purge that as well"
-                )));
-            }
-            all.push((stem_of(&former), former));
+        let Some(Former { name: former, .. }) = history.former(files_of(stem, name))? else {
+            continue;
+        };
+        let is_there = |place| engine.live.store.look_at(place, &former).is_some();
+        if [Place::Files, Place::Archive].into_iter().any(is_there) {
+            return Err(EngineError::Invalid(format!(
+                "`{former}` is what {} was before it got its id, and another memory now; purge that as well, or rename it",
+                stem.short()
+            )));
         }
+        all.push((stem_of(&former), former));
     }
     Ok(all)
 }

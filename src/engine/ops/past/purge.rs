@@ -14,6 +14,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::message::Reason;
 use crate::engine::history::commits::replaced;
+use crate::engine::history::past_commits::PastCommits;
 use crate::engine::history::{git_work, past_commits, turn};
 use crate::engine::live::names::Matches;
 use crate::engine::live::{current_snapshot, indexing, names};
@@ -275,17 +276,34 @@ fn purge_all(
     let mut all_names = BTreeSet::new();
     let entries = engine.live.store.list(Place::Files)?.entries;
     let live: BTreeSet<Stem> = entries.iter().map(|entry| stem_of(&entry.name)).collect();
+    // Texts that memories had before, which the archive keeps where there is no history.
+    let formers: Vec<String> = match reach {
+        Reach::Archive => Vec::new(),
+        Reach::Everywhere => {
+            let archived = engine.live.store.list(Place::Archive)?.names().into_iter();
+            archived
+                .filter(|name| stem_of(name).is_of_replaced_text())
+                .collect()
+        }
+    };
     for (stem, name) in wanted {
         let one = committed_texts(engine, stem, name).and_then(|committed| {
             Ok((
-                purge_one(engine, stem, name, &committed, reach, why, &live)?,
+                purge_one(
+                    engine,
+                    (stem, name),
+                    &committed,
+                    reach,
+                    why,
+                    (&live, &formers),
+                )?,
                 committed,
             ))
         });
         match one {
             Ok((names, committed)) if !names.is_empty() => {
                 let files = names.iter().map(|(place, name)| place.path_of(name));
-                all_names.extend(committed.formers.iter().map(|(name, _)| name.clone()));
+                all_names.extend(committed.former.iter().map(|(name, _)| name.clone()));
                 purged.push((files.collect(), stem, committed));
                 all_names.extend(names.into_iter().map(|(_, name)| name));
             }
@@ -331,16 +349,25 @@ fn purge_all(
     Ok((told, failed))
 }
 
+/// Returns whether the archive keeps in `file` a text that the memory `stem`, found as `name`, had before.
+fn is_former_text(file: &str, stem: &Stem, name: &str) -> bool {
+    let former = stem_of(file);
+    match (former.replaced_of(), file.rsplit_once(".replaced-")) {
+        (Some(of), _) if stem.is_canonical() => of == stem.as_str(),
+        (Some(_), Some((of, _))) => Some(of) == name.strip_suffix(".md"),
+        _ => false,
+    }
+}
+
 /// Leaves a tombstone for one memory and removes its files; returns their paths. `live` are the
-/// memories that were live at the start.
+/// memories that were live at the start, `formers` the former texts in the archive.
 fn purge_one(
     engine: &Engine,
-    stem: &Stem,
-    name: &str,
+    (stem, name): (&Stem, &str),
     committed: &CommittedTexts,
     reach: Reach,
     why: Option<&str>,
-    live: &BTreeSet<Stem>,
+    (live, formers): (&BTreeSet<Stem>, &[String]),
 ) -> Result<Vec<(Place, String)>, EngineError> {
     // A restored memory has the name that it had before.
     let is_back = || engine.live.store.look_at(Place::Files, name).is_some();
@@ -352,9 +379,8 @@ fn purge_one(
         let texts = committed.nameable(committed.own.iter().copied());
         tombstones::leave_tombstone(&engine.writer, stem, &texts)?;
         // A machine that changed the note before it heard of its id would bring the text back.
-        for (former, texts) in &committed.formers {
-            let texts = committed.nameable(texts.iter().copied());
-            tombstones::leave_tombstone(&engine.writer, &stem_of(former), &texts)?;
+        if let Some((former, texts)) = &committed.former {
+            tombstones::leave_tombstone(&engine.writer, &stem_of(former), texts)?;
         }
         // Restored meanwhile: the tombstone would remove a live memory.
         if reach == Reach::Archive && is_back() {
@@ -366,7 +392,11 @@ fn purge_one(
     }
     withdraw(engine, stem)?;
     let named = leaves_word.then_some(committed);
-    let removed = remove_files(engine, (stem, name), reach, named, why)?;
+    let formers: Vec<&String> = formers
+        .iter()
+        .filter(|file| is_former_text(file, stem, name))
+        .collect();
+    let removed = remove_files(engine, (stem, name), reach, (named, &formers), why)?;
     engine.writer.leave_note("purge", stem.as_str());
     Ok(removed)
 }
@@ -378,8 +408,8 @@ struct CommittedTexts {
     /// Texts of files of its name in other folders, such as that of a template. A tombstone that named them would
     /// remove those.
     others: BTreeSet<Id>,
-    /// Names that a memory with an id had before it got that, and the texts of the files then.
-    formers: Vec<(String, BTreeSet<Id>)>,
+    /// Name that a memory with an id had before it got that, and the texts of the file then.
+    former: Option<(String, BTreeSet<Id>)>,
 }
 
 impl CommittedTexts {
@@ -406,18 +436,13 @@ fn committed_texts(
         other => other?,
     };
     if stem.is_canonical() {
-        let mut formers = Vec::new();
-        for former in history.formers(files_of(stem, name))? {
-            // Another note may have the name by now, and the text.
-            if !is_one_called(engine, &stem_of(&former.name))? {
-                let path = Place::Files.path_of(&former.name);
-                let texts =
-                    tombstones::texts_since_added(&history.repository, former.commit, &path)?;
-                formers.push((former.name, texts));
-            }
-        }
+        let former = former_texts(engine, &history, files_of(stem, name));
+        let former = former.unwrap_or_else(|error| {
+            tracing::warn!("what {name} was called before is not known: {error}");
+            None
+        });
         return Ok(CommittedTexts {
-            formers,
+            former,
             ..CommittedTexts::default()
         });
     }
@@ -433,32 +458,44 @@ fn committed_texts(
     Ok(texts)
 }
 
+/// Returns the name of the memory with these files before it was adopted, with the texts that it had; `None` if
+/// another file has the name by now, which may have the texts.
+fn former_texts(
+    engine: &Engine,
+    history: &PastCommits,
+    files: FilesOf<'_>,
+) -> Result<Option<(String, BTreeSet<Id>)>, EngineError> {
+    let Some(former) = history.former(files)? else {
+        return Ok(None);
+    };
+    if is_one_called(engine, &stem_of(&former.name))? {
+        return Ok(None);
+    }
+    let path = Place::Files.path_of(&former.name);
+    let mut texts = tombstones::texts_since_added(&history.repository, former.commit, &path)?;
+    texts.remove(&Id::of_text(&[]));
+    Ok((!texts.is_empty()).then_some((former.name, texts)))
+}
+
 /// Removes every file of the memory `stem`, found as `name`, within `reach`; returns their
 /// places and names. Its tombstone, if it has one, is to name texts beside those of `named`.
 fn remove_files(
     engine: &Engine,
     (stem, name): (&Stem, &str),
     reach: Reach,
-    named: Option<&CommittedTexts>,
+    (named, formers): (Option<&CommittedTexts>, &[&String]),
     why: Option<&str>,
 ) -> Result<Vec<(Place, String)>, EngineError> {
     let files = files_of(stem, name);
-    // A text that it had before, which the archive keeps where there is no history.
-    let is_former = |file: &str| match (stem_of(file).replaced_of(), file.rsplit_once(".replaced-"))
-    {
-        (Some(of), _) if stem.is_canonical() => of == stem.as_str(),
-        (Some(_), Some((of, _))) => Some(of) == name.strip_suffix(".md"),
-        _ => false,
-    };
     let mut removed = Vec::new();
     for _ in 0..MAX_LOOKS {
         let mut is_there = false;
         for place in reach.places() {
             let mut entries = engine.live.store.list_called(*place, &files.file())?;
             entries.retain(|entry| files.has(&entry.name));
-            if reach == Reach::Everywhere && *place == Place::Archive {
-                let all = engine.live.store.list(Place::Archive)?.entries;
-                entries.extend(all.into_iter().filter(|entry| is_former(&entry.name)));
+            if *place == Place::Archive {
+                let look = |name: &&String| engine.live.store.look_at(Place::Archive, name)?.ok();
+                entries.extend(formers.iter().filter_map(look));
             }
             for entry in entries {
                 is_there = true;
