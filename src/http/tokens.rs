@@ -185,6 +185,21 @@ pub fn add(path: &Path, name: &str, rights: Rights) -> Result<Token, TokenError>
     Ok(token)
 }
 
+/// Adds a first token if there is none; another process may do the same.
+///
+/// # Errors
+///
+/// Fails if the file cannot be read and written.
+pub fn first(path: &Path) -> Result<(), TokenError> {
+    if !read(path)?.is_empty() {
+        return Ok(());
+    }
+    match add(path, FIRST, Rights::ReadWrite) {
+        Err(TokenError::Exists(_)) => Ok(()),
+        other => other.map(drop),
+    }
+}
+
 /// Replaces the secret of the token called `name`; the former one is invalid at once.
 ///
 /// # Errors
@@ -272,9 +287,7 @@ impl Tokens {
     ///
     /// Fails if the file cannot be read, or made.
     pub fn open(path: PathBuf) -> Result<Tokens, TokenError> {
-        if read(&path)?.is_empty() {
-            add(&path, FIRST, Rights::ReadWrite)?;
-        }
+        first(&path)?;
         let tokens = Tokens {
             path,
             known: Mutex::default(),

@@ -280,13 +280,12 @@ pub fn token(context: &mut Context, command: &Command) -> Result<Outcome, Failur
 
 /// The token called `name`; the first one is made if there is none, as by the first start of a server.
 fn named(path: &Path, name: &str) -> Result<Token, Failure> {
-    let known = tokens::read(path).map_err(failed)?;
-    let is_first = name == tokens::FIRST && known.is_empty();
-    match known.into_iter().find(|token| token.name == *name) {
-        Some(token) => Ok(token),
-        None if is_first => tokens::add(path, name, Rights::ReadWrite).map_err(failed),
-        None => Err(failed(TokenError::Missing(name.to_owned()))),
+    if name == tokens::FIRST {
+        tokens::first(path).map_err(failed)?;
     }
+    let known = tokens::read(path).map_err(failed)?;
+    let found = known.into_iter().find(|token| token.name == *name);
+    found.ok_or_else(|| failed(TokenError::Missing(name.to_owned())))
 }
 
 fn list(context: &mut Context, path: &Path) -> Result<Outcome, Failure> {

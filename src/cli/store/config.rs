@@ -10,7 +10,7 @@ use crate::cli::terminal::fail::Failure;
 use crate::cli::terminal::output::{BOLD, DIM};
 use crate::cli::wiring::context::{Context, Outcome};
 use crate::config::{Config, Environment, Flags, NewValue, SETTINGS_OF_STORE, help, with_settings};
-use crate::files::Lock;
+use crate::files::{FilesError, Lock};
 
 /// Runs `memdir config`.
 pub fn config(context: &mut Context, command: &Option<Command>) -> Result<Outcome, Failure> {
@@ -101,7 +101,8 @@ fn change(
         true => context.config.store.value.join(SETTINGS_OF_STORE),
     };
     let is_set = value.is_some();
-    let edited = EditedSettings::of(&context.environment, path, &[(key, value)])?;
+    let changes = [(key, value)];
+    let edited = EditedSettings::of(&context.environment, path, &changes)?;
     if is_set {
         check(context, key, &edited.before, &edited.text, in_store)?;
     }
@@ -200,54 +201,65 @@ fn text_of(path: &Path) -> Result<String, Failure> {
     }
 }
 
-/// A changed settings file that is still to be saved. Nobody else changes the file by this program meanwhile.
-pub struct EditedSettings {
+/// A changed settings file that is still to be saved.
+pub struct EditedSettings<'a> {
     /// Path of the file.
     pub path: PathBuf,
     before: String,
     /// Its text with the changes.
     pub text: String,
-    _alone: Option<Lock>,
+    environment: &'a Environment,
+    changes: &'a [(&'a str, Option<NewValue>)],
 }
 
-impl EditedSettings {
+impl<'a> EditedSettings<'a> {
     /// Returns the user's settings file with `changes`.
     pub fn of_user(
-        environment: &Environment,
-        changes: &[(&str, Option<NewValue>)],
-    ) -> Result<EditedSettings, Failure> {
+        environment: &'a Environment,
+        changes: &'a [(&'a str, Option<NewValue>)],
+    ) -> Result<EditedSettings<'a>, Failure> {
         EditedSettings::of(environment, settings_file(environment)?, changes)
     }
 
     fn of(
-        environment: &Environment,
+        environment: &'a Environment,
         path: PathBuf,
-        changes: &[(&str, Option<NewValue>)],
-    ) -> Result<EditedSettings, Failure> {
-        let alone = lock_of(environment, &path)?;
+        changes: &'a [(&'a str, Option<NewValue>)],
+    ) -> Result<EditedSettings<'a>, Failure> {
         let before = text_of(&path)?;
-        let text = with_settings(&before, changes).map_err(|why| {
-            Failure::new(format!("cannot change {}: {why}", path.display()))
-                .hint("Mend the file first; nothing was changed.")
-        })?;
+        let text = edited(&path, &before, changes)?;
         Ok(EditedSettings {
             path,
             before,
             text,
-            _alone: alone,
+            environment,
+            changes,
         })
     }
 
-    /// Writes the file, and creates its folder if needed; returns its path.
+    /// Makes the changes in the file as it is by now, and creates its folder if needed; returns its path.
     pub fn save(self) -> Result<PathBuf, Failure> {
+        let _alone = lock_of(self.environment, &self.path)?;
+        let text = edited(&self.path, &text_of(&self.path)?, self.changes)?;
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let saved = crate::files::create_private_folder(folder)
-            .and_then(|()| crate::files::write_synced(&self.path, self.text.as_bytes()));
+            .and_then(|()| crate::files::write_synced(&self.path, text.as_bytes()));
         saved.map_err(|error| {
             Failure::new(format!("cannot write {}", self.path.display())).because(error)
         })?;
         Ok(self.path)
     }
+}
+
+fn edited(
+    path: &Path,
+    text: &str,
+    changes: &[(&str, Option<NewValue>)],
+) -> Result<String, Failure> {
+    with_settings(text, changes).map_err(|why| {
+        Failure::new(format!("cannot change {}: {why}", path.display()))
+            .hint("Mend the file first; nothing was changed.")
+    })
 }
 
 /// Takes the lock of a settings file, which lies with the user's records; `None` where these cannot be kept.
@@ -262,7 +274,13 @@ fn lock_of(environment: &Environment, path: &Path) -> Result<Option<Lock>, Failu
     };
     let digest = crate::files::digest(path.as_os_str().as_encoded_bytes());
     let lock = folder.join(format!("settings-{digest:032x}.lock"));
-    let lock = Lock::take(&lock, "another change of the settings");
-    lock.map(Some)
-        .map_err(|error| Failure::new(format!("cannot change {}", path.display())).because(error))
+    match Lock::take(&lock, "another change of the settings") {
+        Ok(lock) => Ok(Some(lock)),
+        // It is held; of another error only the lock is at fault, and not the settings.
+        Err(error @ FilesError::Busy { .. }) => {
+            let what = format!("cannot change {}", path.display());
+            Err(Failure::new(what).because(error))
+        }
+        Err(_) => Ok(None),
+    }
 }
