@@ -50,12 +50,14 @@ pub async fn arguments(
             add_query(&query, &mut values);
             // What is not looked at was meant to do something, such as `dry_run`.
             let body = read(request.into_body(), most).await?;
-            if !body.trim_ascii().is_empty() && !is_empty(&parsed(&body)?) {
+            let says_nothing = || serde_json::from_slice(&body).is_ok_and(|body| is_empty(&body));
+            if !body.trim_ascii().is_empty() && !says_nothing() {
                 let message = "this request takes its arguments in its address, and has a body";
                 return Err(RequestError::bad(message));
             }
         }
         ParameterLocation::Body | ParameterLocation::List if !query.is_empty() => {
+            drain(request.body_mut());
             let message =
                 "this request takes its arguments in its body, and has some in its address";
             return Err(RequestError::bad(message));

@@ -180,10 +180,21 @@ pub fn preview(writer: &Writer, name: &str, bytes: &[u8]) -> Memory {
     format::parse(&stem_of(name), bytes, writer.live.clock.now())
 }
 
-/// Returns the problems that the memory at `name` would have with `bytes`, and does not have with `before`.
+/// Returns the problems that the memory at `name` would have with `bytes`, and does not have with `before`. A note whose
+/// name is no id needs no keys.
 pub fn new_problems(writer: &Writer, name: &str, bytes: &[u8], before: &[u8]) -> Vec<Problem> {
     let known = preview(writer, name, before).problems;
     let mut new = preview(writer, name, bytes).problems;
-    new.retain(|problem| !known.contains(problem));
+    let needs_keys = stem_of(name).is_canonical();
+    let is_new = |problem: &Problem| match problem {
+        Problem::MissingKey(_) | Problem::NoFrontmatter if !needs_keys => false,
+        // However large.
+        Problem::FrontmatterTooLarge { .. } => {
+            let is_it = |one: &Problem| matches!(one, Problem::FrontmatterTooLarge { .. });
+            !known.iter().any(is_it)
+        }
+        problem => !known.contains(problem),
+    };
+    new.retain(is_new);
     new
 }
