@@ -1,9 +1,12 @@
 //! Finds memories of no use any more, and those whose confidence does not fit their use.
 
+use std::collections::HashSet;
+
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::compaction::has_role;
 use super::proposal::{MaintainedMemory, Proposal};
-use crate::model::{Change, Patch};
+use crate::model::{Change, Patch, plain_id};
 
 /// The confidence below which, as of now, a memory is shown to whoever may want to clean up. Nothing is
 /// done to it for that.
@@ -27,16 +30,34 @@ impl Default for Cleanup {
     }
 }
 
-/// The proposals to archive what is hardly believed, or was superseded, and is not used.
+/// The proposals to archive what is hardly believed, or was superseded by one of the memories `seen`, and is not used. One
+/// that itself supersedes another of them stays until that is gone, which would be current again. What the user has
+/// pinned, and the standard of a namespace, stay.
 pub fn clean_up(seen: &[MaintainedMemory], cleanup: &Cleanup, now: DateTime<Utc>) -> Vec<Proposal> {
+    let names = |one: &MaintainedMemory| {
+        let stem = &one.memory.stem;
+        [stem.as_str().to_lowercase(), stem.short().to_lowercase()]
+    };
+    let all: HashSet<String> = seen.iter().flat_map(names).collect();
+    let newer = |one: &MaintainedMemory| one.memory.superseded_by.as_deref().map(plain_id);
+    let all_newer: HashSet<String> = seen.iter().filter_map(newer).collect();
     let mut proposals = Vec::new();
     for one in seen {
         let idle = now - one.touched();
         if idle < cleanup.unused {
             continue;
         }
-        let why = if one.memory.superseded_by.is_some() {
+        let is_superseded = newer(one).is_some_and(|newer| all.contains(&newer));
+        let mut older = one.memory.supersedes.iter().map(|id| plain_id(id));
+        let hides_another = older.any(|id| all.contains(&id))
+            || names(one).iter().any(|name| all_newer.contains(name));
+        if is_superseded && hides_another {
+            continue;
+        }
+        let why = if is_superseded {
             "superseded".to_owned()
+        } else if has_role(one) {
+            continue;
         } else if one.state.confidence < cleanup.confidence {
             format!("confidence {:.2}", one.state.confidence)
         } else {
@@ -112,7 +133,8 @@ pub fn reflect(
             reflected.stale.push(place);
         }
         let is_ripe = uses == 0 && age >= reflection.unimportant_after;
-        if is_ripe && one.state.importance <= reflection.unimportant {
+        let is_unimportant = one.state.importance <= reflection.unimportant;
+        if is_ripe && is_unimportant && !has_role(one) {
             reflected.proposals.push(Proposal {
                 archive: vec![memory.stem.clone()],
                 ..Proposal::new(format!(

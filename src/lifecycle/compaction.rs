@@ -107,12 +107,13 @@ pub fn compact(
 /// Returns whether it may become part of another unasked: not if it stands for others, has a role or an end
 /// of its own.
 fn may_go(seen: &MaintainedMemory) -> bool {
-    let has_role = seen
-        .memory
-        .metadata
-        .iter()
-        .any(|(key, _)| key == STANDARD_OF);
-    !is_summary(seen) && !has_role && seen.memory.expires.is_none()
+    !is_summary(seen) && !has_role(seen) && seen.memory.expires.is_none()
+}
+
+/// Returns whether the brief shows it always, which counts as no use: it is pinned, or the standard of a namespace.
+pub(super) fn has_role(seen: &MaintainedMemory) -> bool {
+    let mut metadata = seen.memory.metadata.iter();
+    seen.memory.is_pinned() || metadata.any(|(key, _)| key == STANDARD_OF)
 }
 
 /// Returns whether it stands for others already.

@@ -12,7 +12,9 @@ use memdir::engine::{Engine, EngineError, Proposed, live, ops, upkeep};
 use memdir::lifecycle::{
     Cleanup, Compaction, Decay, Grouping, Life, Maintenance, Observations, Reflection,
 };
-use memdir::model::{Filter, Kind, NewMemory, Stem, Tier, Timestamp, Visibility};
+use memdir::model::{
+    Change, Filter, Kind, MetaValue, NewMemory, Patch, Stem, Tier, Timestamp, Visibility,
+};
 
 /// An episodic memory of so many days before noon.
 fn episode(content: &str, days: i64) -> NewMemory {
@@ -401,6 +403,79 @@ fn only_what_is_doubted_or_superseded_and_unused_is_cleaned_up() {
     let mut wanted = vec![doubted, old];
     wanted.sort();
     assert_eq!(archived, wanted);
+}
+
+#[test]
+fn a_cleanup_brings_nothing_back_and_takes_nothing_that_is_current_or_pinned() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let aged = |content: &str, supersedes: &[&Stem]| NewMemory {
+        kind: Some(Kind::Semantic),
+        supersedes: supersedes
+            .iter()
+            .map(|stem| stem.as_str().to_owned())
+            .collect(),
+        ..episode(content, 120)
+    };
+    // Two are superseded, one after the other.
+    let first = remember(&engine, aged("the port is 1111\n", &[]));
+    let second = remember(&engine, aged("the port is 2222\n", &[&first]));
+    remember(&engine, aged("the port is 3333\n", &[&second]));
+    engine
+        .writer
+        .count_uses(&ops::recall(&engine, &[first.as_str().to_owned()]));
+    // What superseded it was forgotten.
+    let current = remember(&engine, aged("the host is oak\n", &[]));
+    let gone = remember(&engine, aged("the host is alder\n", &[&current]));
+    ops::forget(&engine, gone.as_str()).unwrap();
+    let plan = ops::plan_cleanup(&engine, &Filter::default(), &Cleanup::default()).unwrap();
+    assert_eq!(ops::perform_plan(&engine, &plan).unwrap(), None);
+    assert_eq!(hits(&engine, "port").len(), 1);
+    assert_eq!(hits(&engine, "host"), [current]);
+    // What the brief shows always counts no use by that.
+    let with = |key: &str, value: MetaValue| NewMemory {
+        importance: Some(2),
+        metadata: vec![(key.to_owned(), value)],
+        ..episode("never on Fridays\n", 60)
+    };
+    let pinned = remember(&engine, with("pinned", MetaValue::Bool(true)));
+    let standard = remember(
+        &engine,
+        with("standard_of", MetaValue::Text("atlas".to_owned())),
+    );
+    let reflection = Reflection::default();
+    let (plan, _) = ops::plan_reflection(&engine, &Filter::default(), &reflection).unwrap();
+    let archived = plan.plan.proposals.iter().flat_map(|one| &one.archive);
+    assert!(
+        archived
+            .clone()
+            .all(|stem| *stem != pinned && *stem != standard),
+        "{plan:?}"
+    );
+}
+
+#[test]
+fn two_that_supersede_each_other_are_both_found() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let one = remember(&engine, new_memory("the port is 1111\n"));
+    let other = remember(&engine, new_memory("the port is 2222\n"));
+    // As two machines decided, one so and one so.
+    for (stem, newer) in [(&one, &other), (&other, &one)] {
+        let name = format!("{stem}.md");
+        let text = String::from_utf8(store.read(&name)).unwrap();
+        let keys = format!("superseded_by: {newer}\nsupersedes: [{newer}]\nagent:");
+        store.put(&name, text.replacen("agent:", &keys, 1));
+    }
+    assert_eq!(hits(&engine, "port").len(), 2);
+    // Whoever is superseded by one of them is not.
+    let third = remember(&engine, new_memory("the port is 3333\n"));
+    let change = Change {
+        superseded_by: Patch::Set(one.as_str().to_owned()),
+        ..Change::default()
+    };
+    ops::update(&engine, third.as_str(), &change).unwrap();
+    assert_eq!(hits(&engine, "port").len(), 2);
 }
 
 #[test]
