@@ -2,6 +2,8 @@
 //!
 //! All kinds of index share this definition, so that the same memories pass.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::model::{MENTIONED, Memory, MetaValue, Problem, Stem, plain_id};
 use crate::ranking::Calling;
 
@@ -37,6 +39,26 @@ pub(super) fn id_value(id: &str) -> &str {
 pub(super) fn is_called(name: &str, id: &str) -> bool {
     let name = name.to_lowercase();
     name.strip_suffix(".md").unwrap_or(&name).ends_with(id)
+}
+
+/// Returns the members of rings among `newer`, the memory that each names in `superseded_by`: two machines can each have
+/// decided for another one. In a ring, none is newer than the others.
+pub(super) fn rings(newer: &HashMap<u32, u32>) -> HashSet<u32> {
+    let mut members = HashSet::new();
+    // From where each was reached first.
+    let mut reached: HashMap<u32, u32> = HashMap::new();
+    for &start in newer.keys() {
+        let mut at = start;
+        while let Some(&next) = newer.get(&at) {
+            match reached.get(&at) {
+                None => drop(reached.insert(at, start)),
+                Some(&from) if from == start && members.insert(at) => {}
+                Some(_) => break,
+            }
+            at = next;
+        }
+    }
+    members
 }
 
 /// Returns the stem in a file's name below the memory directory.

@@ -276,11 +276,17 @@ impl EmbeddedSnapshot {
         for older in self.values_of("supersedes")? {
             superseded.extend(self.rows_called(&older)?);
         }
+        let mut newer_of = HashMap::new();
         for newer in self.values_of("superseded_by")? {
-            if !self.rows_called(&newer)?.is_empty() {
-                superseded.extend(self.rows_with_fact(&facts::fact("superseded_by", &newer))?);
+            if let Some(&first) = self.rows_called(&newer)?.first() {
+                let older = self.rows_with_fact(&facts::fact("superseded_by", &newer))?;
+                newer_of.extend(older.iter().map(|&older| (older, first)));
+                superseded.extend(older);
             }
         }
+        // None of them would be found.
+        let rings = facts::rings(&newer_of);
+        superseded.retain(|row| !rings.contains(row));
         Ok(superseded)
     }
 

@@ -153,15 +153,19 @@ impl Scan {
             files.filter(move |&file| facts::is_called(&self.files[file as usize].0, &id))
         };
         let mut superseded = HashSet::new();
+        let mut newer_of = HashMap::new();
         for (file, claims) in claims {
             for older in &claims.older {
                 superseded.extend(called(older));
             }
             let newer = claims.newer.as_deref();
-            if newer.is_some_and(|newer| called(newer).next().is_some()) {
+            if let Some(newer) = newer.and_then(|newer| called(newer).next()) {
                 superseded.insert(*file);
+                newer_of.insert(*file, newer);
             }
         }
+        let rings = facts::rings(&newer_of);
+        superseded.retain(|file| !rings.contains(file));
         superseded
     }
 
