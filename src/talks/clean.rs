@@ -42,7 +42,8 @@ pub(super) fn one_line(text: &str) -> String {
     secrets::redact(&words.join(" "))
 }
 
-/// Returns the text without what stands between the tags; what is not closed is private to the end.
+/// Returns the text without what stands between the tags, which may stand in each other; what is not closed is private
+/// to the end.
 fn without_private(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let (open, close) = PRIVATE;
@@ -52,10 +53,22 @@ fn without_private(text: &str) -> String {
     let (mut kept, mut at) = (String::with_capacity(text.len()), 0);
     while let Some(found) = lower[at..].find(open) {
         kept.push_str(&text[at..at + found]);
-        at = match lower[at + found..].find(close) {
-            Some(end) => at + found + end + close.len(),
-            None => text.len(),
-        };
+        at += found + open.len();
+        let mut depth = 1;
+        while depth > 0 {
+            let opens = lower[at..].find(open).unwrap_or(usize::MAX);
+            match lower[at..].find(close) {
+                Some(closes) if closes < opens => {
+                    depth -= 1;
+                    at += closes + close.len();
+                }
+                Some(_) => {
+                    depth += 1;
+                    at += opens + open.len();
+                }
+                None => return kept,
+            }
+        }
     }
     kept.push_str(&text[at..]);
     kept
@@ -164,6 +177,11 @@ mod tests {
         assert_eq!(cleaned("a <private>b\nc</private> d"), "a  d");
         assert_eq!(cleaned("a <PRIVATE>b</private>"), "a");
         assert_eq!(cleaned("a <private>never closed"), "a");
+        assert_eq!(
+            cleaned("a <private>b <private>c</private> d</private> e"),
+            "a  e"
+        );
+        assert_eq!(cleaned("a <private>b <private>c</private> d"), "a");
         assert_eq!(cleaned("<private>all</private>"), "");
     }
 
