@@ -113,6 +113,32 @@ fn texts_of_a_note_before_it_was_adopted_go_too() {
 }
 
 #[test]
+fn a_note_that_was_adopted_before_a_merge_is_known_by_its_former_name() {
+    let machines = Machines::new(2);
+    let [one, two] = [&machines.homes[0], &machines.homes[1]];
+    fs::write(one.files().join("Zebras.md"), "The zebra sleeps.\n").unwrap();
+    machines.settle();
+    fs::write(one.files().join("Zebras.md"), TEXT).unwrap();
+    one.run(&["sync"]).done();
+    one.run(&["adopt", "--yes"]).done();
+    two.remember(&["a heron"]);
+    machines.settle();
+    let all = texts(one);
+    let adopted = all.iter().find(|(_, text)| text.contains("zebra"));
+    let name = &adopted.unwrap().0;
+    one.run(&[
+        "purge",
+        "--history",
+        "--yes",
+        &name[name.len() - 11..name.len() - 3],
+    ])
+    .done();
+    let git = Git::of(one);
+    let own = git.says(&["log", "main", "--format=%H", "-Szebra"]);
+    assert_eq!(own, "");
+}
+
+#[test]
 fn packed_and_abandoned_objects_and_other_branches_are_no_hiding_places() {
     let (home, id, _) = home();
     let git = Git::of(&home);

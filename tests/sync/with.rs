@@ -460,6 +460,19 @@ fn former_texts_of_a_purged_memory_do_not_come_back_from_the_other_store() {
     for home in [&pair.here, &pair.there] {
         assert_eq!(names(&home.files()).len(), 1);
     }
+    // One that only this store has, of a memory that was purged in the other one.
+    let id = pair.here.remember(&["The zebra wakes."]);
+    pair.run("merge", &[]);
+    let file = pair.here.file_of(&id);
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text + "By hand.\n").unwrap();
+    pair.here
+        .run(&["update", &id, "--content", "Later."])
+        .done();
+    assert_eq!(archives(), [1, 0]);
+    pair.there.run(&["purge", &id, "--yes"]).done();
+    pair.run("merge", &["--accept-deletions"]);
+    assert_eq!(archives(), [0, 0]);
 }
 
 #[test]

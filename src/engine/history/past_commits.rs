@@ -21,6 +21,9 @@ pub(in crate::engine) struct PastCommits {
     pub head: Id,
 }
 
+/// Name of the tool that gives notes ids, in the trailers of commits.
+const ADOPT: &str = "adopt";
+
 /// A file that a memory was before it got its id.
 pub(in crate::engine) struct Former {
     /// Name below `files/` or `archive/`.
@@ -124,51 +127,64 @@ impl PastCommits {
         Ok(())
     }
 
-    /// Returns the file that the memory with these files was before it got its id by `memdir adopt`: in the commit that
-    /// added it, a file of the same folder went that had its content, and the name that is its title, or its title.
+    /// Returns the file that the memory with these files was before it got its id by `memdir adopt`: in the commit of that,
+    /// a file of the same folder went that had its content, and the name that is its title, or its title.
     pub fn former(&self, files: FilesOf<'_>) -> Result<Option<Former>, EngineError> {
+        let mut places = self.places_of(files)?;
+        for id in git::commit_ids(&self.repository, self.head)? {
+            // To look into the folders of each commit would take a second for some thousands of them.
+            let moment = git::commit_info(&self.repository, id?)?;
+            let mut tools = moment
+                .message
+                .lines()
+                .filter(|line| line.starts_with("Tool:"));
+            let Some(parent) = moment
+                .parents
+                .first()
+                .filter(|_| tools.any(|line| line.contains(ADOPT)))
+            else {
+                continue;
+            };
+            let here = only(&places.at(moment.id)?, files);
+            let new = here.last_key_value();
+            if let Some(new) = new.map(|(path, text)| (path.as_str(), *text))
+                && only(&places.at(*parent)?, files).is_empty()
+                && let Some(name) = self.adopted(new, *parent, moment.id)?
+            {
+                return Ok(Some(Former {
+                    name,
+                    commit: *parent,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the name of the file that the commit `after` made the memory `new` of, a path and a text.
+    fn adopted(
+        &self,
+        (new_path, new): (&str, Id),
+        before: Id,
+        after: Id,
+    ) -> Result<Option<String>, EngineError> {
         let memory = |path: &str, text: Id| -> Result<Memory, EngineError> {
             let bytes = self.repository.text(text)?;
             Ok(format::parse(&stem_of(path), &bytes, DateTime::UNIX_EPOCH))
         };
         let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
-        let mut places = self.places_of(files)?;
-        for id in git::commit_ids(&self.repository, self.head)? {
-            let id = id?;
-            let here = only(&places.at(id)?, files);
-            let Some((new_path, new)) = here.last_key_value() else {
+        let new = memory(new_path, new)?;
+        let mut all = git::places(&self.repository, &FOLDERS, |_| true)?;
+        let (before, after) = (all.at(before)?, all.at(after)?);
+        for (path, text) in before {
+            let stem = stem_of(&path);
+            let is_gone = !stem.is_canonical() && !after.contains_key(&path);
+            if !is_gone || folder(&path) != folder(new_path) {
                 continue;
-            };
-            for parent in git::parents(&self.repository, id)? {
-                if !only(&places.at(parent)?, files).is_empty() {
-                    continue;
-                }
-                let new = memory(new_path, *new)?;
-                if new.content.trim().is_empty() {
-                    return Ok(None);
-                }
-                let mut all = git::places(&self.repository, &FOLDERS, |_| true)?;
-                let (before, after) = (all.at(parent)?, all.at(id)?);
-                for (path, text) in before {
-                    let stem = stem_of(&path);
-                    let may_be = !stem.is_canonical()
-                        && !after.contains_key(&path)
-                        && folder(&path) == folder(new_path);
-                    if !may_be {
-                        continue;
-                    }
-                    let old = memory(&path, text)?;
-                    let title = old.title.as_deref().unwrap_or(stem.as_str());
-                    let is_same = old.content.trim() == new.content.trim();
-                    if is_same && new.title.as_deref() == Some(title) {
-                        let name = name_of(&path).to_owned();
-                        return Ok(Some(Former {
-                            name,
-                            commit: parent,
-                        }));
-                    }
-                }
-                return Ok(None);
+            }
+            let old = memory(&path, text)?;
+            let title = old.title.as_deref().unwrap_or(stem.as_str());
+            if old.content.trim() == new.content.trim() && new.title.as_deref() == Some(title) {
+                return Ok(Some(name_of(&path).to_owned()));
             }
         }
         Ok(None)

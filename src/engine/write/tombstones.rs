@@ -39,8 +39,14 @@ pub(in crate::engine) fn is_purged(
     bytes: &[u8],
 ) -> Result<bool, EngineError> {
     let is_named =
-        |stone: Tombstone| stem.is_canonical() || stone.names(&Id::of_text(bytes).to_string());
-    Ok(tombstone(writer, stem)?.is_some_and(is_named))
+        |stone: Tombstone| stem.is_of_one_memory() || stone.names(&Id::of_text(bytes).to_string());
+    let of = stem.replaced_of().map(Stem::from_file_name);
+    for stem in [Some(stem), of.as_ref()].into_iter().flatten() {
+        if tombstone(writer, stem)?.is_some_and(is_named) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Writes the tombstone of `stem`, with `texts` if the stem is no id.

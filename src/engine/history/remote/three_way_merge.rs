@@ -28,8 +28,14 @@ pub(in crate::engine) fn plan(
 ) -> Result<MergePlan, EngineError> {
     let mut plan = MergePlan::default();
     journal_union::unite(local, remote, sources, &mut plan)?;
-    let local = by_stem(local);
-    for (stem, theirs) in by_stem(remote) {
+    let (local, remote) = (by_stem(local), by_stem(remote));
+    for (stem, ours) in &local {
+        // The tombstone of its memory has another name.
+        if !remote.contains_key(stem) && Stem::from_file_name(stem).is_of_replaced_text() {
+            without_purged(stem, ours, Vec::new(), sources, &mut plan)?;
+        }
+    }
+    for (stem, theirs) in remote {
         let ours = local.get(stem).map_or(&[][..], Vec::as_slice);
         let (ours, theirs) = without_purged(stem, ours, theirs, sources, &mut plan)?;
         if theirs.is_empty() || ours == theirs {

@@ -184,6 +184,13 @@ fn with_formers(
         let Some(Former { name: former, .. }) = history.former(files_of(stem, name))? else {
             continue;
         };
+        // It is purged at once.
+        if purged
+            .iter()
+            .any(|(stem, name)| files_of(stem, name).has(&former))
+        {
+            continue;
+        }
         let is_there = |place| engine.live.store.look_at(place, &former).is_some();
         if [Place::Files, Place::Archive].into_iter().any(is_there) {
             return Err(EngineError::Invalid(format!(
