@@ -34,30 +34,15 @@ impl Default for Cleanup {
 /// that itself supersedes another of them stays until that is gone, which would be current again. What the user has
 /// pinned, and the standard of a namespace, stay.
 pub fn clean_up(seen: &[MaintainedMemory], cleanup: &Cleanup, now: DateTime<Utc>) -> Vec<Proposal> {
-    let names = |one: &MaintainedMemory| {
-        let stem = &one.memory.stem;
-        [stem.as_str().to_lowercase(), stem.short().to_lowercase()]
-    };
-    let all: HashSet<String> = seen.iter().flat_map(names).collect();
-    let newer = |one: &MaintainedMemory| one.memory.superseded_by.as_deref().map(plain_id);
-    let all_newer: HashSet<String> = seen.iter().filter_map(newer).collect();
+    let chains = Chains::of(seen);
     let mut proposals = Vec::new();
     for one in seen {
         let idle = now - one.touched();
-        if idle < cleanup.unused {
+        if idle < cleanup.unused || has_role(one) || chains.hides_another(one) {
             continue;
         }
-        let is_superseded = newer(one).is_some_and(|newer| all.contains(&newer));
-        let mut older = one.memory.supersedes.iter().map(|id| plain_id(id));
-        let hides_another = older.any(|id| all.contains(&id))
-            || names(one).iter().any(|name| all_newer.contains(name));
-        if is_superseded && hides_another {
-            continue;
-        }
-        let why = if is_superseded {
+        let why = if chains.is_superseded(one) {
             "superseded".to_owned()
-        } else if has_role(one) {
-            continue;
         } else if one.state.confidence < cleanup.confidence {
             format!("confidence {:.2}", one.state.confidence)
         } else {
@@ -69,6 +54,43 @@ pub fn clean_up(seen: &[MaintainedMemory], cleanup: &Cleanup, now: DateTime<Utc>
         });
     }
     proposals
+}
+
+/// Which memories of a set supersede which.
+struct Chains {
+    /// Stems and handles.
+    names: HashSet<String>,
+    /// What is named as the newer one.
+    newer: HashSet<String>,
+}
+
+impl Chains {
+    fn of(seen: &[MaintainedMemory]) -> Chains {
+        Chains {
+            names: seen.iter().flat_map(names_of).collect(),
+            newer: seen.iter().filter_map(newer_than).collect(),
+        }
+    }
+
+    fn is_superseded(&self, one: &MaintainedMemory) -> bool {
+        newer_than(one).is_some_and(|newer| self.names.contains(&newer))
+    }
+
+    /// Returns whether another memory would be current again without it.
+    fn hides_another(&self, one: &MaintainedMemory) -> bool {
+        let mut older = one.memory.supersedes.iter().map(|id| plain_id(id));
+        older.any(|id| self.names.contains(&id))
+            || names_of(one).iter().any(|name| self.newer.contains(name))
+    }
+}
+
+fn names_of(one: &MaintainedMemory) -> [String; 2] {
+    let stem = &one.memory.stem;
+    [stem.as_str().to_lowercase(), stem.short().to_lowercase()]
+}
+
+fn newer_than(one: &MaintainedMemory) -> Option<String> {
+    one.memory.superseded_by.as_deref().map(plain_id)
 }
 
 /// Conditions of a look back at all memories.
@@ -124,6 +146,7 @@ pub fn reflect(
     now: DateTime<Utc>,
 ) -> Reflected {
     let mut reflected = Reflected::default();
+    let chains = Chains::of(seen);
     for (place, one) in seen.iter().enumerate() {
         let memory = &one.memory;
         let uses = one.usage.count();
@@ -134,7 +157,7 @@ pub fn reflect(
         }
         let is_ripe = uses == 0 && age >= reflection.unimportant_after;
         let is_unimportant = one.state.importance <= reflection.unimportant;
-        if is_ripe && is_unimportant && !has_role(one) {
+        if is_ripe && is_unimportant && !has_role(one) && !chains.hides_another(one) {
             reflected.proposals.push(Proposal {
                 archive: vec![memory.stem.clone()],
                 ..Proposal::new(format!(

@@ -432,6 +432,25 @@ fn a_cleanup_brings_nothing_back_and_takes_nothing_that_is_current_or_pinned() {
     assert_eq!(ops::perform_plan(&engine, &plan).unwrap(), None);
     assert_eq!(hits(&engine, "port").len(), 1);
     assert_eq!(hits(&engine, "host"), [current]);
+    // Hardly believed, but what it superseded would be found again.
+    let doubted = NewMemory {
+        confidence: Some(0.01),
+        ..aged("the lamp is green\n", &[])
+    };
+    let blue = remember(&engine, aged("the lamp is blue\n", &[]));
+    engine
+        .writer
+        .count_uses(&ops::recall(&engine, &[blue.as_str().to_owned()]));
+    let green = remember(
+        &engine,
+        NewMemory {
+            supersedes: vec![blue.as_str().to_owned()],
+            ..doubted
+        },
+    );
+    let plan = ops::plan_cleanup(&engine, &Filter::default(), &Cleanup::default()).unwrap();
+    assert_eq!(ops::perform_plan(&engine, &plan).unwrap(), None);
+    assert_eq!(hits(&engine, "lamp"), [green]);
     // What the brief shows always counts no use by that.
     let with = |key: &str, value: MetaValue| NewMemory {
         importance: Some(2),
@@ -468,14 +487,24 @@ fn two_that_supersede_each_other_are_both_found() {
         store.put(&name, text.replacen("agent:", &keys, 1));
     }
     assert_eq!(hits(&engine, "port").len(), 2);
-    // Whoever is superseded by one of them is not.
+    // One that a memory outside of them supersedes is not.
+    let last = remember(&engine, new_memory("the port is 4444\n"));
+    let name = format!("{last}.md");
+    let text = String::from_utf8(store.read(&name)).unwrap();
+    let keys = format!("supersedes: [{other}]\nagent:");
+    store.put(&name, text.replacen("agent:", &keys, 1));
+    // Nor is one that is superseded by one of them.
     let third = remember(&engine, new_memory("the port is 3333\n"));
     let change = Change {
         superseded_by: Patch::Set(one.as_str().to_owned()),
         ..Change::default()
     };
     ops::update(&engine, third.as_str(), &change).unwrap();
-    assert_eq!(hits(&engine, "port").len(), 2);
+    let mut found = hits(&engine, "port");
+    found.sort();
+    let mut wanted = vec![one, last];
+    wanted.sort();
+    assert_eq!(found, wanted);
 }
 
 #[test]
