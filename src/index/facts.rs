@@ -42,7 +42,7 @@ pub(super) fn is_called(name: &str, id: &str) -> bool {
 }
 
 /// Returns the members of rings among `newer`, the memory that each names in `superseded_by`: two machines can each have
-/// decided for another one. In a ring, none is newer than the others.
+/// decided for another one. In a ring, none is newer than the others; only a memory outside of it hides one.
 pub(super) fn rings(newer: &HashMap<u32, u32>) -> HashSet<u32> {
     let mut members = HashSet::new();
     // From where each was reached first.

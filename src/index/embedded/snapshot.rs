@@ -278,7 +278,8 @@ impl EmbeddedSnapshot {
         }
         let mut newer_of = HashMap::new();
         for newer in self.values_of("superseded_by")? {
-            if let Some(&first) = self.rows_called(&newer)?.first() {
+            let called = self.rows_called(&newer)?.into_iter();
+            if let Some(first) = called.min_by_key(|&row| self.table.name(row)) {
                 let older = self.rows_with_fact(&facts::fact("superseded_by", &newer))?;
                 newer_of.extend(older.iter().map(|&older| (older, first)));
                 superseded.extend(older);
@@ -286,7 +287,19 @@ impl EmbeddedSnapshot {
         }
         // None of them would be found.
         let rings = facts::rings(&newer_of);
+        if rings.is_empty() {
+            return Ok(superseded);
+        }
         superseded.retain(|row| !rings.contains(row));
+        for older in self.values_of("supersedes")? {
+            let mut members = self.rows_called(&older)?;
+            members.retain(|row| rings.contains(row));
+            if !members.is_empty() {
+                let newer = self.rows_with_fact(&facts::fact("supersedes", &older))?;
+                let is_outside = newer.iter().any(|row| !rings.contains(row));
+                superseded.extend(members.into_iter().filter(|_| is_outside));
+            }
+        }
         Ok(superseded)
     }
 

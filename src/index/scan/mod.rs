@@ -166,6 +166,10 @@ impl Scan {
         }
         let rings = facts::rings(&newer_of);
         superseded.retain(|file| !rings.contains(file));
+        for (_, claims) in claims.iter().filter(|(file, _)| !rings.contains(file)) {
+            let older = claims.older.iter().flat_map(|older| called(older));
+            superseded.extend(older.filter(|file| rings.contains(file)));
+        }
         superseded
     }
 
