@@ -56,7 +56,7 @@ pub fn clean_up(seen: &[MaintainedMemory], cleanup: &Cleanup, now: DateTime<Utc>
     proposals
 }
 
-/// Which memories of a set supersede which.
+/// Names by which memories of a set supersede others of it.
 struct Chains {
     /// Stems and handles.
     names: HashSet<String>,

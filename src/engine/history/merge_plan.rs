@@ -1,6 +1,6 @@
 //! A merge as steps, and the sources that it is planned from.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::engine::error::EngineError;
 use crate::format::Tombstone;
@@ -117,4 +117,17 @@ pub(in crate::engine) type Lying = (String, Id);
 pub(in crate::engine) fn stem_of_path(path: &str) -> &str {
     let file = path.rsplit('/').next().unwrap_or(path);
     file.strip_suffix(".md").unwrap_or(file)
+}
+
+/// Adds the names of former texts that only the local side changed to those of the other side's changes: the tombstone
+/// that such a text goes with has the name of its memory.
+pub(in crate::engine) fn add_former_texts<'a>(
+    local: &BTreeMap<&'a str, Vec<&'a PathChange>>,
+    remote: &mut BTreeMap<&'a str, Vec<&'a PathChange>>,
+) {
+    for stem in local.keys() {
+        if Stem::from_file_name(stem).is_of_replaced_text() {
+            remote.entry(stem).or_default();
+        }
+    }
 }

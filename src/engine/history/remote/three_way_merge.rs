@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use chrono::DateTime;
 
 use crate::engine::error::EngineError;
+use crate::engine::history::merge_plan;
 use crate::engine::history::merge_plan::{Lying, MergePlan, MergeStep, Sources, stem_of_path};
 use crate::engine::history::remote::journal_union;
 use crate::engine::options::SETTINGS;
@@ -28,13 +29,8 @@ pub(in crate::engine) fn plan(
 ) -> Result<MergePlan, EngineError> {
     let mut plan = MergePlan::default();
     journal_union::unite(local, remote, sources, &mut plan)?;
-    let (local, remote) = (by_stem(local), by_stem(remote));
-    for (stem, ours) in &local {
-        // The tombstone of its memory has another name.
-        if !remote.contains_key(stem) && Stem::from_file_name(stem).is_of_replaced_text() {
-            without_purged(stem, ours, Vec::new(), sources, &mut plan)?;
-        }
-    }
+    let (local, mut remote) = (by_stem(local), by_stem(remote));
+    merge_plan::add_former_texts(&local, &mut remote);
     for (stem, theirs) in remote {
         let ours = local.get(stem).map_or(&[][..], Vec::as_slice);
         let (ours, theirs) = without_purged(stem, ours, theirs, sources, &mut plan)?;
@@ -95,10 +91,8 @@ fn without_purged<'a>(
     let Some(stone) = sources.tombstone(stem)? else {
         return Ok((ours.to_vec(), theirs));
     };
-    let is_new = ours
-        .iter()
-        .chain(&theirs)
-        .any(|change| is_tombstone(change));
+    let mut all = ours.iter().chain(&theirs);
+    let is_new = all.any(|change| is_tombstone(change));
     let mut is_purged: BTreeMap<&str, bool> = BTreeMap::new();
     for (changes, is_local) in [(ours, true), (theirs.as_slice(), false)] {
         for change in changes {
