@@ -43,6 +43,9 @@ def text(rng, words=60):
 
 
 class Server:
+    # Of each request, beside that of its body.
+    headers = {}
+
     def __init__(self, program, store):
         self.program, self.store = program, store
         self.environment = dict(os.environ, MEMDIR_STORE=store, MEMDIR_GIT="false", MEMDIR_EMBEDDING="off",
@@ -59,7 +62,7 @@ class Server:
 
     def ask(self, method, path, body=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        headers = {"Content-Type": "application/json"} if body is not None else {}
+        headers = dict(self.headers, **{"Content-Type": "application/json"} if body is not None else {})
         connection.request(method, "/api/v1" + path, json.dumps(body) if body is not None else None, headers)
         answer = connection.getresponse()
         data = answer.read()
