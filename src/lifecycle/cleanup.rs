@@ -60,7 +60,7 @@ pub fn clean_up(seen: &[MaintainedMemory], cleanup: &Cleanup, now: DateTime<Utc>
 struct Chains {
     /// Stems and handles.
     names: HashSet<String>,
-    /// What is named as the newer one.
+    /// Names that others state as those of the newer one.
     newer: HashSet<String>,
 }
 

@@ -431,6 +431,14 @@ fn a_text_of_which_nothing_but_the_beginning_is_left_there_stays_in_the_archive(
     }
 }
 
+/// Has memdir replace a text that was written by hand.
+fn replace_hand_edit(home: &Home, id: &str) {
+    let file = home.file_of(id);
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text + "By hand.\n").unwrap();
+    home.run(&["update", id, "--content", "Later."]).done();
+}
+
 #[test]
 fn former_texts_of_a_purged_memory_do_not_come_back_from_the_other_store() {
     let pair = Pair::new();
@@ -442,12 +450,7 @@ fn former_texts_of_a_purged_memory_do_not_come_back_from_the_other_store() {
     }
     let id = pair.here.remember(&["The zebra sleeps."]);
     pair.here.remember(&["Another."]);
-    let file = pair.here.file_of(&id);
-    let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text + "By hand.\n").unwrap();
-    pair.here
-        .run(&["update", &id, "--content", "Later."])
-        .done();
+    replace_hand_edit(&pair.here, &id);
     pair.run("merge", &[]);
     let archives =
         || [&pair.here, &pair.there].map(|home| names(&home.store().join("archive")).len());
@@ -463,12 +466,7 @@ fn former_texts_of_a_purged_memory_do_not_come_back_from_the_other_store() {
     // One that only this store has, of a memory that was purged in the other one.
     let id = pair.here.remember(&["The zebra wakes."]);
     pair.run("merge", &[]);
-    let file = pair.here.file_of(&id);
-    let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text + "By hand.\n").unwrap();
-    pair.here
-        .run(&["update", &id, "--content", "Later."])
-        .done();
+    replace_hand_edit(&pair.here, &id);
     assert_eq!(archives(), [1, 0]);
     pair.there.run(&["purge", &id, "--yes"]).done();
     pair.run("merge", &["--accept-deletions"]);

@@ -127,8 +127,8 @@ impl PastCommits {
         Ok(())
     }
 
-    /// Returns the file that the memory with these files was before it got its id by `memdir adopt`: in the commit of that,
-    /// a file of the same folder went that had its content, and the name that is its title, or its title.
+    /// Returns the file that the memory with these files was before `memdir adopt` gave it its id: the commit of that
+    /// removed a file of the same folder with the same content, whose title or else name became the memory's title.
     pub fn former(&self, files: FilesOf<'_>) -> Result<Option<Former>, EngineError> {
         let mut places = self.places_of(files)?;
         for id in git::commit_ids(&self.repository, self.head)? {

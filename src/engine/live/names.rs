@@ -425,7 +425,7 @@ pub(in crate::engine) struct Matches {
     written: String,
     /// The id with its folders and `.md`.
     whole: String,
-    /// The beginning of no other name is meant: it is a whole stem with an id.
+    /// Whether it is a whole stem with an id, and so no beginning of another name.
     is_stem: bool,
     found: Vec<(MatchKind, Stem, String)>,
 }

@@ -179,7 +179,10 @@ fn with_formers(
     purged: &[(Stem, String)],
 ) -> Result<Vec<(Stem, String)>, EngineError> {
     let mut all = purged.to_vec();
-    let history = past_commits::history(&engine.history)?;
+    let history = match past_commits::history(&engine.history) {
+        Err(EngineError::Past(_)) => return Ok(all), // Nothing was committed.
+        other => other?,
+    };
     for (stem, name) in purged.iter().filter(|(stem, _)| stem.is_canonical()) {
         let Some(Former { name: former, .. }) = history.former(files_of(stem, name))? else {
             continue;
