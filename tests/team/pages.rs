@@ -53,6 +53,18 @@ fn form_token(answered: &Answered) -> String {
     rest.split('"').next().unwrap().to_owned()
 }
 
+/// Returns the whole text of a memory, as the page saves it: with the keys that every memory has, and `keys`.
+fn whole(id: &str, keys: &str, body: &str) -> String {
+    format!(
+        "---\nid: {id}\ntimestamp: 2026-11-30T12:00:00Z\nagent: test\nuser: anna\ntopics: []\n{keys}---\n\n{body}"
+    )
+}
+
+/// Returns `value` as it stands in a form.
+fn encoded(value: &str) -> String {
+    form_urlencoded::byte_serialize(value.as_bytes()).collect()
+}
+
 /// Sends a form of the page of the workspace atlas.
 fn send(server: &Server, cookie: &str, path: &str, form: &str) -> Answered {
     let path = format!("/w/atlas/{path}");
@@ -319,10 +331,11 @@ fn a_text_that_a_quota_refuses_comes_back_in_a_form() {
     let text = shown.text();
     let (_, seen) = text.split_once("name=\"seen\" value=\"").unwrap();
     let seen = seen.split('"').next().unwrap();
+    let longer = format!("A longer text{}\n", " again".repeat(500));
     let form = format!(
-        "token={}&seen={seen}&text=A+longer+text{}",
+        "token={}&seen={seen}&text={}",
         form_token(&shown),
-        "+again".repeat(500)
+        encoded(&whole(&id, "", &longer))
     );
     let save = || send(&server, &anna, &format!("memory/{id}/save"), &form);
     let refused = save();
@@ -584,9 +597,8 @@ fn what_needs_a_folder_is_left_out_of_the_page() {
     let edit = view(&server, &anna, &format!("memory/{id}/edit")).text();
     let (_, seen) = edit.split_once("name=\"seen\" value=\"").unwrap();
     let seen = seen.split('"').next().unwrap();
-    let edited = "---\ntitle: Zebra\n---\n\nThe zebra has spots.\n";
-    let edited: String = form_urlencoded::byte_serialize(edited.as_bytes()).collect();
-    let save = format!("{form}&seen={seen}&text={edited}");
+    let edited = whole(&id, "title: Zebra\n", "The zebra has spots.\n");
+    let save = format!("{form}&seen={seen}&text={}", encoded(&edited));
     let path = format!("memory/{id}/save");
     assert_eq!(send(&server, &anna, &path, &save).status, 303);
     // Over another version nothing is saved, and both texts are shown.
