@@ -55,7 +55,7 @@ while [ "$made" -lt "$wanted" ]; do
         --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,ignored_auth \
         --exclude-path /events \
         --phases examples,coverage,fuzzing \
-        --max-examples 300 --seed "$round" --workers 2 --suppress-health-check all \
+        --max-examples 400 --seed "$round" --workers 2 --suppress-health-check all \
         > "$work/report" 2>&1 || {
         cat "$work/report"
         echo "round $round failed; the server said:"
