@@ -6,7 +6,7 @@ mod exporting;
 mod in_place;
 
 use std::fs;
-use std::path::Path;
+use std::path::{MAIN_SEPARATOR, Path};
 
 use crate::support::{at, touch};
 
@@ -18,6 +18,7 @@ pub fn texts(folder: &Path) -> Vec<(String, String)> {
         for entry in fs::read_dir(at).unwrap() {
             let path = entry.unwrap().path();
             let name = path.strip_prefix(folder).unwrap().to_str().unwrap();
+            let name = name.replace(MAIN_SEPARATOR, "/");
             if path
                 .file_name()
                 .unwrap()
@@ -28,7 +29,7 @@ pub fn texts(folder: &Path) -> Vec<(String, String)> {
             }
             match path.is_dir() {
                 true => folders.push(path),
-                false => texts.push((name.to_owned(), fs::read_to_string(&path).unwrap())),
+                false => texts.push((name, fs::read_to_string(&path).unwrap())),
             }
         }
     }
