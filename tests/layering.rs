@@ -233,11 +233,14 @@ const FOLDERS: &[(&str, &[&str])] = &[
     (
         "format/merge",
         &[
+            "comment",
             "danger",
             "edit",
             "file_name",
             "layout",
             "limits",
+            "lists",
+            "mapping",
             "markers",
             "read",
             "render",

@@ -1,10 +1,14 @@
 //! Changes single keys of a memory file and leaves every other byte alone.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
+use super::comment::comment_of;
 use super::layout::{FileLayout, Frontmatter};
 use super::limits::MAX_FRONTMATTER_BYTES;
-use super::read::{KEYS, RAW_KEYS};
+use super::lists::{List, ListKind};
+use super::mapping::Mapping;
+use super::read::KEYS;
 use super::{FormatError, limits, scalar, value};
 use crate::model::{Change, Memory, Patch, Stem, is_global_namespace, normalized_namespace};
 
@@ -21,7 +25,10 @@ use crate::model::{Change, Memory, Patch, Stem, is_global_namespace, normalized_
 pub fn edit(bytes: &[u8], change: &Change) -> Result<Vec<u8>, FormatError> {
     let mut edited = bytes.to_vec();
     for (key, text) in rendered(change, FileLayout::of(bytes).newline)? {
-        edited = set_key(&edited, key, text.as_deref())?;
+        edited = match with_kept_items(&edited, key, change)? {
+            Some(edited) => edited,
+            None => set_key(&edited, key, text.as_deref())?,
+        };
     }
     if let Some(content) = &change.content {
         limits::check_content(content)?;
@@ -270,6 +277,16 @@ pub(super) fn set_key(
             (at..at, format!("{key}:{blank}{text}{}", layout.newline))
         }
     };
+    spliced(bytes, &layout, range, &new)
+}
+
+/// Returns `bytes` with the range of its keys replaced by `new`.
+fn spliced(
+    bytes: &[u8],
+    layout: &FileLayout,
+    range: Range<usize>,
+    new: &str,
+) -> Result<Vec<u8>, FormatError> {
     let grown = layout.keys.len() - range.len() + new.len();
     if grown > MAX_FRONTMATTER_BYTES && new.len() > range.len() {
         return Err(FormatError::FrontmatterTooLarge {
@@ -280,31 +297,35 @@ pub(super) fn set_key(
     Ok([&bytes[..range.start], new.as_bytes(), &bytes[range.end..]].concat())
 }
 
-/// Returns the comment after a one-line value, with the blanks before it, or with one.
-pub(super) fn comment_of(key: &str, value: &str) -> String {
-    let comment = bare_comment_of(key, value);
-    // After no value at all the blanks were those before it.
-    let blank = if comment.starts_with('#') { " " } else { "" };
-    format!("{blank}{comment}")
-}
-
-fn bare_comment_of<'a>(key: &str, value: &'a str) -> &'a str {
-    if RAW_KEYS.contains(&key) || key == "links" {
-        return "";
-    }
-    let trimmed = value.trim_start_matches([' ', '\t']);
-    if trimmed.starts_with(['[', '{']) {
-        // `#` inside a flow value may belong to a word; only what follows its end is a comment.
-        let Some((_, after)) = value::split_flow(trimmed) else {
-            return "";
-        };
-        return if after.trim_start().starts_with('#') {
-            after
-        } else {
-            ""
-        };
-    }
-    &trimmed[scalar::comment_start(trimmed)..]
+/// Returns `bytes` with the links or the metadata of `change`, where each that stays is as it was written; `None` where
+/// another key changes, or the items of the key cannot be told apart.
+fn with_kept_items(
+    bytes: &[u8],
+    key: &str,
+    change: &Change,
+) -> Result<Option<Vec<u8>>, FormatError> {
+    let layout = FileLayout::of(bytes);
+    let Some(entry) = layout.entry(key) else {
+        return Ok(None);
+    };
+    let text = |range: Range<usize>| str::from_utf8(&bytes[range]).ok();
+    let parts = (
+        text(entry.lines.start..entry.value.start),
+        text(entry.value.clone()),
+        text(entry.below.clone()),
+    );
+    let (Some(head), Some(value), Some(below)) = parts else {
+        return Ok(None);
+    };
+    let written = match (key, &change.links, &change.metadata) {
+        ("links", Patch::Set(links), _) => List::read(ListKind::Links, value, below)
+            .and_then(|list| list.with_links(links, head, layout.newline)),
+        ("metadata", _, Patch::Set(metadata)) => Mapping::read(value, below)
+            .and_then(|mapping| mapping.write(&[], metadata, head, layout.newline)),
+        _ => None,
+    };
+    let spliced = |lines: String| spliced(bytes, &layout, entry.lines.clone(), &lines);
+    written.map(spliced).transpose()
 }
 
 /// After the last key that the format's order puts before `key`, else before all keys.

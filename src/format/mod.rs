@@ -8,11 +8,14 @@
 //!
 //! [`Memory`]: crate::model::Memory
 
+mod comment;
 mod danger;
 mod edit;
 mod file_name;
 mod layout;
 mod limits;
+mod lists;
+mod mapping;
 mod markers;
 mod merge;
 mod read;

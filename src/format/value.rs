@@ -337,7 +337,7 @@ fn write_map(out: &mut String, entries: &[(String, MetaValue)]) {
     out.push('}');
 }
 
-fn write_value(out: &mut String, value: &MetaValue) {
+pub(super) fn write_value(out: &mut String, value: &MetaValue) {
     match value {
         MetaValue::Null => out.push_str("null"),
         MetaValue::Bool(value) => out.push_str(if *value { "true" } else { "false" }),

@@ -6,12 +6,12 @@
 use chrono::DateTime;
 
 use super::keys::moment;
-use super::lists::{List, ListItem, ListKind};
 use super::merged::Merged;
 use super::problems;
 use crate::format::file_name::{FileNameKind, classify};
 use crate::format::layout::{FileLayout, Frontmatter};
 use crate::format::limits::MAX_FRONTMATTER_BYTES;
+use crate::format::lists::{List, ListItem, ListKind};
 use crate::format::markers::has_conflict_markers;
 use crate::format::read::STATED_TIMES;
 use crate::format::render::render;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::format::edit;
+use crate::format::comment::comment_of;
 use crate::format::layout::FileLayout;
 use crate::format::limits::{MAX_FRONTMATTER_BYTES, MAX_KEYS};
 use crate::format::markers::has_conflict_markers;
@@ -91,7 +91,7 @@ impl<'a> Front<'a> {
             } else {
                 &key.name
             };
-            edit::comment_of(name, key.value)
+            comment_of(name, key.value)
         });
         let below = self.keys.iter().flat_map(|key| key.below.lines());
         let below = below.filter_map(|line| {

@@ -7,10 +7,11 @@ use chrono::{DateTime, Utc};
 
 use super::changed_once::changed_once;
 use super::front::{Front, FrontKey};
-use super::lists;
-use super::lists::{List, ListKind};
+use crate::format::comment::comment_of;
+use crate::format::lists::{self, List, ListKind};
+use crate::format::mapping::Mapping;
 use crate::format::read::{KEYS, RAW_KEYS};
-use crate::format::{danger, edit, limits, scalar, value};
+use crate::format::{danger, limits, scalar, value};
 use crate::model::{MetaValue, Timestamp};
 
 /// Merges what `winner` and `loser` made of `base`; `None` if they contradict.
@@ -158,8 +159,18 @@ fn of_metadata(
     let Some(key) = winner.or(loser).filter(|_| !merged.is_empty()) else {
         return Some(None);
     };
+    let sides = [winner, loser].into_iter().flatten();
+    let sides: Vec<Mapping<'_>> = sides
+        .filter_map(|key| Mapping::read(key.value, key.below))
+        .collect();
+    let kept = sides
+        .split_first()
+        .and_then(|(first, others)| first.write(others, &merged, key.head, newline));
+    if kept.is_some() {
+        return Some(kept);
+    }
     let comment = match key.below {
-        "" => edit::comment_of("metadata", key.value),
+        "" => comment_of("metadata", key.value),
         _ => String::new(),
     };
     let text = value::write_metadata(&merged);
@@ -535,7 +546,16 @@ mod tests {
             "metadata: {a: 1}\n",
             "",
             "metadata: {a: 1, b: 2}\n",
-            Some("metadata: {\"b\": 2}\n"),
+            Some("metadata: {b: 2}\n"),
+        );
+        // The texts of both sides stay, though YAML reads them as numbers.
+        check(
+            "metadata:\n  version: 1.0\n  same: 1\n",
+            "metadata:\n  version: 1.10 # the next one\n  same: 1\n",
+            "metadata:\n  version: 1.0\n  # by hand\n  phone: +4915112345678\n  same: 1\n",
+            Some(
+                "metadata:\n  version: 1.10 # the next one\n  same: 1\n  # by hand\n  phone: +4915112345678\n",
+            ),
         );
         check("", "metadata: {a: &x 1}\n", "metadata: {b: 2}\n", None);
     }

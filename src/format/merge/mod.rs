@@ -12,7 +12,6 @@ mod front;
 mod journal;
 mod keys;
 mod lines;
-mod lists;
 mod merged;
 mod problems;
 mod same;

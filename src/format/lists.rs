@@ -3,7 +3,8 @@
 //! Promises: an item that is kept keeps its quotes, its comment and the lines above it; a list
 //! that cannot be taken apart without loss is none.
 
-use crate::format::{edit, scalar, value};
+use super::comment::comment_of;
+use super::{scalar, value};
 use crate::model::Link;
 
 /// Kind of the items of a list.
@@ -113,7 +114,7 @@ impl<'a> List<'a> {
                 text: ItemText::Flow(scalar::quoted(&meaning)),
                 meaning,
             });
-            let comment = edit::comment_of("topics", value);
+            let comment = comment_of("topics", value);
             List {
                 form: ListForm::Line { comment },
                 value,
@@ -146,16 +147,32 @@ impl<'a> List<'a> {
                 format!("{head}{comment}{newline}{}", block(items, "  ", newline))
             }
             (ListForm::Block { .. }, _) if items.is_empty() => {
-                format!(
-                    "{head} []{}{newline}",
-                    edit::comment_of("topics", self.value)
-                )
+                format!("{head} []{}{newline}", comment_of("topics", self.value))
             }
             (ListForm::Block { indent }, _) => {
                 let value = self.value;
                 format!("{head}{value}{newline}{}", block(items, indent, newline))
             }
         }
+    }
+
+    /// Writes `links` in the form of this list, after `head`, each that is in it as it stands there; `None` if that would
+    /// not be read as these links, or none of them stays.
+    pub fn with_links(&self, links: &[Link], head: &str, newline: &str) -> Option<String> {
+        let mut known: Vec<&ListItem> = self.items.iter().collect();
+        let items = links.iter().map(|link| {
+            let meaning = link_meaning(link);
+            match known.iter().position(|item| item.meaning == meaning) {
+                Some(at) => known.remove(at).clone(),
+                None => ListItem::of_link(link),
+            }
+        });
+        let items: Vec<ListItem> = items.collect();
+        let keeps_any = known.len() < self.items.len();
+        let written = self.write(ListKind::Links, head, &items, newline);
+        let (value, below) = written[head.len()..].split_once('\n')?;
+        let read = value::read_links(value, below).ok()?;
+        (read == links && keeps_any).then_some(written)
     }
 
     fn find(&self, meaning: &str) -> Option<&ListItem> {
