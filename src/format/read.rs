@@ -401,11 +401,14 @@ impl<'a> Reader<'a> {
         unknown
             .into_iter()
             .map(|entry| {
-                let text = self
-                    .text(entry.value.start..entry.lines.end)
-                    .trim()
-                    .to_owned();
-                if let Some(what) = danger::find(&text) {
+                let raw = self.text(entry.value.start..entry.lines.end);
+                let raw = raw.trim();
+                // A comment after a value, or its quotes, are no part of what it says.
+                let text = match entry.below.is_empty() && !raw.starts_with(['[', '{']) {
+                    true => scalar::read(raw).into_owned(),
+                    false => raw.to_owned(),
+                };
+                if let Some(what) = danger::find(raw) {
                     self.problems.push(Problem::RefusedYaml(format!(
                         "`{}` holds {what}",
                         entry.key

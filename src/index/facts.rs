@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::model::{MENTIONED, Memory, MetaValue, Problem, Stem, plain_id};
 use crate::ranking::Calling;
+use crate::words::composed;
 
 /// The fact that marks files with problems.
 pub(super) const PROBLEM: &str = "problem";
@@ -18,8 +19,9 @@ pub(super) fn fact(key: &str, value: &str) -> String {
     format!("{key}\0{}", comparable(value))
 }
 
-/// Returns a value as it is compared: lower case, truncated.
+/// Returns a value as it is compared: lower case, composed, truncated.
 pub(super) fn comparable(value: &str) -> String {
+    let value = composed(value);
     let mut end = value.len().min(MAX_VALUE_BYTES);
     while !value.is_char_boundary(end) {
         end -= 1;

@@ -23,6 +23,18 @@ pub enum MetaValue {
     Map(Vec<(String, MetaValue)>),
 }
 
+impl MetaValue {
+    /// Returns the text of a key that the program does not know as a value: true and false as what they are, anything
+    /// else as it is spelled.
+    pub fn of_unknown(text: &str) -> MetaValue {
+        match text {
+            "true" => MetaValue::Bool(true),
+            "false" => MetaValue::Bool(false),
+            _ => MetaValue::Text(text.to_owned()),
+        }
+    }
+}
+
 /// A memory as read from its file.
 ///
 /// Absent fields are `None` or empty. What was wrong with the file is in `problems`: a memory
@@ -69,7 +81,7 @@ pub struct Memory {
     pub links: Vec<Link>,
     /// Free metadata, in the order of the file.
     pub metadata: Vec<(String, MetaValue)>,
-    /// Keys the program does not know, with their raw text; kept, never interpreted.
+    /// Keys the program does not know, with their text: without quotes and comment where it is one line, else as written.
     pub unknown: Vec<(String, String)>,
     /// Everything after the frontmatter's closing line and its one blank line, untrimmed.
     pub content: String,

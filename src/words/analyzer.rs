@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use rust_stemmers::Stemmer;
-use unicode_normalization::{UnicodeNormalization, is_nfkc_quick};
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::Language;
@@ -16,6 +16,14 @@ pub enum Part {
     Word,
     /// An identifier as a whole, beside its parts.
     Whole,
+}
+
+/// Returns `text` with each character composed (NFC): macOS splits `é` into a letter and an accent.
+pub fn composed(text: &str) -> Cow<'_, str> {
+    match text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(text.nfc().collect()),
+    }
 }
 
 /// Cuts texts into terms. Cheap to clone; not shared between threads, because it remembers stems.
@@ -48,13 +56,12 @@ impl Analyzer {
 
     /// Calls `each` with every term of `text`, in order, with the lower-case word it comes from.
     pub fn terms(&mut self, text: &str, mut each: impl FnMut(&str, &str, Part)) {
-        let text: Cow<'_, str> = if text.is_ascii()
-            || is_nfkc_quick(text.chars()) == unicode_normalization::IsNormalized::Yes
-        {
-            Cow::Borrowed(text)
-        } else {
-            Cow::Owned(text.nfkc().collect())
-        };
+        let text: Cow<'_, str> =
+            if text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes {
+                Cow::Borrowed(text)
+            } else {
+                Cow::Owned(text.nfkc().collect())
+            };
         for chunk in text.split(|c: char| c.is_whitespace() || is_separator(c)) {
             self.chunk(chunk, &mut each);
         }

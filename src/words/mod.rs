@@ -11,7 +11,7 @@ mod language;
 mod stop;
 mod vectors;
 
-pub use analyzer::{Analyzer, Part};
+pub use analyzer::{Analyzer, Part, composed};
 pub use language::Language;
 pub use stop::is_stop_word;
 pub use vectors::{QueryVector, TextVector, WordVectors};

@@ -344,3 +344,21 @@ fn an_explanation_says_which_words_were_taken_for_users() {
         unasked.lines()
     );
 }
+
+#[test]
+fn a_mark_at_the_beginning_of_a_file_is_no_part_of_its_first_line() {
+    let home = Home::new();
+    home.put("bom.md", "\u{feff}# Heading one\n");
+    let lines = home.run(&["grep", "^# Heading"]).lines();
+    assert_eq!(lines, ["files/bom.md:1:# Heading one"]);
+}
+
+#[test]
+fn a_letter_is_the_same_in_one_character_and_in_two() {
+    let home = Home::new();
+    let id = home.remember(&["--user", "Zoe\u{308}", "--topics", "cafe\u{301}", "Text."]);
+    for filter in [["--user", "Zo\u{eb}"], ["--topics", "caf\u{e9}"]] {
+        let found = home.run(&["list", filter[0], filter[1]]).done();
+        assert!(found.contains(&id), "{filter:?}: {found}");
+    }
+}

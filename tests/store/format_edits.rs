@@ -2,7 +2,7 @@
 
 use chrono::DateTime;
 use memdir::format;
-use memdir::model::{Change, Memory, Patch, Stem};
+use memdir::model::{Change, Link, Memory, MetaValue, Patch, Stem};
 
 fn read(bytes: &[u8]) -> Memory {
     let stem = Stem::from_file_name("20260114_091500_1f3a9c02");
@@ -78,4 +78,98 @@ fn check_new_topics(value: &str, expected: &str) {
     let edited = format::edit(file.as_bytes(), &change).unwrap();
     let edited = String::from_utf8(edited).unwrap();
     assert_eq!(edited, format!("---\ntopics: {expected}\n---\n"));
+}
+
+#[test]
+fn a_changed_list_of_links_keeps_what_stands_beside_the_others() {
+    let added = Link {
+        to: "cccccccc".to_owned(),
+        relation: "related-to".to_owned(),
+    };
+    let block = "links:\n# of the trip\n- {to: aaaaaaaa, note: \"see p. 1.10\"} # why\n- target: bbbbbbbb\n  weight: 2\n";
+    for (keys, expected) in [
+        (
+            block,
+            format!("{block}- {{to: cccccccc, type: related-to}}\n"),
+        ),
+        (
+            "links: [aaaaaaaa, {to: bbbbbbbb, note: x}] # two\n",
+            "links: [aaaaaaaa, {to: bbbbbbbb, note: x}, {to: cccccccc, type: related-to}] # two\n"
+                .to_owned(),
+        ),
+        (
+            "links: aaaaaaaa\n",
+            "links:\n  - {to: aaaaaaaa, type: related-to}\n  - {to: cccccccc, type: related-to}\n"
+                .to_owned(),
+        ),
+    ] {
+        for newline in ["\n", "\r\n"] {
+            let file = |keys: &str| format!("---\nid: 1f3a9c02\n{keys}---\n\nText.\n");
+            let before = file(keys).replace('\n', newline);
+            let memory = read(before.as_bytes());
+            let mut links = memory.links.clone();
+            links.push(added.clone());
+            let edited = edited(&before, |change| change.links = Patch::Set(links.clone()));
+            assert_eq!(edited, file(&expected).replace('\n', newline));
+            assert_eq!(read(edited.as_bytes()).links, links);
+            let back = |change: &mut Change| change.links = Patch::Set(memory.links.clone());
+            if !keys.starts_with("links: aaaa") {
+                assert_eq!(self::edited(&edited, back), before);
+            }
+        }
+    }
+}
+
+#[test]
+fn changed_metadata_keep_how_the_other_entries_are_written() {
+    for (keys, expected) in [
+        (
+            "metadata: # by hand\n  version: 1.10\n  # of the office\n  phone: +4915112345678\n  odd: .nan\n  text: |\n    one\n\n    # two\n  gone: 1\n",
+            "metadata: # by hand\n  version: 1.10\n  # of the office\n  phone: +4915112345678\n  odd: .nan\n  text: |\n    one\n\n    # two\n  new: [1, \"a\"]\n",
+        ),
+        (
+            "metadata: {version: 1.10, phone: +4915112345678, \"a, b\": 'it''s', gone: 1} # by hand\n",
+            "metadata: {version: 1.10, phone: +4915112345678, \"a, b\": 'it''s', \"new\": [1, \"a\"]} # by hand\n",
+        ),
+    ] {
+        for newline in ["\n", "\r\n"] {
+            let file = |keys: &str| format!("---\nid: 1f3a9c02\n{keys}---\n\nText.\n");
+            let before = file(keys).replace('\n', newline);
+            let mut metadata = read(before.as_bytes()).metadata;
+            let gone = metadata.pop().unwrap();
+            assert_eq!(gone, ("gone".to_owned(), MetaValue::Int(1)));
+            let list = vec![MetaValue::Int(1), MetaValue::Text("a".to_owned())];
+            metadata.push(("new".to_owned(), MetaValue::List(list)));
+            let edited = edited(&before, |change| change.metadata = Patch::Set(metadata));
+            assert_eq!(edited, file(expected).replace('\n', newline));
+        }
+    }
+}
+
+#[track_caller]
+fn edited(file: &str, change: impl FnOnce(&mut Change)) -> String {
+    let mut all = Change::default();
+    change(&mut all);
+    String::from_utf8(format::edit(file.as_bytes(), &all).unwrap()).unwrap()
+}
+
+#[test]
+fn a_quoted_text_of_ones_own_is_no_dangerous_yaml() {
+    for value in [
+        "\"*important* stuff\"",
+        "\"!wow\"",
+        "'&'",
+        "\"---\"",
+        "'? what'",
+    ] {
+        let file = format!("---\nid: 1f3a9c02\nnote: {value} # why\n---\n\nText.\n");
+        let memory = read(file.as_bytes());
+        assert!(
+            !format!("{:?}", memory.problems).contains("RefusedYaml"),
+            "{:?}",
+            memory.problems
+        );
+        let (_, text) = memory.unknown.first().unwrap();
+        assert!(!text.contains(['"', '\'', '#']), "{text}");
+    }
 }

@@ -162,8 +162,15 @@ fn required_literals(pattern: &str, ignore_case: bool) -> Option<Vec<Vec<String>
 
 fn matching_lines(regex: &Regex, name: &str, bytes: &[u8]) -> Vec<GrepLine> {
     let mut lines = Vec::new();
-    // Most files that have the letters do match; those that do not are told by one search.
-    let (mut start, mut number) = (0, 0);
+    // A byte order mark is no part of the first line.
+    let (mut start, mut number) = (
+        if bytes.starts_with(b"\xef\xbb\xbf") {
+            3
+        } else {
+            0
+        },
+        0,
+    );
     while start < bytes.len() {
         let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |at| start + at);
         let line = bytes[start..end]
