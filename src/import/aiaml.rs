@@ -37,18 +37,33 @@ fn memory_files(path: &Path) -> Result<Vec<PathBuf>, ImportError> {
     if !metadata.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let folder = folder(path)?;
     let mut files = Vec::new();
-    for entry in fs::read_dir(&folder).map_err(|source| io_error(&folder, source))? {
-        let entry = entry.map_err(|source| io_error(&folder, source))?;
-        let name = entry.file_name();
-        let is_memory = format::classify(&name.to_string_lossy()) != FileNameKind::Ignored;
-        if is_memory && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            files.push(entry.path());
+    let base = folder(path)?;
+    let is_of_files = base != path;
+    let mut folders = vec![base.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).map_err(|source| io_error(&folder, source))? {
+            let entry = entry.map_err(|source| io_error(&folder, source))?;
+            let (name, kind) = (entry.file_name(), entry.file_type());
+            let name = name.to_string_lossy();
+            let is_memory = || format::classify(&name) != FileNameKind::Ignored;
+            let is_aside = || !is_of_files && folder == base && is_aside(&name);
+            match kind {
+                Ok(kind) if kind.is_file() && is_memory() => files.push(entry.path()),
+                Ok(kind) if kind.is_dir() && !name.starts_with('.') && !is_aside() => {
+                    folders.push(entry.path());
+                }
+                _ => {}
+            }
         }
     }
     files.sort_unstable();
     Ok(files)
+}
+
+/// Whether a folder beside memories holds none that are live: those of AIAML, and those of a store.
+fn is_aside(name: &str) -> bool {
+    ["archive", "backups", "journal", "locks", "temp"].contains(&name)
 }
 
 /// Returns `files` below the base directory, or the folder itself if there is none.
@@ -122,7 +137,7 @@ pub(super) fn foreign(
         draft.keep("id", MetaValue::Text(memory.id.clone()));
     }
     for (key, text) in &memory.unknown {
-        draft.keep(key, MetaValue::Text(text.clone()));
+        draft.keep(key, MetaValue::of_unknown(text));
     }
     draft.finish(defaults)
 }

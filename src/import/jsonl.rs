@@ -70,9 +70,8 @@ fn fill(
     memory.superseded_by = fields.take(&["superseded_by"], fields::text);
     memory.links = fields.take(&["links"], fields::links).unwrap_or_default();
     // What `export` wrote keeps its name: it is the same memory in another store.
-    let stem = fields
-        .take(&["stem"], fields::text)
-        .and_then(|stem| Stem::parse(&stem));
+    let name = fields.take(&["stem"], fields::text);
+    let stem = name.as_deref().and_then(Stem::parse);
     let own = stem.filter(|stem| {
         memory
             .timestamp
@@ -81,9 +80,17 @@ fn fill(
     });
     memory.handle = own.as_ref().and_then(Stem::handle);
     let id = fields.take(&["id"], fields::text);
-    let metadata = fields.take(&["metadata"], fields::map).unwrap_or_default();
+    let mut metadata = fields.take(&["metadata"], fields::map).unwrap_or_default();
+    if name.is_some() {
+        let keys = fields.take(&["keys"], fields::map).unwrap_or_default();
+        let is_new = |key: &String| metadata.iter().all(|(known, _)| known != key);
+        let keys: Vec<_> = keys.into_iter().filter(|(key, _)| is_new(key)).collect();
+        metadata.extend(keys);
+    }
     draft.keep_rest(metadata, fields)?;
     draft.called(id.filter(|_| own.is_none()));
+    // Others name it so, where it gets another name.
+    draft.foreign.names.extend(name.filter(|_| own.is_none()));
     Ok(())
 }
 

@@ -230,3 +230,76 @@ fn a_folder_of_notes_comes_in_with_what_it_says() {
         "imported 0, known already 2, failed 0\n"
     );
 }
+
+#[test]
+fn names_of_the_source_in_what_is_replaced_become_those_here() {
+    let home = Home::new();
+    let lines = concat!(
+        r#"{"id": "new-8", "created_at": "2026-02-01T00:00:00Z", "text": "We deploy with a tag.", "supersedes": ["old-7", "other-9"]}"#,
+        "\n",
+        r#"{"id": "old-7", "created_at": "2026-01-01T00:00:00Z", "text": "We deploy by hand."}"#,
+        "\n",
+    );
+    let path = home.write("x.jsonl", lines);
+    let import = ["import", "--from", "jsonl", path.to_str().unwrap()];
+    home.run(&import).done();
+    let found = home.run(&["think", "-k", "deploy"]).lines();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("with a tag"), "{found:?}");
+    let replaced = || {
+        let new = home.run(&["recall", "new-8", "--json"]).json();
+        new[0]["supersedes"].clone()
+    };
+    let first = replaced();
+    assert!(
+        first[0].as_str().unwrap().starts_with("20260101_"),
+        "{first}"
+    );
+    // What is not there is kept as it was written.
+    assert_eq!(first[1], "other-9");
+    home.run(&import).done();
+    assert_eq!(replaced(), first);
+}
+
+#[test]
+fn an_export_comes_back_with_its_keys_and_its_relations() {
+    let home = Home::new();
+    // The second of a name in local time is not that of the timestamp.
+    home.put(
+        "20260101_120000_aaaaaaaa.md",
+        "---\nid: aaaaaaaa\ntimestamp: 2026-01-01T11:00:00Z\nagent: a\nuser: u\ntopics: []\n---\n\nDeploy by hand.\n",
+    );
+    home.put(
+        "20260102_120000_bbbbbbba.md",
+        "---\nid: bbbbbbba\ntimestamp: 2026-01-02T11:00:00Z\nagent: a\nuser: u\ntags:\n  - deploy\n  - git hub\npinned: true # why\nreviewed: 2026-03-03\ntext: mine\nsupersedes: [20260101_120000_aaaaaaaa]\nlinks:\n  - {to: 20260101_120000_aaaaaaaa, type: elaborates}\n---\n\nDeploy with a tag.\n",
+    );
+    let there = Home::new();
+    let exported = there.write("all.jsonl", home.run(&["export", "--to", "jsonl"]).done());
+    there
+        .run(&["import", "--from", "jsonl", exported.to_str().unwrap()])
+        .done();
+    assert_eq!(there.run(&["list"]).lines().len(), 1);
+    there.run(&["links"]).complains(0, &[]);
+    let told = there.run(&["recall", "bbbbbbba", "--json"]).json();
+    let kept = &told[0]["metadata"];
+    assert_eq!(kept["pinned"], true, "{told}");
+    assert_eq!(kept["reviewed"], "2026-03-03", "{told}");
+    assert_eq!(kept["text"], "mine", "{told}");
+    assert_eq!(told[0]["topics"], json!(["deploy", "git hub"]), "{told}");
+    assert_eq!(told[0]["content"], "Deploy with a tag.\n", "{told}");
+}
+
+#[test]
+fn a_store_by_month_comes_in_whole() {
+    let home = Home::new();
+    home.run(&["layout", "by-month"]).done();
+    home.remember(&["In a month."]);
+    home.make("store/files/journal");
+    home.put("journal/note.md", "---\ntitle: Deep\n---\n\nIn a folder.\n");
+    let there = Home::new();
+    for path in [home.store(), home.files()] {
+        let ran = there.run(&["import", "--from", "aiaml", path.to_str().unwrap()]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(there.run(&["list"]).lines().len(), 2);
+    }
+}

@@ -60,7 +60,20 @@ fn every_version_is_read_as_it_read_itself() {
         let expected = fs::read_to_string(home.store().join("expected.jsonl")).unwrap();
         let before = bytes(&home.store());
         let exported = home.run(&["export", "--to", "jsonl"]);
-        assert_eq!(exported.text(), expected, "{version}");
+        // Later versions may tell more of a memory, but nothing else.
+        let objects = |text: &str| -> Vec<serde_json::Value> {
+            let lines = text.lines();
+            lines
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect()
+        };
+        let (told, expected) = (objects(&exported.text()), objects(&expected));
+        assert_eq!(told.len(), expected.len(), "{version}");
+        for (told, expected) in told.iter().zip(&expected) {
+            for (key, value) in expected.as_object().unwrap() {
+                assert_eq!(&told[key], value, "{version}: {key} of {told}");
+            }
+        }
         home.run(&["status"]);
         home.run(&["verify"]);
         home.run(&["reindex", "--full"]);

@@ -1,6 +1,5 @@
 //! Commands that bring memories in and out: import, export.
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::args::sharing::{Export, Import, Source, Target};
@@ -15,7 +14,7 @@ use crate::dialect::views::MemoryView;
 use crate::engine;
 use crate::engine::{Engine, Imported, ops};
 use crate::import::{Defaults, Program};
-use crate::model::Memory;
+use crate::model::{Memory, MetaValue};
 
 /// Runs `memdir import`.
 pub fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failure> {
@@ -216,10 +215,7 @@ pub fn export(context: &mut Context, command: &Export) -> Result<Outcome, Failur
         }
         match command.to {
             Target::Jsonl => {
-                let exported = ExportedView {
-                    memory: MemoryView::new(&memory, engine.live.shown_id(&memory.stem)),
-                    stem: memory.stem.as_str(),
-                };
+                let exported = exported(&engine, &memory);
                 if output.json {
                     memories.push(json!(exported));
                 } else {
@@ -244,12 +240,27 @@ pub fn export(context: &mut Context, command: &Export) -> Result<Outcome, Failur
     Ok(Outcome::found(count > 0))
 }
 
-/// A memory as `recall` replies it, with its stem, which names it in every store.
-#[derive(Serialize)]
-struct ExportedView<'a> {
-    #[serde(flatten)]
-    memory: MemoryView<'a>,
-    stem: &'a str,
+/// Returns a memory as `recall` replies it, with its stem, which names it in every store, and under `keys` those of its
+/// file that the program does not know. Beside its own, an import would take some for fields.
+fn exported(engine: &Engine, memory: &Memory) -> Value {
+    let mut exported = json!(MemoryView::new(memory, engine.live.shown_id(&memory.stem)));
+    if let Value::Object(fields) = &mut exported {
+        fields.insert("stem".to_owned(), json!(memory.stem.as_str()));
+        // `tags` are topics.
+        let unknown = memory.unknown.iter().filter(|(key, _)| key != "tags");
+        let keys = unknown.map(|(key, text)| {
+            let value = match MetaValue::of_unknown(text) {
+                MetaValue::Bool(is_so) => json!(is_so),
+                _ => json!(text),
+            };
+            (key.clone(), value)
+        });
+        let keys: serde_json::Map<String, Value> = keys.collect();
+        if !keys.is_empty() {
+            fields.insert("keys".to_owned(), Value::Object(keys));
+        }
+    }
+    exported
 }
 
 /// Returns a memory as a section of a document; `shown` makes its texts fit to be seen.

@@ -366,6 +366,7 @@ fn import_one(
     let stem = end.stem.clone();
     let names = foreign.names;
     progress.relating.became(source_id.as_deref(), names, end);
+    progress.relating.states(&foreign.memory);
     progress.report.expired += usize::from(has_ended);
     for what in &foreign.not_carried {
         progress.report.lacks(what, 1);

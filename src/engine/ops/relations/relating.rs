@@ -13,7 +13,7 @@ use crate::engine::parts::Engine;
 use crate::engine::texts::is_called;
 use crate::files::Place;
 use crate::import::{ForeignRelation, SUPERSEDED_BY, SUPERSEDES};
-use crate::model::{Change, Link, Memory, Patch, Stem};
+use crate::model::{Change, Link, Memory, NewMemory, Patch, Stem};
 
 /// Maximum number of links of one memory, as in `format`.
 const MAX_LINKS: usize = 200;
@@ -56,6 +56,8 @@ pub(in crate::engine) struct Relating {
     /// Number of the memory; `None` where several have the name.
     by_name: HashMap<String, Option<usize>>,
     wanted: Vec<ForeignRelation>,
+    /// Numbers of new memories whose files name others, with these names.
+    stated: Vec<(usize, Vec<String>)>,
 }
 
 /// Relations to add to one memory.
@@ -64,6 +66,8 @@ struct Gains {
     links: Vec<Link>,
     supersedes: Vec<Stem>,
     superseded_by: Option<Stem>,
+    /// Names in its file that are those of the source, with the memories that they are here.
+    renamed: HashMap<String, Stem>,
 }
 
 impl Relating {
@@ -75,10 +79,22 @@ impl Relating {
             self.by_id.entry(id.to_owned()).or_insert(number);
         }
         for name in names {
-            self.by_name
-                .entry(name)
-                .and_modify(|known| *known = None)
-                .or_insert(Some(number));
+            let known = self.by_name.entry(name).or_insert(Some(number));
+            // A line that stands twice is one memory.
+            let stem = |number: usize| self.ends[number].stem.as_ref();
+            if known.is_some_and(|known| known != number && stem(known) != stem(number)) {
+                *known = None;
+            }
+        }
+    }
+
+    /// Records what the file of the memory that became last names, as the source called it.
+    pub fn states(&mut self, memory: &NewMemory) {
+        let links = memory.links.iter().map(|link| &link.to);
+        let named = memory.supersedes.iter().chain(&memory.superseded_by);
+        let named: Vec<String> = named.chain(links).cloned().collect();
+        if !named.is_empty() {
+            self.stated.push((self.ends.len() - 1, named));
         }
     }
 
@@ -120,6 +136,16 @@ impl Relating {
         related: &mut Related,
     ) -> BTreeMap<usize, Gains> {
         let mut gains: BTreeMap<usize, Gains> = BTreeMap::new();
+        for (from, names) in std::mem::take(&mut self.stated) {
+            for name in names {
+                let to = self.end(&name, earlier).filter(|to| *to != from);
+                let stem = to.and_then(|to| self.ends[to].stem.clone());
+                if let Some(stem) = stem.filter(|stem| !is_called(stem, &name)) {
+                    let renamed = &mut gains.entry(from).or_default().renamed;
+                    renamed.insert(name, stem);
+                }
+            }
+        }
         let mut replaced_by: HashMap<usize, usize> = HashMap::new();
         for wanted in std::mem::take(&mut self.wanted) {
             let ends = self.end(&wanted.from, earlier);
@@ -253,26 +279,37 @@ impl Gains {
     /// Returns the change that adds them to `memory`.
     fn change(&self, memory: &Memory) -> Change {
         let mut change = Change::default();
+        let now_called = |name: &String| {
+            let stem = self.renamed.get(name);
+            stem.map_or_else(|| name.clone(), |stem| stem.as_str().to_owned())
+        };
         let mut links = memory.links.clone();
+        for link in &mut links {
+            link.to = now_called(&link.to);
+        }
         for link in &self.links {
             if !holds(memory, link) && !links.contains(link) && links.len() < MAX_LINKS {
                 links.push(link.clone());
             }
         }
-        if links.len() > memory.links.len() {
+        if links != memory.links {
             change.links = Patch::Set(links);
         }
-        let mut supersedes = memory.supersedes.clone();
+        let mut supersedes: Vec<String> = memory.supersedes.iter().map(now_called).collect();
         for stem in &self.supersedes {
             if !supersedes.iter().any(|known| is_called(stem, known)) {
                 supersedes.push(stem.as_str().to_owned());
             }
         }
-        if supersedes.len() > memory.supersedes.len() {
+        if supersedes != memory.supersedes {
             change.supersedes = Patch::Set(supersedes);
         }
-        if let (Some(stem), None) = (&self.superseded_by, &memory.superseded_by) {
-            change.superseded_by = Patch::Set(stem.as_str().to_owned());
+        let superseded_by = match (&self.superseded_by, &memory.superseded_by) {
+            (_, Some(name)) => Some(now_called(name)),
+            (stem, None) => stem.as_ref().map(|stem| stem.as_str().to_owned()),
+        };
+        if superseded_by != memory.superseded_by {
+            change.superseded_by = superseded_by.map_or(Patch::Keep, Patch::Set);
         }
         change
     }
