@@ -282,3 +282,72 @@ fn a_live_memory_is_not_overwritten_by_its_archived_twin() {
     assert_eq!(home.run(&["forget", "1f3a9c02"]).code, 2);
     assert_eq!(home.text_of("1f3a9c02"), text("new"));
 }
+
+#[test]
+fn what_cannot_be_read_is_not_written_anew() {
+    let home = Home::new();
+    let other = home.remember(&["Another."]);
+    let broken = "---\ntitle: Server\nmetadata:\n  host: db1\n  note: see ops: restart first\n---\n\nText.\n";
+    home.put("server.md", broken);
+    let rows = (0..190).map(|at| {
+        let word = "x".repeat(60);
+        format!("  - {{to: 20260101_000000_{at:08x}, type: {word}}}\n")
+    });
+    let large = format!(
+        "---\ntitle: Hub\nlinks:\n{}---\n\nText.\n",
+        rows.collect::<String>()
+    );
+    home.put("hub.md", &large);
+    let open = "---\ntitle: precious\nexpires: 2030-01-01\n\nText.\n";
+    home.put("open.md", open);
+    for command in [
+        &["update", "server", "--meta", "owner=mira"][..],
+        &["update", "server", "--meta", "note="],
+        &["standards", "ops", "--set", "server"],
+        &["update", "hub", "--meta", "owner=mira"],
+        &["link", "hub", &other],
+    ] {
+        home.run(command)
+            .complains(2, &["cannot be read", "memdir edit"]);
+    }
+    // What says the same text adds nothing to what cannot be read.
+    home.run(&["remember", "--meta", "owner=mira", "Text."]);
+    home.run(&["update", "open", "--content", "New."])
+        .complains(2, &["no closing `---`"]);
+    let text = |name: &str| fs::read_to_string(home.files().join(name)).unwrap();
+    assert_eq!(text("server.md"), broken);
+    assert_eq!(text("hub.md"), large);
+    assert_eq!(text("open.md"), open);
+    // Another key is changed.
+    home.run(&["update", "server", "--topics", "ops"]).done();
+    assert!(text("server.md").contains("see ops: restart first"));
+}
+
+#[test]
+fn links_and_metadata_keep_how_they_are_written() {
+    let home = Home::new();
+    let other = home.remember(&["Another."]);
+    let keys =
+        "links:\n  - {to: aaaaaaaa, note: \"p. 1\"} # why\nmetadata:\n  version: 1.10 # of it\n";
+    home.put("note.md", format!("---\n{keys}---\n\nText.\n"));
+    home.run(&["link", "note", &other]).done();
+    home.run(&["update", "note", "--meta", "owner=mira"]).done();
+    let text = fs::read_to_string(home.files().join("note.md")).unwrap();
+    let kept = "  - {to: aaaaaaaa, note: \"p. 1\"} # why\n  - {to: ";
+    assert!(text.contains(kept), "{text}");
+    let kept = "metadata:\n  version: 1.10 # of it\n  owner: \"mira\"\n";
+    assert!(text.contains(kept), "{text}");
+}
+
+#[test]
+fn a_comment_after_a_key_of_ones_own_says_nothing() {
+    let home = Home::new();
+    home.put(
+        "20260101_000000_aaaaaaaa.md",
+        "---\nid: aaaaaaaa\npinned: true  # ask Mira first\nstate: \"open\" # for now\n---\n\nThe zebra.\n",
+    );
+    let brief = home.run(&["brief"]).done();
+    assert!(brief.contains("The zebra."), "{brief}");
+    let found = home.run(&["list", "--where", "state=open"]).lines();
+    assert_eq!(found.len(), 1, "{found:?}");
+}

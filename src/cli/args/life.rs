@@ -74,7 +74,7 @@ pub struct Unlink {
     /// The memory that they point to
     #[arg(value_name = "TO")]
     pub to: String,
-    /// Only links of this type [default: all]
+    /// Only links of this type [default: all but `supersedes`]
     #[arg(long = "type", short = 't', value_name = "WORD")]
     pub relation: Option<String>,
 }

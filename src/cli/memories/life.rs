@@ -288,7 +288,10 @@ pub fn unlink(context: &mut Context, command: &Unlink) -> Result<Outcome, Failur
     if output.json {
         output.json(&json!({"removed": removed}))?;
     } else if removed == 0 {
-        output.note("there is no such link");
+        output.note(match relation {
+            None => "there is no such link; `--type supersedes` takes a supersession back",
+            Some(_) => "there is no such link",
+        });
     }
     afterwards::after_writing(context, &engine)?;
     Ok(match removed {

@@ -288,6 +288,7 @@ pub(in crate::engine) fn renewal(
     }
     let ends = self::ends(engine, &new, &old);
     let change = lifecycle::as_update(&new, &old, ends);
+    check_change(&old, &change)?;
     let bytes = edited(&old, &version.bytes, &change)?;
     let (bytes, screened) = screen::screen(&engine.writer, &name, Some(&version.bytes), bytes)?;
     Ok(Renewal {
@@ -359,6 +360,7 @@ pub(in crate::engine) fn enrich(
             content: None,
             ..lifecycle::as_update(new, &old, ends)
         };
+        check_change(&old, &change)?;
         let bytes = edited(&old, &version.bytes, &change)?;
         let (bytes, screened) = screen::screen(&engine.writer, &name, Some(&version.bytes), bytes)?;
         if lifecycle::replaces_metadata(&change, &old) {

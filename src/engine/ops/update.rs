@@ -10,7 +10,9 @@ use crate::files::{Place, Version};
 use crate::format;
 use crate::format::FormatError;
 use crate::journal::TIER;
-use crate::model::{Change, Kind, Memory, MetaValue, PINNED, Patch, Stem, Tier, Timestamp, misfit};
+use crate::model::{
+    Change, Kind, Memory, MetaValue, PINNED, Patch, Problem, Stem, Tier, Timestamp, misfit,
+};
 
 /// Returns the change that marks a memory as superseded by `stem`.
 pub(in crate::engine) fn superseded_by(stem: &Stem) -> Change {
@@ -301,8 +303,25 @@ pub(in crate::engine) fn edited(
     })
 }
 
-/// Checks that the values of a change fit the memory's kind; values that the file holds already pass.
+/// Checks that a change loses nothing that could not be read, and that its values fit the memory's kind; values that the
+/// file holds already pass.
 pub(in crate::engine) fn check_change(memory: &Memory, change: &Change) -> Result<(), EngineError> {
+    let changes = [
+        ("supersedes", !change.supersedes.is_keep()),
+        ("links", !change.links.is_keep()),
+        ("metadata", !change.metadata.is_keep()),
+    ];
+    let changed = changes.into_iter().filter(|(_, is_changed)| *is_changed);
+    for (key, _) in changed {
+        check_readable(memory, key)?;
+    }
+    let has = |problem: Problem| memory.problems.contains(&problem);
+    if change.content.is_some() && has(Problem::FrontmatterNotClosed) {
+        return Err(FormatError::FrontmatterNotClosed.into());
+    }
+    if change.content.is_some() && has(Problem::NotUtf8) && has(Problem::NoFrontmatter) {
+        return Err(FormatError::NotUtf8.into());
+    }
     if change.kind.is_keep() && change.metadata.is_keep() {
         return Ok(());
     }
@@ -315,6 +334,22 @@ pub(in crate::engine) fn check_change(memory: &Memory, change: &Change) -> Resul
         Patch::Keep => check_details(kind, &memory.metadata),
         Patch::Set(metadata) => check_details(kind, metadata),
         Patch::Clear => Ok(()),
+    }
+}
+
+/// Fails if a key could not be read, or not whole: to write it anew would lose what it holds.
+fn check_readable(memory: &Memory, key: &str) -> Result<(), EngineError> {
+    let is_of = |problem: &&Problem| match problem {
+        Problem::Key { key: of, .. } => of == key,
+        Problem::FrontmatterTooLarge { .. } => key != "supersedes",
+        _ => false,
+    };
+    match memory.problems.iter().find(is_of) {
+        None => Ok(()),
+        Some(problem) => Err(EngineError::Invalid(format!(
+            "`{key}` of {id} cannot be read, so it is not changed: {problem}. `memdir edit {id}` corrects it",
+            id = memory.stem.short()
+        ))),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::engine::parts::Engine;
 use crate::engine::texts::{is_called, parse, stem_of};
 use crate::files::Place;
 use crate::format::MAX_INDEXED_BYTES;
-use crate::model::{Change, Link, Memory, Patch, Problem, Stem};
+use crate::model::{Change, Link, Patch, Stem};
 
 /// Types of links between contradicting memories.
 const AGAINST: [&str; 2] = ["contradicts", "conflicts-with"];
@@ -144,7 +144,6 @@ fn unsupersede(engine: &Engine, tool: &str, newer: &str, older: &str) -> Result<
         if supersedes == memory.supersedes {
             return Ok(Change::default());
         }
-        check_readable(memory, SUPERSEDES)?;
         Ok(Change {
             supersedes: match supersedes.is_empty() {
                 true => Patch::Clear,
@@ -229,7 +228,6 @@ fn supersede(engine: &Engine, newer: &str, older: &str) -> Result<bool, EngineEr
         if supersedes.iter().any(|known| to_older(known)) {
             return Ok(Change::default());
         }
-        check_readable(memory, SUPERSEDES)?;
         supersedes.push(older_id.clone());
         Ok(Change {
             supersedes: Patch::Set(supersedes),
@@ -287,7 +285,6 @@ pub(in crate::engine) fn change_links(
         if links == memory.links {
             return Ok(Change::default());
         }
-        check_readable(memory, "links")?;
         let links = match links.is_empty() {
             true => Patch::Clear,
             false => Patch::Set(links),
@@ -298,16 +295,4 @@ pub(in crate::engine) fn change_links(
         })
     })?;
     Ok(edited.changed)
-}
-
-/// Fails if a key cannot be parsed: rewriting it would lose its content.
-pub(in crate::engine) fn check_readable(memory: &Memory, key: &str) -> Result<(), EngineError> {
-    let is_of = |problem: &&Problem| matches!(problem, Problem::Key { key: of, .. } if of == key);
-    match memory.problems.iter().find(is_of) {
-        None => Ok(()),
-        Some(problem) => Err(EngineError::Invalid(format!(
-            "`{key}` of {} cannot be read, so nothing is added to it: {problem}",
-            memory.stem.short()
-        ))),
-    }
 }
