@@ -20,6 +20,7 @@ use super::people::{NamedBy, NamedPerson, Names, aliases, rows_beside, without};
 use super::postings::Postings;
 use super::reranked::Reranking;
 use super::row_reader::RowReader;
+use super::row_set::RowSet;
 use super::scoring::Scoring;
 use super::signals::RankingSignals;
 use super::weights::{Method, Ranking};
@@ -175,6 +176,7 @@ pub fn score<'a, P: Postings>(
         cosines,
         distribution: None,
         with_named: with_named(collection, &query),
+        naming: naming(collection.len(), &query, analyzer, postings)?,
         query,
         chats,
         namespaces: Vec::new(),
@@ -295,6 +297,31 @@ fn add_aliases<P: Postings>(
         }
     }
     Ok(people)
+}
+
+/// Returns the memories whose texts hold all words of a user's name that the query holds, of `count`.
+fn naming<P: Postings>(
+    count: usize,
+    query: &ParsedQuery,
+    analyzer: &mut Analyzer,
+    postings: &P,
+) -> Result<RowSet, P::Error> {
+    let mut naming = RowSet::none(count);
+    for name in &query.named {
+        let terms = analyzer.term_list(name);
+        let mut holding = RowSet::all(count);
+        for term in &terms {
+            let mut rows = RowSet::none(count);
+            for (row, _) in postings.text(term)? {
+                rows.put_in(row);
+            }
+            holding.keep_those_of(&rows);
+        }
+        if !terms.is_empty() {
+            holding.iter().for_each(|row| naming.put_in(row));
+        }
+    }
+    Ok(naming)
 }
 
 /// Returns whether a person that the query names takes part, by episode; empty if nobody is named.

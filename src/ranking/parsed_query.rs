@@ -1,6 +1,6 @@
 //! Parses a query: the persons and dates in it, and whether it is a question.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -18,6 +18,8 @@ pub struct ParsedQuery {
     /// The same of persons whom it calls as only the memories of one namespace do, by the numbers of
     /// namespace and user field.
     pub aliases: HashMap<(u32, u32), u32>,
+    /// Names of users that were taken out of the text.
+    pub named: Vec<String>,
     /// Whether it is a question, or a request in a sentence, and not a list of words.
     pub asks: bool,
     /// Whether it asks for a time.
@@ -234,6 +236,7 @@ impl ParsedQuery {
         ParsedQuery {
             text: query.to_owned(),
             users: HashMap::new(),
+            named: Vec::new(),
             aliases: HashMap::new(),
             asks: true,
             asks_when: false,
@@ -275,7 +278,7 @@ impl ParsedQuery {
     /// Parses `query`; `names` are those of the store.
     pub fn read(query: &str, names: &Names) -> ParsedQuery {
         let mut users: HashMap<u32, u32> = HashMap::new();
-        let mut named: HashSet<Vec<String>> = HashSet::new();
+        let mut named: BTreeSet<Vec<String>> = BTreeSet::new();
         let text = names.take_out(query, |_, name, of| {
             if named.insert(name.to_vec()) {
                 for &user in of {
@@ -290,6 +293,7 @@ impl ParsedQuery {
         ParsedQuery {
             text,
             users,
+            named: named.iter().map(|name| name.join(" ")).collect(),
             aliases: HashMap::new(),
             asks,
             asks_when: may_ask_when(&words) && WHEN.is_match(query),

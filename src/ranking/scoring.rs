@@ -124,6 +124,8 @@ pub(super) struct Scoring<'a> {
     pub reranked: HashMap<u32, f32>,
     /// Whether a named person takes part, by episode; empty if nobody is named.
     pub with_named: Vec<bool>,
+    /// Memories whose text names such a person; empty if nobody is named.
+    pub naming: RowSet,
     pub best_words: f32,
     pub best_date: f32,
     /// Greatest share of the query's content words, by idf, that one candidate holds.

@@ -273,3 +273,29 @@ fn a_name_means_a_user_in_its_namespace_alone() {
         ["Kate = Emi (vocative)", "Kate = Ana (vocative)"]
     );
 }
+
+#[test]
+fn who_a_text_names_it_is_about_whoever_wrote_it() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let remember = |user: &str, text: String| {
+        let memory = NewMemory {
+            user: user.to_owned(),
+            ..new_memory(&text)
+        };
+        ops::remember(&engine, memory, None).unwrap();
+    };
+    remember("marco", "Ana is on call.".to_owned());
+    for what in [
+        "line", "bill", "rent", "roof", "door", "lift", "gate", "lamp",
+    ] {
+        remember("ana", format!("The {what} is on hold."));
+    }
+    for question in ["Ana is on call.", "Is Ana on call?"] {
+        let found = ops::search(&engine, &query(question)).unwrap();
+        assert_eq!(
+            found.hits[0].memory.content, "Ana is on call.",
+            "{question}"
+        );
+    }
+}

@@ -47,7 +47,8 @@ impl Scoring<'_> {
             author > 0
         };
         parts.author = author as f32;
-        parts.participant = flag(takes_part);
+        // Whom a text names it is about, whoever wrote it.
+        parts.participant = flag(takes_part || self.naming.contains(here.row));
     }
 
     pub(super) fn priors(&self, here: &RowData, parts: &mut Parts) {
