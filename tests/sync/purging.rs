@@ -461,3 +461,26 @@ fn what_two_machines_purged_under_one_name_stays_away() {
     }
     assert_eq!((texts(one).len(), texts(two).len()), (0, 0));
 }
+
+#[test]
+fn what_was_purged_here_is_no_loss_on_the_remote() {
+    let machines = Machines::new(2);
+    let [one, two] = [&machines.homes[0], &machines.homes[1]];
+    let ids: Vec<String> = (0..12)
+        .map(|at| one.remember(&[&format!("Memory {at}.")]))
+        .collect();
+    machines.settle();
+    for id in &ids[..7] {
+        purge(one, id);
+    }
+    machines.sync(0);
+    machines.pauses(1);
+    two.run(&["sync", "--accept-deletions"]).done();
+    two.remember(&["Another."]);
+    machines.settle();
+    // One more, which comes from there.
+    purge(two, &ids[7]);
+    machines.sync(1);
+    machines.sync(0);
+    assert_eq!(names(&one.files()).len(), 5);
+}

@@ -553,3 +553,20 @@ fn a_token_with_invisible_characters_is_redacted_as_a_whole_and_allowed_by_its_v
     edit(home, "aaaaaaaa", &token(), &hidden);
     assert_eq!(machines.sync(0)["held_back"], json!([]));
 }
+
+#[test]
+fn what_is_redacted_lies_in_no_text_that_was_kept_aside() {
+    let machines = Machines::new(1);
+    let home = &machines.homes[0];
+    machines.sync(0);
+    let told = quietly(
+        home,
+        &["remember", "--topics", "a", &format!("to {}", token())],
+    );
+    let id = told.text().trim().to_owned();
+    quietly(home, &["update", &id, "--topics", "+b"]);
+    quietly(home, &["redact", &id]);
+    machines.sync(0);
+    is_in_no_object(&Git::of(home));
+    is_in_no_file(home, "");
+}

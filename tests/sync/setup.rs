@@ -534,3 +534,40 @@ fn the_remote_of_another_programs_store_is_used_where_its_variable_says_so() {
         assert_eq!(git.subjects().len(), if value == "false" { 1 } else { 2 });
     }
 }
+
+#[test]
+fn a_repository_of_somebody_else_pushes_nowhere_else() {
+    let machines = Machines::new(1);
+    let home = &machines.homes[0];
+    home.remember(&["Mine."]);
+    let git = Git::of(home);
+    Git::at(home, home.root()).says(&["init", "-q", "--bare", "-b", "main", "evil.git"]);
+    let evil = home.root().join("evil.git");
+    git.says(&["config", "remote.origin.pushurl", evil.to_str().unwrap()]);
+    let remote = machines.remote();
+    let setup = ["sync", "--setup", remote.to_str().unwrap(), "--allow-local"];
+    home.run(&setup)
+        .complains(2, &["evil.git", "pushurl", "--unset-all"]);
+    home.run(&["sync"]).complains(2, &["evil.git", "pushurl"]);
+    assert_eq!(Git::at(home, evil).tries(&["log", "main"]), None);
+    git.says(&["config", "--unset-all", "remote.origin.pushurl"]);
+    machines.sync(0);
+}
+
+#[test]
+fn a_store_that_was_cloned_says_what_it_takes_to_sync() {
+    let machines = Machines::new(1);
+    machines.homes[0].remember(&["Mine."]);
+    machines.sync(0);
+    let home = Home::new();
+    fs::remove_dir_all(home.store()).unwrap();
+    let remote = machines.remote();
+    let clone = ["clone", "-q", remote.to_str().unwrap(), "store"];
+    Git::at(&home, home.root()).says(&clone);
+    let ran = home.run(&["sync"]);
+    let said = format!("{}{}", ran.text(), ran.stderr);
+    assert!(said.contains("remote.git"), "{said}");
+    assert!(said.contains("`memdir sync --setup`"), "{said}");
+    home.run(&["sync", "--setup", "--allow-local"]).done();
+    assert_eq!(texts(&home), texts(&machines.homes[0]));
+}

@@ -507,3 +507,47 @@ fn a_move_whose_old_name_is_taken_is_not_undone_in_part() {
     assert_eq!(fs::read_to_string(file("x/a.md")).unwrap(), "A, longer.\n");
     assert!(!file("y/a.md").exists() && !file("y/b.md").exists());
 }
+
+#[test]
+fn a_change_made_by_a_slow_clock_is_undone_before_what_it_changed() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    let id = home.remember(&["One."]);
+    let ahead = |text: &[&str]| {
+        let future = ["-c", "core.hooksPath=/none"];
+        let dated = "2099-01-01T00:00:00Z";
+        let mut command = std::process::Command::new("git");
+        home.surround(&mut command);
+        command.current_dir(home.store()).args(future);
+        command.args(["-c", "user.name=Test", "-c", "user.email=test@example.org"]);
+        command
+            .env("GIT_COMMITTER_DATE", dated)
+            .env("GIT_AUTHOR_DATE", dated);
+        let ran = crate::support::program::run(command.args(text));
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.text().trim().to_owned()
+    };
+    // The memory comes from a machine whose clock is fast, and so does another change beside this one's.
+    ahead(&["commit", "-q", "--amend", "--no-edit"]);
+    let side = ahead(&["commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "Side"]);
+    home.run(&["update", &id, "--content", "Two."]).done();
+    let merge = git.says(&[
+        "commit-tree",
+        "HEAD^{tree}",
+        "-p",
+        "HEAD",
+        "-p",
+        &side,
+        "-m",
+        "Merge",
+    ]);
+    git.says(&["update-ref", "refs/heads/main", merge.trim()]);
+    let log = home.run(&["log", &id, "--plain"]).done();
+    let change = log.find("Change").unwrap();
+    assert!(change < log.find("Add").unwrap(), "{log}");
+    home.run(&["undo", &id]).done();
+    let text = home.text_of(&id);
+    assert!(text.contains("One.") && !text.contains("Two."), "{text}");
+    let again = home.run(&["restore", &format!("{id}@{side}")]).done();
+    assert_eq!(again, format!("unchanged {id}\n"));
+}

@@ -279,23 +279,27 @@ pub fn edited_json(edited: &Edited, id: &str) -> Value {
 /// Runs `memdir restore`.
 pub fn restore(context: &mut Context, command: &Ids) -> Result<Outcome, Failure> {
     let now = context.now();
-    relocate(context, &command.ids, "restored", |engine, id| {
-        match (ops::restore(engine, id), id.rsplit_once('@')) {
+    each(context, &command.ids, "restored", |engine, id| {
+        let (moved, word) = match (ops::restore(engine, id), id.rsplit_once('@')) {
             (Err(EngineError::NotFound(_)), Some((id, revision))) => {
                 let revision = when::revision(revision, now);
                 let restored = ops::restore_as_of(engine, id, &revision)?;
-                Ok(Moved {
-                    stem: restored.stem,
-                    name: restored.name,
-                })
+                let word = match restored.changed {
+                    true => "restored",
+                    false => "unchanged",
+                };
+                let (stem, name) = (restored.stem, restored.name);
+                (Moved { stem, name }, word)
             }
             (Err(EngineError::NotFound(_)), None) if ops::headline(engine, id).is_some() => {
-                Err(EngineError::Invalid(format!(
+                return Err(EngineError::Invalid(format!(
                     "`{id}` lives: it is not in the archive. `memdir restore {id}@REVISION` brings an older version back, `memdir log {id}` shows them"
-                )))
+                )));
             }
-            (other, _) => other,
-        }
+            (other, _) => (other?, "restored"),
+        };
+        let line = format!("{word} {ID}{}{ID:#}", moved.stem.short());
+        Ok((moved_json(&moved), Some(line)))
     })
 }
 

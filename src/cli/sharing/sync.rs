@@ -13,7 +13,7 @@ use crate::cli::wiring::context::{Context, Outcome};
 use crate::engine::{
     Accept, Engine, EngineError, Exchanged, GitStatus, Setup, WorkspaceReport, history,
 };
-use crate::git::NetworkError;
+use crate::git::{NetworkError, without_credentials};
 use crate::trust::WorkspaceConsent;
 
 /// Maximum time to wait for another process that syncs: longer than any step but the network.
@@ -221,9 +221,13 @@ fn described(
         ),
         Exchanged::NoRemote => (
             "no-remote",
-            match history::forgotten_remote(&engine.history) {
-                Some(forgotten) => format!("everything is committed; {forgotten}"),
-                None => "everything is committed; there is no remote (`memdir sync --setup ADDRESS` names one)".to_owned(),
+            match (history::forgotten_remote(&engine.history), history::unagreed_remote(&engine.history)) {
+                (Some(forgotten), _) => format!("everything is committed; {forgotten}"),
+                (None, Some(address)) => format!(
+                    "everything is committed; the repository names the remote {}, and you have not agreed to it: `memdir sync --setup`",
+                    without_credentials(&address)
+                ),
+                (None, None) => "everything is committed; there is no remote (`memdir sync --setup ADDRESS` names one)".to_owned(),
             },
             Outcome::Done,
         ),

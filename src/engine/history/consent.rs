@@ -87,6 +87,14 @@ pub(in crate::engine) fn network_for(
 ) -> Result<Network, String> {
     let Some(allow_local) = agreed_to(history, remote) else {
         let address = without_credentials(remote.address.for_git());
+        if let (Some(push), Some(agreed)) = (&remote.push_address, history.consent.remote())
+            && agreed.address == remote.address.for_git()
+        {
+            let push = without_credentials(push.for_git());
+            return Err(format!(
+                "the repository sends commits to {push}, and not to {address} as your own record of this store says; `git config --unset-all remote.origin.pushurl` takes that out of it, `memdir sync --setup` agrees to it"
+            ));
+        }
         return Err(format!(
             "the repository names the remote {address}, which is not in your own record of this store; `memdir sync --setup` agrees to it"
         ));

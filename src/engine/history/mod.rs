@@ -24,7 +24,7 @@ pub use commits::commit::{commit_everything, commit_if_alone, commit_what_was_th
 pub use commits::quarantine::{held_back, last_held_back};
 pub use consent::{forgotten_remote, repository, unfollowed_settings};
 pub use earlier_changes::GitChanges;
-pub use remote::setup::{come_into_step, remote_address, set_up_remote};
+pub use remote::setup::{come_into_step, remote_address, set_up_remote, unagreed_remote};
 pub use remote::state::{git_status, look_at_remote};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::engine::error::{EngineError, FoundSecret};
+use crate::engine::history::commits::replaced;
 use crate::engine::live::names;
 use crate::engine::ops::maintenance::purged;
 use crate::engine::parts::Engine;
@@ -93,7 +94,10 @@ fn settle_secrets(
         }
         // Before and after the change: where the call ends in between, its repetition finds nothing to do.
         let erase_former = || match tool == "redact" {
-            true => engine.writer.erase_former(FilesOf::Name(&name)),
+            true => {
+                replaced::forget_secrets(&engine.history, &name);
+                engine.writer.erase_former(FilesOf::Name(&name))
+            }
             false => Ok(()),
         };
         erase_former()?;

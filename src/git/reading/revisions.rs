@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use git2::{ErrorCode, Oid, Patch};
+use git2::{ErrorCode, Oid, Patch, Sort};
 
 use crate::git::reading::tree_entry::{EntryKind, TreeEntry};
 use crate::git::{GitError, Id, Repository, To};
@@ -45,7 +45,8 @@ const ACTION: &str = "read the history";
 /// Minimum number of digits of an abbreviated id, as in git.
 const LEAST_DIGITS: usize = 4;
 
-/// Returns `from` and its ancestors, newest first, read lazily.
+/// Returns `from` and its ancestors, newest first; none before one that was made of it, whatever the clocks of the
+/// machines said.
 ///
 /// # Errors
 ///
@@ -55,6 +56,8 @@ pub fn commit_ids(
     from: Id,
 ) -> Result<impl Iterator<Item = Result<Id, GitError>> + '_, GitError> {
     let mut walk = repository.inner.revwalk().to(ACTION)?;
+    walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)
+        .to(ACTION)?;
     walk.push(from.0).to(ACTION)?;
     Ok(walk.map(|id| Ok(Id(id.to(ACTION)?))))
 }

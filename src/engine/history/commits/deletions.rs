@@ -60,8 +60,21 @@ pub(in crate::engine) fn deleted_there(
         Some(text) => Ok(Some(text.to_vec())),
         None => Ok(Some(repository.text(id)?)),
     };
-    let lost = lost(&all, &by_key(files), &text)?;
+    let mut lost = lost(&all, &by_key(files), &text)?;
+    // Here somebody has confirmed what is purged here already.
+    let purged = purged_at(repository, head)?;
+    lost.deleted
+        .retain(|key| !purged.contains(stem_of_path(key)));
     Ok(reason(all.len() - lost.moved, &lost))
+}
+
+/// Returns the stems of the memories that are purged at a commit.
+fn purged_at(repository: &Repository, head: Id) -> Result<BTreeSet<String>, EngineError> {
+    let tombstones = git::trees(repository, Some(head))?.files_below("tombstones")?;
+    let stems = tombstones
+        .iter()
+        .map(|(path, _)| stem_of_path(path).to_owned());
+    Ok(stems.collect())
 }
 
 /// Returns the reason why the commits from `tip` to `head` delete too many. Purges are not counted.
@@ -77,11 +90,7 @@ pub(in crate::engine) fn deleted_here(
     }
     let all = measured(repository, by_key(memories(repository, tip)?))?;
     let after = by_key(memories(repository, head)?);
-    let tombstones = git::trees(repository, Some(head))?.files_below("tombstones")?;
-    let purged: BTreeSet<String> = tombstones
-        .iter()
-        .map(|(path, _)| stem_of_path(path).to_owned())
-        .collect();
+    let purged = purged_at(repository, head)?;
     let mut lost = lost(&all, &after, &|id| Ok(Some(repository.text(id)?)))?;
     lost.deleted
         .retain(|key| !purged.contains(stem_of_path(key)));

@@ -23,6 +23,7 @@ use crate::engine::texts::{files_of, name_of, stem_of};
 use crate::engine::write::change_notes::{BY_HAND, ChangeNotes};
 use crate::engine::write::{screen, tombstones};
 use crate::files::{Place, ReplacedText};
+use crate::format;
 use crate::git;
 use crate::git::{Id, NewText, Repository, Staged};
 
@@ -62,6 +63,22 @@ pub(in crate::engine) fn forget_replaced(history: &History, is_meant: impl Fn(&s
     let texts = texts.unwrap_or_default().into_iter();
     for text in texts.filter(|text| is_meant(&text.name)) {
         history.writer.release_replaced(&text);
+    }
+}
+
+/// Removes the kept texts of the memory in the file `name` that hold a credential, which no commit would ever take.
+pub(in crate::engine) fn forget_secrets(history: &History, name: &str) {
+    let Some(directory) = history.live.directory() else {
+        return;
+    };
+    for text in directory.replaced().unwrap_or_default() {
+        let bytes = directory.replaced_bytes(&text).ok().flatten();
+        let holds_any = |bytes: Vec<u8>| {
+            !screen::found_but_in(&bytes, &format::allowed_secrets(&bytes)).is_empty()
+        };
+        if text.name == name && bytes.is_some_and(holds_any) {
+            history.writer.release_replaced(&text);
+        }
     }
 }
 

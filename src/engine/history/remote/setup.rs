@@ -73,6 +73,14 @@ pub fn remote_address(history: &History) -> Option<String> {
     repository.remote(&repository.get("remote")?)
 }
 
+/// Returns the address that the store's repository names as `origin`, where the store has no remote: it was cloned, and
+/// nobody agreed to it here.
+pub fn unagreed_remote(history: &History) -> Option<String> {
+    let repository = consent::repository(history).ok()??;
+    let is_set_up = repository.get("remote").is_some();
+    repository.remote("origin").filter(|_| !is_set_up)
+}
+
 /// Configures the remote of this store and synchronizes with it. The configuration is written last: a
 /// failure before leaves it as it was.
 ///
@@ -111,6 +119,9 @@ pub fn set_up_remote(
                 .to_owned(),
         ));
     }
+    if let (Some(_), Some(repository)) = (setup.address, &found) {
+        check_pushes(history, repository, &address)?;
+    }
     let network = consent::network(history, setup.allow_local);
     let branches = network.look(&address, None, stop)?;
     let repository = match found {
@@ -147,6 +158,29 @@ pub fn set_up_remote(
         ..Accept::default()
     };
     exchange::exchange(history, accept, stop)
+}
+
+/// Checks that the repository sends commits to the address that the user names: somebody who handed it over may have written
+/// another one into it.
+fn check_pushes(
+    history: &History,
+    repository: &Repository,
+    address: &Address,
+) -> Result<(), EngineError> {
+    let Some(push) = repository.push_address("origin") else {
+        return Ok(());
+    };
+    let agreed = history.consent.remote().and_then(|it| it.push_address);
+    if agreed.as_deref() == Some(&push)
+        || consent::is_same_remote(history, &push, address.for_git())
+    {
+        return Ok(());
+    }
+    Err(EngineError::Invalid(format!(
+        "the repository would send commits to {} (remote.origin.pushurl), and not to the address that you name: `git -C {} config --unset-all remote.origin.pushurl` takes that out of it, and `memdir sync --setup` without an address agrees to it",
+        without_credentials(&push),
+        repository.work_folder().display(),
+    )))
 }
 
 /// Records the remote in the user's record and in the repository.
