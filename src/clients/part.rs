@@ -170,6 +170,23 @@ pub(super) fn present(text: &str, style: ServerStyle) -> Result<Option<Value>, E
     }
 }
 
+/// Returns whether a file has an entry of the server that starts memdir by another command than set-up writes.
+pub(super) fn has_other_command(
+    text: &str,
+    contents: &Contents,
+    client: &Client,
+    scope: Scope,
+) -> bool {
+    let style = client.server.style;
+    let entry = style.entry(&contents.launch, client, scope);
+    let differs = |present: &Value| {
+        let mut keys = style.command_keys().iter();
+        keys.any(|key| present.get(key) != entry.get(key))
+    };
+    let present = present(text, style).ok().flatten();
+    present.is_some_and(|present| server::starts_memdir(&present) && differs(&present))
+}
+
 fn put_server(
     text: &str,
     contents: &Contents,

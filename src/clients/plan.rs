@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::client::{Client, Folders, Scope};
 use super::error::EditError;
-use super::part::{Contents, Part};
+use super::part::{self, Contents, Part};
 use super::record::{Record, Records, digest};
 use super::style::ServerStyle;
 
@@ -161,8 +161,9 @@ pub fn set_up(request: &Request<'_>, contents: &Contents) -> Plan {
 }
 
 /// Returns the plan that takes the parts of clients out of their files. A file that only memdir changed
-/// gets the text that it had.
-pub fn take_out(request: &Request<'_>) -> Plan {
+/// gets the text that it had. Where nothing tells who wrote the entry of the server, one with another command than
+/// that of `contents` is a person's, and stays.
+pub fn take_out(request: &Request<'_>, contents: &Contents) -> Plan {
     let mut plan = Plan::default();
     let mut files: Vec<(PathBuf, Vec<(&'static Client, Part)>)> = Vec::new();
     each(request, |client, part, path| {
@@ -174,7 +175,7 @@ pub fn take_out(request: &Request<'_>) -> Plan {
             None => files.push((path, vec![(client, part)])),
         }
     });
-    for (path, parts) in files {
+    for (path, mut parts) in files {
         let (client, part) = parts[0];
         let leave = |client, part, why: String| LeftAlone {
             client,
@@ -199,6 +200,17 @@ pub fn take_out(request: &Request<'_>) -> Plan {
                 continue;
             }
         };
+        if known.is_none() && request.scope == Scope::User {
+            parts.retain(|(client, part)| {
+                let text = text.as_deref().unwrap_or_default();
+                let is_theirs = *part == Part::Server
+                    && part::has_other_command(text, contents, client, request.scope);
+                if is_theirs {
+                    plan.kept.push((client, path.clone()));
+                }
+                !is_theirs
+            });
+        }
         let taken = taken(&text, known.as_ref(), &parts);
         let (after, record, taken) = match taken {
             Ok(taken) => taken,

@@ -307,7 +307,7 @@ fn try_variants(
         // Somebody else changes it meanwhile.
         let others = [&new[..], addition.as_bytes()].concat();
         fs::write(&file, &others).unwrap();
-        apply(&clients::take_out(&request), &scene.records);
+        apply(&clients::take_out(&request, &contents()), &scene.records);
         let rest = fs::read(&file).unwrap();
         // An empty file has become an empty object, which it is to every client.
         let is_blank = part != Part::Instructions
@@ -326,10 +326,10 @@ fn try_variants(
         fs::write(&file, &old).unwrap();
         apply(&clients::set_up(&request, &contents()), &scene.records);
         assert_eq!(fs::read(&file).unwrap(), new, "{}", shown());
-        apply(&clients::take_out(&request), &scene.records);
+        apply(&clients::take_out(&request, &contents()), &scene.records);
         assert_eq!(fs::read(&file).unwrap(), old, "{}", shown());
         assert!(
-            clients::take_out(&request).changes.is_empty(),
+            clients::take_out(&request, &contents()).changes.is_empty(),
             "{}",
             shown()
         );
@@ -428,7 +428,7 @@ fn hooks_of_others_stay_beside_and_in_groups_with_ours() {
         "\"command\": \"beep\" }, { \"type\": \"command\", \"command\": \"memdir hook stop --client claude-code\" }",
     );
     fs::write(&path, moved).unwrap();
-    apply(&clients::take_out(&request), &scene.records);
+    apply(&clients::take_out(&request, &contents()), &scene.records);
     assert_eq!(read(&path), before);
 }
 
@@ -446,12 +446,12 @@ fn a_file_of_two_clients_stays_until_the_second_is_taken_out() {
     }
     let text = read(&path);
     apply(
-        &clients::take_out(&scene.request(&gemini, &parts)),
+        &clients::take_out(&scene.request(&gemini, &parts), &contents()),
         &scene.records,
     );
     assert_eq!(read(&path), text);
     apply(
-        &clients::take_out(&scene.request(&other, &parts)),
+        &clients::take_out(&scene.request(&other, &parts), &contents()),
         &scene.records,
     );
     assert!(!path.parent().unwrap().exists());

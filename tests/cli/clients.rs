@@ -524,3 +524,16 @@ fn doctor_repeats_what_the_list_of_a_client_says() {
         assert!(check["what"].as_str().unwrap().contains(what), "{check}");
     }
 }
+
+#[test]
+fn an_entry_that_set_up_did_not_write_is_not_taken_out() {
+    let home = Home::new();
+    let own = "{\"mcpServers\": {\"memdir\": {\"command\": \"/opt/my/memdir\", \"args\": [\"mcp\", \"--store\", \"/data/x\"], \"alwaysLoad\": true, \"type\": \"stdio\"}}}";
+    let path = home.write(".claude.json", own);
+    let toml = "[mcp_servers.memdir]\ncommand = \"/old/memdir\"\nargs = [\"mcp\"]";
+    let codex = home.write(".codex/config.toml", toml);
+    let ran = home.run(&["setup", "--uninstall", "--yes"]);
+    assert!(ran.stderr.contains("runs a command of your own"), "{ran:?}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), own);
+    assert_eq!(fs::read_to_string(&codex).unwrap(), toml);
+}

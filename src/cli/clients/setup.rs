@@ -51,7 +51,7 @@ pub fn setup(context: &mut Context, command: &Setup) -> Result<Outcome, Failure>
             records: records.as_ref(),
         };
         match command.uninstall {
-            true => clients::take_out(&request),
+            true => clients::take_out(&request, &contents),
             false => clients::set_up(&request, &contents),
         }
     };
