@@ -16,6 +16,9 @@ use crate::model::{POSSIBLE_TIMES, Timestamp};
 #[error("{0}")]
 pub struct BadArgument(String);
 
+/// Name of the parameter by which a call only says what it would do.
+const DRY_RUN: &str = "dry_run";
+
 /// The arguments of one call.
 #[derive(Debug)]
 pub struct Arguments {
@@ -283,14 +286,15 @@ impl Arguments {
         }
     }
 
-    /// Reads a boolean.
+    /// Reads a boolean. An empty one counts as absent, but for `dry_run`: what was only to be tried would be done.
     ///
     /// # Errors
     ///
     /// Fails if it is neither.
     pub fn flag(&self, name: &str) -> Result<Option<bool>, BadArgument> {
-        match self.set_text(name)?.as_deref().map(str::trim) {
+        match self.text(name)?.as_deref().map(str::trim) {
             None => Ok(None),
+            Some("") if name != DRY_RUN => Ok(None),
             Some("true" | "True" | "1") => Ok(Some(true)),
             Some("false" | "False" | "0") => Ok(Some(false)),
             Some(_) => Err(BadArgument(format!("`{name}` must be true or false"))),

@@ -551,6 +551,7 @@ async fn mcp(
         ::http::Method::POST => reading::read(body, MOST_BYTES).await?,
         _ => bytes::Bytes::new(),
     };
+    let sent = bytes.clone();
     let body = Full::new(bytes)
         .map_err(|never| match never {})
         .boxed_unsync();
@@ -559,6 +560,13 @@ async fn mcp(
     let has_session = parts.headers.contains_key(SESSION);
     let request = Request::from_parts(parts, body);
     let response = site.mcp.answer(&client.name, request).await;
+    // rmcp says so of a body that is no message, too; the guard has let no other type through.
+    if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
+        && let Some(answer) = crate::mcp::refusal(&sent)
+    {
+        let json = [(CONTENT_TYPE, "application/json")];
+        return Ok((StatusCode::BAD_REQUEST, json, answer).into_response());
+    }
     let mut response = response.map(|body| match body.size_hint().exact() {
         Some(_) => Body::new(body),
         None => Body::new(body.map_frame(move |frame| {

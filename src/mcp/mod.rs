@@ -113,6 +113,14 @@ pub fn read_message(line: &[u8]) -> Option<JsonObject> {
     }
 }
 
+/// Returns the answer of the protocol to a text that is no message; `None` if it is one, or nothing to answer.
+pub fn refusal(text: &[u8]) -> Option<String> {
+    match message::parse_whole(text) {
+        Line::Refused(answer) => Some(answer),
+        Line::Message(_) | Line::Ignored => None,
+    }
+}
+
 fn serve_lines_with<H: ServerHandler>(
     handler: H,
     input: impl Read + Send + 'static,

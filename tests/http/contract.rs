@@ -373,6 +373,10 @@ fn arguments_in_the_wrong_place_are_refused_and_nothing_is_done() {
         let why = said.body["error"].to_string();
         assert!(why.contains("arguments"), "{why}");
     }
+    // A flag without a value was meant to say something.
+    for path in ["/archive?dry_run", "/archive?dry_run="] {
+        api.delete(path).is_bad("`dry_run` must be true or false");
+    }
     assert_eq!(api.memory(&id)["title"], "Giraffe");
     let archived = api.get("/archive").done(200).body;
     assert!(archived.to_string().contains(&gone), "{archived}");

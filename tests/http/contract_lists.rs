@@ -378,3 +378,20 @@ fn the_archive_has_pages_that_go_on_where_they_ended() {
     let other = format!("/archive?namespace=other&cursor={from}");
     api.get(&other).is_bad("`cursor` is not of this list");
 }
+
+#[test]
+fn a_cursor_serves_filters_of_relative_times() {
+    let api = Api::on(many(0));
+    for title in ["One", "Two", "Three"] {
+        api.make(&json!({"title": title, "content": "Text."}));
+    }
+    for filter in ["since=3d", "until=now&namespace=global"] {
+        let path = format!("/memories?limit=2&{filter}");
+        let first = api.get(&path).done(200);
+        let cursor = first.body["next_cursor"].as_str().unwrap().to_owned();
+        let rest = ids(api.get(&format!("{path}&cursor={cursor}")));
+        assert_eq!(rest.len(), 1, "{filter}");
+        api.get(&format!("/memories?limit=2&since=2d&cursor={cursor}"))
+            .is_bad("is not of this list");
+    }
+}

@@ -187,6 +187,26 @@ fn what_a_page_could_send_without_asking_is_not_read_and_nobody_answers_its_ques
 }
 
 #[test]
+fn a_body_that_is_no_message_gets_the_error_of_the_protocol() {
+    let server = Server::start(&["--no-token"]);
+    let headers = [
+        "Content-Type: application/json",
+        "Accept: application/json, text/event-stream",
+    ];
+    for (body, code) in [
+        ("{\"jsonrpc\": \"2.0\", \"id\": 1, ", -32700),
+        ("[]", -32600),
+        ("7", -32600),
+        ("{\"jsonrpc\": \"2.0\", \"id\": 1}", -32600),
+    ] {
+        let answered = server.ask("POST", "/mcp", &headers, body.as_bytes());
+        assert_eq!(answered.status, 400, "{body}: {answered:?}");
+        assert_eq!(answered.header("content-type"), Some("application/json"));
+        assert_eq!(answered.value()["error"]["code"], code, "{body}");
+    }
+}
+
+#[test]
 fn a_token_that_only_reads_changes_nothing_over_rest_or_mcp() {
     let server = Server::start(&[]);
     let owner = server.token(&["show"]);

@@ -62,8 +62,8 @@ fn memory(call: &Call<'_>, arguments: &Arguments) -> Result<NewMemory, ToolError
         None => return Err(refused("`agent` is missing: give your name")),
     };
     Ok(NewMemory {
-        agent,
-        user: arguments.required_text("user")?,
+        agent: agent.trim().to_owned(),
+        user: arguments.required_text("user")?.trim().to_owned(),
         topics: arguments
             .list_of_either("topics", "tags")?
             .unwrap_or_default(),

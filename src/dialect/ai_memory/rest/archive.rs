@@ -45,7 +45,7 @@ fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let namespace = arguments.set_text("namespace")?;
     let limit = arguments.at_most("limit", archive::MOST_LISTED)?;
     let limit = limit.unwrap_or(archive::USUAL) as usize;
-    let listing = Listing::of(&format!("archive {namespace:?}"), arguments)?;
+    let listing = Listing::of("archive", arguments)?;
     let mut archived = archive::archived_of(call, namespace.as_deref())?;
     let total = archived.len();
     if let Some(position) = &listing.after {

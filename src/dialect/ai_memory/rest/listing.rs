@@ -35,21 +35,30 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    /// Reads the beginning from the arguments; `list` describes the list: its kind and its filters.
+    /// Reads the beginning from the arguments of a list of `kind`. A cursor serves the filters as they are given: `3d` is
+    /// another moment with each page.
     ///
     /// # Errors
     ///
     /// Fails if the cursor is of another list.
-    pub fn of(list: &str, arguments: &Arguments) -> Result<Listing, ToolError> {
+    pub fn of(kind: &str, arguments: &Arguments) -> Result<Listing, ToolError> {
+        let filters = arguments.values().iter().filter(|(name, value)| {
+            !["cursor", "offset", "limit"].contains(&name.as_str()) && !value.is_null()
+        });
+        let mut filters: Vec<String> = filters
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        filters.sort();
+        let list = format!("{kind} {}", filters.join("&"));
         let after = arguments.set_text("cursor")?;
-        let after = after.map(|text| cursor::read(list, &text)).transpose()?;
+        let after = after.map(|text| cursor::read(&list, &text)).transpose()?;
         let offset = arguments.number("offset")?.unwrap_or(0);
         if after.is_some() && offset > 0 {
             let what = "`cursor` and `offset` both say where to begin: give one of them";
             return Err(ToolError::refused(what));
         }
         Ok(Listing {
-            list: list.to_owned(),
+            list,
             after,
             offset: usize::try_from(offset).unwrap_or(usize::MAX),
         })

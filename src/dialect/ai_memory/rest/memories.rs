@@ -189,7 +189,7 @@ struct MemoryPage {
 fn list(call: &Call<'_>, arguments: &Arguments) -> Result<Reply, ToolError> {
     let limit = find::limit(arguments, 20, find::MOST_FOUND)?;
     let filter = find::filter(call, arguments)?;
-    let listing = Listing::of(&format!("memories {filter:?}"), arguments)?;
+    let listing = Listing::of("memories", arguments)?;
     let titles = Titles::of(call)?;
     let filter = titles.narrow(filter);
     let behind = Filter {
