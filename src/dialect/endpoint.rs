@@ -60,6 +60,8 @@ pub struct Endpoint {
     pub place: ParameterLocation,
     /// Whether it changes anything, and so needs the right to write.
     pub writes: bool,
+    /// Whether its calls are short, as those of a [`Tool`] may be.
+    pub is_short: bool,
     /// Whether its body may be as large as a whole store.
     pub is_large: bool,
     /// Status of a success, the first one; the last one is that of a reply that is marked as an error.
@@ -93,6 +95,7 @@ impl Endpoint {
                 Verb::Post | Verb::Put => ParameterLocation::Body,
             },
             writes: !matches!(verb, Verb::Get),
+            is_short: false,
             is_large: false,
             statuses: &[200],
             reply,
@@ -111,6 +114,7 @@ impl Endpoint {
     ) -> Endpoint {
         Endpoint {
             parameters: tool.parameters,
+            is_short: tool.is_short,
             ..Endpoint::new(verb, path, name, summary, tool.run, reply)
         }
     }

@@ -53,6 +53,8 @@ pub struct Tool {
     pub result: Option<fn() -> JsonObject>,
     /// Annotations for clients.
     pub hints: Hints,
+    /// Whether its calls mostly take less time than handing them over to another thread does.
+    pub is_short: bool,
     /// Function that runs a call.
     pub run: Run,
     /// Function that makes the reply of an error.
@@ -78,6 +80,7 @@ impl Tool {
             parameters,
             result: None,
             hints,
+            is_short: false,
             run,
             refuse,
         }

@@ -1,5 +1,5 @@
 //! Limits concurrent calls: reads and writes in separate lanes, so that no write makes a read wait
-//! and many calls do not overload the machine.
+//! and many calls do not overload the machine; and says on which threads they run.
 //!
 //! By hand and not by tower's layers: those have one lane, and either wait for ever or send away at once.
 
@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinError;
+use tokio::time::timeout;
 
 /// Maximum number of concurrent reads and writes: 32 in all. Few are writes, because each makes
 /// work for every core, which reads want, too; they wait for the disk most of the time.
@@ -23,6 +25,59 @@ const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Seconds after which a client should retry.
 pub const RETRY_AFTER: u64 = 1;
+
+/// Maximum number of threads of the runtime on which short calls run: as many as there are processors.
+fn short_calls() -> usize {
+    std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 4))
+}
+
+/// Returns the number of threads of the runtime: they read requests, write answers, and run short calls. One of them runs
+/// none, however long such a call waits for a disk.
+pub fn workers() -> usize {
+    short_calls() + 1
+}
+
+/// Time for which a short call waits for its place, before it gets a thread of its own.
+const PLACE_TIMEOUT: Duration = Duration::from_millis(5);
+
+/// Short calls, which run on the threads of the runtime: to wake another thread for one, and this one for its answer,
+/// takes longer than many a call.
+#[derive(Clone)]
+pub struct ShortCalls(Arc<Semaphore>);
+
+impl Default for ShortCalls {
+    fn default() -> ShortCalls {
+        ShortCalls(Arc::new(Semaphore::new(short_calls())))
+    }
+}
+
+impl ShortCalls {
+    /// Runs `call`: on a thread of the runtime if it `is_short` and a place is free soon, else on one that may wait.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the call panics.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        is_short: bool,
+        call: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        let place = match is_short {
+            true => timeout(PLACE_TIMEOUT, Arc::clone(&self.0).acquire_owned()).await,
+            false => return tokio::task::spawn_blocking(call).await,
+        };
+        match place {
+            Ok(Ok(place)) => {
+                let here = async move {
+                    let _place = place;
+                    call()
+                };
+                tokio::spawn(here).await
+            }
+            _ => tokio::task::spawn_blocking(call).await,
+        }
+    }
+}
 
 /// Number of threads for calls: one for each running call, and some for the server's own work.
 pub const THREADS: usize = READS + WRITES + 8;

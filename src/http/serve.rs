@@ -20,7 +20,7 @@ use tokio::sync::{Semaphore, watch};
 use super::admission::{AdmissionControl, CALL_TIMEOUT, recorded};
 use super::answer::{OUTGOING, RequestError, sequence};
 use super::client::Client;
-use super::concurrency::{ConcurrencyLimits, RETRY_AFTER, THREADS};
+use super::concurrency::{self, ConcurrencyLimits, RETRY_AFTER, ShortCalls, THREADS};
 use super::connection::{ConnectionSlots, Phase, ServerState};
 use super::events::Events;
 use super::listen::{Address, TlsError};
@@ -192,7 +192,7 @@ fn serve_by(
         _ => {}
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 4)))
+        .worker_threads(concurrency::workers())
         .max_blocking_threads(THREADS)
         .thread_name("http")
         .enable_all()
@@ -249,6 +249,7 @@ async fn run(
         admission,
         metrics: Arc::clone(&metrics),
         large: Arc::new(Semaphore::new(LARGE_BODIES)),
+        short: ShortCalls::default(),
         outgoing: Arc::new(Semaphore::new(OUTGOING / 1024)),
         has_tls: tls.is_some(),
         examine: Arc::clone(&settings.examine),
@@ -472,7 +473,11 @@ async fn call(
             .map_err(|error| sequence::of_call(Refusal::of(&error).into(), writes));
         (sequence::judged(answer, &ended, writes), ended, turn)
     };
-    let done = tokio::time::timeout(CALL_TIMEOUT, tokio::task::spawn_blocking(run)).await;
+    // A database is waited for, and not on a thread that others wait for.
+    let live = &site.served.engine.live;
+    let is_short = endpoint.is_short && !live.has_sequence() && live.answers_at_once();
+    let running = site.short.run(is_short, run);
+    let done = tokio::time::timeout(CALL_TIMEOUT, running).await;
     let late = |_| {
         let status = StatusCode::SERVICE_UNAVAILABLE;
         let message = "not done in time: it goes on, ask for its outcome later";

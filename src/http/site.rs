@@ -8,6 +8,7 @@ use ::http::HeaderMap;
 use tokio::sync::{Semaphore, watch};
 
 use super::admission::AdmissionControl;
+use super::concurrency::ShortCalls;
 use super::connection::Phase;
 use super::login::sessions::{BrowserSession, Entry, Sessions};
 use super::metrics::{Metrics, SizeClass};
@@ -34,6 +35,7 @@ pub(super) struct Front {
     pub(super) metrics: Arc<Metrics>,
     /// Limits how many bodies as large as a store are read at once.
     pub(super) large: Arc<Semaphore>,
+    pub(super) short: ShortCalls,
     /// Limits how many KiB of answers wait for clients to read them.
     pub(super) outgoing: Arc<Semaphore>,
     /// Whether the server has TLS.

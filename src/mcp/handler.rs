@@ -21,6 +21,7 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 
 use serde::Serialize;
+use tokio::task::JoinHandle;
 
 use crate::dialect::json::to_text;
 use crate::dialect::{Call, CallOutcome, Caller, Dialect, Reply};
@@ -80,15 +81,17 @@ impl Handler {
         }
     }
 
-    /// Runs the `action` `act` on a thread that may wait for a disk; `outcome` is that of its result.
+    /// Runs the `action` `act`, on a thread that may wait for a disk where it is not short; `outcome` is that of its
+    /// result.
     async fn on_a_thread<T: Send + 'static>(
         &self,
         context: RequestContext<RoleServer>,
-        (action, writes): (&str, bool),
+        (action, writes, is_short): (&str, bool, bool),
         act: impl FnOnce(&Call<'_>) -> T + Send + 'static,
         outcome: fn(&T) -> CallOutcome,
     ) -> Result<(T, EndedCall), CallError> {
-        let least = match self.served.engine.live.has_sequence() {
+        let has_sequence = self.served.engine.live.has_sequence();
+        let least = match has_sequence {
             true => sequence::asked(&context).map_err(CallError::Number)?,
             false => None,
         };
@@ -139,18 +142,27 @@ impl Handler {
             });
             done
         };
-        let done = tokio::task::spawn_blocking(run);
-        match tokio::time::timeout(timeout, done).await {
-            Ok(Ok(Some(done))) => {
-                if let (Some(note), Ok((_, ended))) = (note, &done) {
-                    note.end(*ended);
-                }
-                done.map_err(CallError::from)
-            }
-            Ok(Ok(None)) => Err(CallError::Cancelled),
-            Ok(Err(error)) => Err(CallError::BrokenDown(error)),
-            Err(_) => Err(CallError::Late(timeout)),
+        // One client waits on standard input: no other thread is woken for a short call. A database is waited for elsewhere.
+        let live = &self.served.engine.live;
+        let is_here = is_short && self.gate.is_none() && !has_sequence && live.answers_at_once();
+        let done = Arc::new(Mutex::new(None));
+        let result = Arc::clone(&done);
+        let run = Box::new(move || {
+            let ran = run();
+            *result.lock().unwrap_or_else(PoisonError::into_inner) = ran;
+        });
+        let ran = begun(is_here, run);
+        match tokio::time::timeout(timeout, ran).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Err(CallError::BrokenDown(error)),
+            Err(_) => return Err(CallError::Late(timeout)),
         }
+        let done = done.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let done = done.ok_or(CallError::Cancelled)?;
+        if let (Some(note), Ok((_, ended))) = (note, &done) {
+            note.end(*ended);
+        }
+        done.map_err(CallError::from)
     }
 
     /// Runs as [`Handler::on_a_thread`], with errors as those of the protocol.
@@ -166,7 +178,7 @@ impl Handler {
             Ok(answer) => CallOutcome::of(true, &to_text(answer)),
             Err(_) => CallOutcome::of(false, ""),
         };
-        let done = self.on_a_thread(context, (action, false), act, outcome);
+        let done = self.on_a_thread(context, (action, false, false), act, outcome);
         match done.await {
             Ok((answer, ended)) if ended.is_incomplete => {
                 drop(answer);
@@ -178,6 +190,15 @@ impl Handler {
             }
             Err(error) => Err(ErrorData::internal_error(error.to_string(), None)),
         }
+    }
+}
+
+/// Runs a call on this thread, once it is free, or on one that may wait for a disk. Its result is none of the task's: each
+/// type of result would add both kinds of tasks to the program.
+fn begun(is_here: bool, run: Box<dyn FnOnce() + Send>) -> JoinHandle<()> {
+    match is_here {
+        true => tokio::spawn(async move { run() }),
+        false => tokio::task::spawn_blocking(run),
     }
 }
 
@@ -271,7 +292,12 @@ impl ServerHandler for Handler {
         let run = move |call: &Call<'_>| dialect.tools()[at].call(call, arguments);
         let tool = &tools[at];
         let reads = tool.hints.read_only;
-        let done = self.on_a_thread(context, (tool.name, !reads), run, CallOutcome::of_reply);
+        let done = self.on_a_thread(
+            context,
+            (tool.name, !reads, tool.is_short),
+            run,
+            CallOutcome::of_reply,
+        );
         let (reply, ended) = match done.await {
             Ok((reply, ended)) => match ended.is_incomplete && (reply.is_error || reads) {
                 true => (Reply::text(ended.lack(!reads)).failed(), ended),

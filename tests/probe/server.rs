@@ -80,6 +80,7 @@ const fn tool(name: &'static str, run: Run) -> Tool {
             idempotent: true,
             at_hand: true,
         },
+        is_short: false,
         run,
         refuse: |error| Reply::text(error.message()).failed(),
     }

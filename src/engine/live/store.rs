@@ -537,6 +537,15 @@ impl LiveStore {
         locked(&self.freshness)
     }
 
+    /// Returns whether a question that is asked now waits for nothing but its own files: nobody compares the files, and the
+    /// index has all but a few.
+    pub fn answers_at_once(&self) -> bool {
+        self.try_freshness().is_some_and(|freshness| {
+            let has_index = freshness.committed.is_some() && freshness.index_avoided.is_none();
+            freshness.was_current && has_index && freshness.behind == 0
+        })
+    }
+
     /// As [`LiveStore::freshness`]; `None` while another thread holds it.
     pub(in crate::engine) fn try_freshness(&self) -> Option<MutexGuard<'_, Freshness>> {
         match self.freshness.try_lock() {

@@ -85,6 +85,7 @@ pub(super) const LIST: Endpoint = Endpoint {
         find::UNTIL,
         find::MIN_PRIORITY,
     ],
+    is_short: true,
     ..Endpoint::new(
         Verb::Get,
         "/memories",

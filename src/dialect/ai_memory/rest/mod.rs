@@ -20,14 +20,17 @@ pub(in crate::dialect) const ENDPOINTS: &[Endpoint] = &[
     memories::CREATE,
     memories::CREATE_MANY,
     memories::LIST,
-    Endpoint::of_tool(
-        Verb::Get,
-        "/memories/{id}",
-        "get_memory",
-        "One memory whole, with its links.",
-        &one::GET,
-        schema_of::<one::GetView>,
-    ),
+    Endpoint {
+        is_short: true,
+        ..Endpoint::of_tool(
+            Verb::Get,
+            "/memories/{id}",
+            "get_memory",
+            "One memory whole, with its links.",
+            &one::GET,
+            schema_of::<one::GetView>,
+        )
+    },
     memories::UPDATE,
     Endpoint::of_tool(
         Verb::Delete,
