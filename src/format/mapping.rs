@@ -25,7 +25,7 @@ struct MappingEntry {
     key: String,
     /// Equal for values that say the same.
     meaning: String,
-    /// As between the commas of a line; in a block all lines, with the comments above.
+    /// Text between the commas of a line; in a block all lines, with the comments above.
     text: String,
 }
 
