@@ -71,12 +71,13 @@ pub(in crate::engine) fn forget_secrets(history: &History, name: &str) {
     let Some(directory) = history.live.directory() else {
         return;
     };
-    for text in directory.replaced().unwrap_or_default() {
+    let texts = directory.replaced().unwrap_or_default().into_iter();
+    for text in texts.filter(|text| text.name == name) {
         let bytes = directory.replaced_bytes(&text).ok().flatten();
-        let holds_any = |bytes: Vec<u8>| {
+        let holds_any = bytes.is_some_and(|bytes| {
             !screen::found_but_in(&bytes, &format::allowed_secrets(&bytes)).is_empty()
-        };
-        if text.name == name && bytes.is_some_and(holds_any) {
+        });
+        if holds_any {
             history.writer.release_replaced(&text);
         }
     }

@@ -80,11 +80,11 @@ impl Relating {
         }
         for name in names {
             let known = self.by_name.entry(name).or_insert(Some(number));
-            // A line that stands twice is one memory.
+            // A line that stands twice is one memory; a dry run makes none to tell it by.
             let stem = |number: usize| self.ends[number].stem.as_ref();
-            if known.is_some_and(|known| known != number && stem(known) != stem(number)) {
-                *known = None;
-            }
+            let is_same =
+                |known| known == number || (stem(known).is_some() && stem(known) == stem(number));
+            *known = known.filter(|known| is_same(*known));
         }
     }
 

@@ -163,14 +163,12 @@ fn required_literals(pattern: &str, ignore_case: bool) -> Option<Vec<Vec<String>
 fn matching_lines(regex: &Regex, name: &str, bytes: &[u8]) -> Vec<GrepLine> {
     let mut lines = Vec::new();
     // A byte order mark is no part of the first line.
-    let (mut start, mut number) = (
-        if bytes.starts_with(b"\xef\xbb\xbf") {
-            3
-        } else {
-            0
-        },
-        0,
-    );
+    let (mark, mut number) = (b"\xef\xbb\xbf", 0);
+    let mut start = if bytes.starts_with(mark) {
+        mark.len()
+    } else {
+        0
+    };
     while start < bytes.len() {
         let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |at| start + at);
         let line = bytes[start..end]
