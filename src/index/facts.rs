@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::model::{MENTIONED, Memory, MetaValue, Problem, Stem, plain_id};
+use crate::model::{MENTIONED, Memory, MetaValue, Problem, Stem, plain_id, stripped_id};
 use crate::ranking::Calling;
 use crate::words::composed;
 
@@ -95,7 +95,6 @@ pub(super) fn each_fact(memory: &Memory, mut each: impl FnMut(&str, &str)) {
         ("tier", memory.tier.map(|tier| tier.as_str())),
         ("source", memory.source.as_deref()),
         ("status", memory.status.as_deref()),
-        ("superseded_by", memory.superseded_by.as_deref()),
         ("expires", memory.expires.as_ref().map(|at| at.as_str())),
     ];
     for (key, value) in optional {
@@ -109,10 +108,10 @@ pub(super) fn each_fact(memory: &Memory, mut each: impl FnMut(&str, &str)) {
         .confidence
         .iter()
         .for_each(|n| each("confidence", &n.to_string()));
-    memory
-        .supersedes
-        .iter()
-        .for_each(|stem| each("supersedes", stem));
+    let older = memory.supersedes.iter();
+    let newer = memory.superseded_by.iter();
+    older.for_each(|stem| each_stem("supersedes", stem, &mut each));
+    newer.for_each(|stem| each_stem("superseded_by", stem, &mut each));
     for link in &memory.links {
         each_name("links", &link.to, &mut each);
         each("links.type", &link.relation);
@@ -139,6 +138,15 @@ pub(super) fn each_namespace(namespace: &str, each: &mut impl FnMut(&str, &str))
     each("namespace", namespace);
     for (end, _) in namespace.match_indices('/') {
         each(ABOVE, &namespace[..end]);
+    }
+}
+
+/// Calls `each` with a stem as it is written, and without the brackets of a link and the ending of a file.
+fn each_stem(key: &str, stem: &str, each: &mut impl FnMut(&str, &str)) {
+    each(key, stem);
+    let plain = stripped_id(stem);
+    if plain != stem {
+        each(key, plain);
     }
 }
 

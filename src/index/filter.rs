@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use super::AsOf;
 use super::facts::{ABOVE, each_namespace, fact, stem_in};
+use super::phrase::Phrase;
 use super::text::WantedWords;
 use crate::lifecycle::Stated;
 use crate::model::{
@@ -24,8 +25,10 @@ pub(super) struct Conditions<'a> {
     pub facts: Vec<Vec<String>>,
     /// Facts of which the memory has none.
     pub unwanted: Vec<String>,
-    /// Phrases, each with whether the memory's texts must hold it. `None` is held by none.
-    pub phrases: Vec<(Option<Keyword>, bool)>,
+    /// Texts that the memory must hold. `None` is held by none.
+    pub contains: Vec<Option<Keyword>>,
+    /// Phrases, each with whether the memory must have it, made at the first use.
+    phrases: OnceLock<Vec<(Phrase, bool)>>,
     /// Words that the memory must hold, made at the first use.
     words: OnceLock<WantedWords>,
 }
@@ -34,12 +37,7 @@ impl<'a> Conditions<'a> {
     /// Returns the conditions of `filter` at a moment.
     pub fn of(filter: &'a Filter, moment: AsOf<'a>) -> Conditions<'a> {
         let stems = filter.stems.as_ref();
-        let phrases = |phrases: &[String], wanted: bool| -> Vec<_> {
-            let phrases = phrases.iter();
-            phrases.map(|text| (Keyword::new(text), wanted)).collect()
-        };
-        let mut all = phrases(&filter.contains, true);
-        all.extend(phrases(&filter.excludes, false));
+        let contains = filter.contains.iter();
         Conditions {
             filter,
             moment,
@@ -47,7 +45,8 @@ impl<'a> Conditions<'a> {
             namespaces: namespaces(filter),
             facts: facts(filter),
             unwanted: unwanted(filter),
-            phrases: all,
+            contains: contains.map(|text| Keyword::new(text)).collect(),
+            phrases: OnceLock::new(),
             words: OnceLock::new(),
         }
     }
@@ -61,6 +60,22 @@ impl<'a> Conditions<'a> {
     pub fn words(&self, analyzer: &mut Analyzer) -> &WantedWords {
         self.words
             .get_or_init(|| WantedWords::of(analyzer, &self.filter.words))
+    }
+
+    /// Returns the phrases, each with whether the memory must have it.
+    pub fn phrases(&self, analyzer: &mut Analyzer) -> &[(Phrase, bool)] {
+        self.phrases.get_or_init(|| {
+            let wanted = self.filter.phrases.iter().map(|text| (text, true));
+            let unwanted = self.filter.excludes.iter().map(|text| (text, false));
+            let all = wanted.chain(unwanted);
+            all.map(|(text, wanted)| (Phrase::of(analyzer, text), wanted))
+                .collect()
+        })
+    }
+
+    /// Returns whether the filter has phrases.
+    pub fn asks_for_phrases(&self) -> bool {
+        !self.filter.phrases.is_empty() || !self.filter.excludes.is_empty()
     }
 
     /// Returns whether the filter has words.

@@ -12,6 +12,7 @@ pub mod embedded;
 mod facts;
 mod filter;
 pub mod passage;
+mod phrase;
 mod query;
 mod scan;
 mod text;

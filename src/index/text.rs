@@ -29,8 +29,10 @@ pub(super) fn look(
     let mut take = |text_part: TextPart, text: &str| {
         analyzer.terms(text, |term, word, part| {
             each(text_part, term);
-            length += u32::from(part == Part::Word);
-            traits.term(text_part, term, word, part);
+            if part != Part::Within {
+                length += u32::from(part == Part::Word);
+                traits.term(text_part, term, word, part);
+            }
         });
     };
     take(TextPart::Title, memory.title.as_deref().unwrap_or(""));
@@ -76,14 +78,27 @@ impl WantedWords {
         &self.terms
     }
 
-    /// Returns whether the ranked texts of a memory hold every word.
+    /// Returns whether title, topics and content of a memory hold every word.
     pub fn stand_in(&self, analyzer: &mut Analyzer, memory: &Memory) -> bool {
         let mut is_there = vec![false; self.terms.len()];
-        look(analyzer, memory, |_, term| {
-            let words = self.by_term.get(term).into_iter().flatten();
-            words.for_each(|&word| is_there[word] = true);
-        });
+        let title = memory.title.iter();
+        let texts = title.chain(&memory.topics).chain([&memory.content]);
+        for text in texts {
+            analyzer.terms(text, |term, _, _| {
+                let words = self.by_term.get(term).into_iter().flatten();
+                words.for_each(|&word| is_there[word] = true);
+            });
+        }
         is_there.into_iter().all(|is_there| is_there)
+    }
+
+    /// Returns whether `text` holds one of the words.
+    pub fn one_stands_in(&self, analyzer: &mut Analyzer, text: &str) -> bool {
+        let mut is_there = false;
+        analyzer.terms(text, |term, _, _| {
+            is_there |= self.by_term.contains_key(term);
+        });
+        is_there
     }
 }
 
@@ -94,6 +109,9 @@ fn words_of(analyzer: &mut Analyzer, text: &str) -> Vec<Vec<String>> {
     // The words since the last identifier, which may be parts of the next one.
     let mut parts: Vec<(String, usize)> = Vec::new();
     analyzer.terms(text, |term, word, part| {
+        if part == Part::Within {
+            return;
+        }
         if part == Part::Whole {
             // It may be written as one: `PostgreSQL`, `postgresql`.
             for (word, number) in parts.drain(..) {

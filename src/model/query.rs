@@ -86,9 +86,12 @@ pub struct Filter {
     pub min_confidence: Option<f64>,
     /// Texts that must all stand in content, topics, user or agent.
     pub contains: Vec<String>,
-    /// Texts none of which may stand there.
+    /// Phrases that must all stand in title, topics or content, as whole words one behind the other. Of a single
+    /// word each form counts, as in a search.
+    pub phrases: Vec<String>,
+    /// Phrases none of which may stand there.
     pub excludes: Vec<String>,
-    /// Texts whose words must all stand in title, topics, user or content, anywhere there and as
+    /// Texts whose words must all stand in title, topics or content, anywhere there and as
     /// words are compared: `std::path` asks for both of its words. One without a word passes none.
     pub words: Vec<String>,
     /// Further `key = value` conditions on any frontmatter key; `metadata.x` names an entry.

@@ -238,6 +238,11 @@ impl Collection {
         self.column(|rows| &rows.users)
     }
 
+    /// Returns the number of a row's user.
+    pub fn user(&self, row: u32) -> u32 {
+        self.users().get(row)
+    }
+
     /// Returns the number of each row's namespace.
     pub(super) fn namespaces(&self) -> Spliced<'_, u32> {
         self.column(|rows| &rows.namespaces)

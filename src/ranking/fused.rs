@@ -180,6 +180,7 @@ pub fn score<'a, P: Postings>(
         query,
         chats,
         namespaces: Vec::new(),
+        holds_day: false,
         best_words: 0.0,
         best_date: 0.0,
         best_covered: 0.0,

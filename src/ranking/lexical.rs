@@ -100,19 +100,38 @@ fn read_terms<P: Postings>(
 ) -> Result<QueryTerms, P::Error> {
     let mut terms: Vec<Term> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();
-    analyzer.terms(text, |term, word, _| {
-        if !known.contains(term) {
-            known.insert(term.to_owned());
-            let is_content = !is_stop_word(word);
-            terms.push(Term {
-                text: term.to_owned(),
-                weight: 1.0,
-                is_content,
-                is_about_talking: is_about_talking(word),
-                rows: Vec::new(),
-            });
+    // Name and number of the next word.
+    let mut within: Vec<Term> = Vec::new();
+    let mut failure = None;
+    analyzer.terms(text, |term, word, part| {
+        let new = Term {
+            text: term.to_owned(),
+            weight: 1.0,
+            is_content: !is_stop_word(word),
+            is_about_talking: is_about_talking(word),
+            rows: Vec::new(),
+        };
+        if part == Part::Within {
+            within.push(new);
+            return;
+        }
+        let mut parts = std::mem::take(&mut within);
+        if !parts.is_empty() {
+            match postings.frequency(term) {
+                Ok(0) => {}
+                Ok(_) => parts.clear(),
+                Err(error) => failure = Some(error),
+            }
+        }
+        for term in parts.into_iter().chain([new]) {
+            if known.insert(term.text.clone()) {
+                terms.push(term);
+            }
         }
     });
+    if let Some(error) = failure {
+        return Err(error);
+    }
     let unranked = terms.len().saturating_sub(MOST_TERMS);
     if unranked > 0 {
         keep_rarest(&mut terms, postings)?;
@@ -152,12 +171,10 @@ fn known_parts(query: &str, analyzer: &mut Analyzer, terms: &[Term]) -> HashSet<
     let mut since_whole: Vec<String> = Vec::new();
     for chunk in query.split_whitespace() {
         since_whole.clear();
-        analyzer.terms(chunk, |term, _, part| {
-            if part == Part::Word {
-                since_whole.push(term.to_owned());
-            } else if there.contains(term) {
-                parts.extend(since_whole.drain(..));
-            }
+        analyzer.terms(chunk, |term, _, part| match part {
+            Part::Word => since_whole.push(term.to_owned()),
+            Part::Whole if there.contains(term) => parts.extend(since_whole.drain(..)),
+            Part::Whole | Part::Within => {}
         });
     }
     parts

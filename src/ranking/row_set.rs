@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// A set of rows, as a bit set.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct RowSet {
     words: Vec<u64>,
     /// Number of rows of the store.

@@ -23,6 +23,7 @@ use super::reranked::{RERANKED, Reranking};
 use super::row_reader::{RowData, RowReader};
 use super::row_set::RowSet;
 use super::signals::LEAST_COSINE;
+use super::times::{is_of_day, is_precise};
 use super::weights::Weights;
 use crate::words::Analyzer;
 
@@ -126,6 +127,8 @@ pub(super) struct Scoring<'a> {
     pub with_named: Vec<bool>,
     /// Memories whose text names such a person; empty if nobody is named.
     pub naming: RowSet,
+    /// Whether a memory is of a day that the query names.
+    pub holds_day: bool,
     pub best_words: f32,
     pub best_date: f32,
     /// Greatest share of the query's content words, by idf, that one candidate holds.
@@ -135,14 +138,20 @@ pub(super) struct Scoring<'a> {
 }
 
 impl Scoring<'_> {
+    /// Adds the memories of the dates that the query names to the candidates. A date with a month of a year, or a day,
+    /// has those of no other month.
     pub fn add_dates<P: Postings>(&mut self, postings: &P) -> Result<(), P::Error> {
+        let names_one = self.query.dates.iter().any(|term| is_precise(term));
         for term in &self.query.dates {
             let rows = postings.date(term)?;
             let idf = idf(self.collection.len(), rows.len());
             self.dates.resize(self.collection.len(), 0.0);
+            self.holds_day |= is_of_day(term) && !rows.is_empty();
             for row in rows {
                 self.dates[row as usize] += idf;
-                self.words.candidates.put_in(row);
+                if !names_one || is_precise(term) {
+                    self.words.candidates.put_in(row);
+                }
             }
         }
         Ok(())
@@ -215,7 +224,11 @@ impl Scoring<'_> {
         };
         (self.best_words, self.best_date) = (best(&self.words.scores), best(&self.dates));
         self.best_covered = best(&self.words.coverage);
-        self.uncovered = uncovered(&self.weights, self.best_covered);
+        // A day says which memories are meant, though they hold none of the other words.
+        self.uncovered = match self.holds_day {
+            true => 0.0,
+            false => uncovered(&self.weights, self.best_covered),
+        };
     }
 
     /// Scores all candidates; the best ones with exact cosines, passages and a cross-encoder, which is

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use rust_stemmers::Stemmer;
+use rust_stemmers::{Algorithm, Stemmer};
+use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -16,6 +17,9 @@ pub enum Part {
     Word,
     /// An identifier as a whole, beside its parts.
     Whole,
+    /// The name or the number of the word that follows, such as `python` and `3` of `python3`. A text is found by it; in
+    /// a query it counts where no text has the word.
+    Within,
 }
 
 /// Returns `text` with each character composed (NFC): macOS splits `é` into a letter and an accent.
@@ -24,6 +28,39 @@ pub fn composed(text: &str) -> Cow<'_, str> {
         true => Cow::Borrowed(text),
         false => Cow::Owned(text.nfc().collect()),
     }
+}
+
+/// Returns a word in small letters without the marks of its Latin and Greek letters, and with `e` for the Cyrillic
+/// `ё`: people leave them out. Other letters with a mark, such as `й`, are letters of their own.
+pub fn without_marks(lower: &str) -> Cow<'_, str> {
+    if lower.is_ascii() {
+        return Cow::Borrowed(lower);
+    }
+    let mut plain = String::with_capacity(lower.len());
+    let mut is_plain = false;
+    for character in lower.chars() {
+        match character {
+            'ß' => plain.push_str("ss"),
+            'æ' => plain.push_str("ae"),
+            'œ' => plain.push_str("oe"),
+            'ø' => plain.push('o'),
+            'ł' => plain.push('l'),
+            'đ' => plain.push('d'),
+            'ı' => plain.push('i'),
+            'ё' => plain.push('е'),
+            mark if is_combining_mark(mark) && is_plain => continue,
+            _ => {
+                let mut base = None;
+                decompose_canonical(character, |part| base = base.or(Some(part)));
+                let base = base.unwrap_or(character);
+                is_plain = matches!(base, 'a'..='z' | 'α'..='ω');
+                plain.push(if is_plain { base } else { character });
+                continue;
+            }
+        }
+        is_plain = false;
+    }
+    Cow::Owned(plain)
 }
 
 /// Cuts texts into terms. Cheap to clone; not shared between threads, because it remembers stems.
@@ -82,6 +119,9 @@ impl Analyzer {
             let cut = double_joiner(rest);
             let (piece, after) = rest.split_at(cut.unwrap_or(rest.len()));
             self.piece(piece.trim_matches(is_joiner), each);
+            if let Some(name) = name_with_sign(piece, after) {
+                each(&name, &name, Part::Whole);
+            }
             rest = after.trim_start_matches(is_joiner);
         }
     }
@@ -96,14 +136,29 @@ impl Analyzer {
         }
         if parts > 1 && piece.len() <= MAX_WORD_BYTES && !piece.chars().any(is_unspaced) {
             let whole = piece.to_lowercase();
-            each(&whole, &whole, Part::Whole);
+            // People write `wi-fi` as one word, too.
+            if whole.contains('-') && whole.chars().all(|c| c == '-' || c.is_alphabetic()) {
+                self.stemmed(&whole.replace('-', ""), Part::Whole, each);
+            } else {
+                let whole = without_marks(&whole);
+                each(&whole, &whole, Part::Whole);
+            }
         }
     }
 
     /// Passes on the parts of a word without joiners; returns their number.
     fn word(&mut self, word: &str, each: &mut impl FnMut(&str, &str, Part)) -> usize {
         if word.is_ascii() {
-            return camel_parts(word).map(|part| self.emit(part, each)).count();
+            let mut parts = 0;
+            for part in camel_parts(word) {
+                self.emit_within(part, each);
+                self.emit(part, Part::Word, each);
+                parts += 1;
+            }
+            if parts > 1 {
+                self.emit_within(word, each);
+            }
+            return parts;
         }
         let mut parts = 0;
         for run in runs(word) {
@@ -112,7 +167,7 @@ impl Analyzer {
                 parts += 1;
             } else {
                 for word in run.unicode_words() {
-                    self.emit(word, each);
+                    self.emit(word, Part::Word, each);
                     parts += 1;
                 }
             }
@@ -120,7 +175,15 @@ impl Analyzer {
         parts
     }
 
-    fn emit(&mut self, word: &str, each: &mut impl FnMut(&str, &str, Part)) {
+    /// Passes on the name and the number that a word is made of, if it is.
+    fn emit_within(&mut self, word: &str, each: &mut impl FnMut(&str, &str, Part)) {
+        if let Some((name, number)) = name_and_number(word) {
+            self.emit(name, Part::Within, each);
+            self.emit(number, Part::Within, each);
+        }
+    }
+
+    fn emit(&mut self, word: &str, part: Part, each: &mut impl FnMut(&str, &str, Part)) {
         let mut end = word.len().min(MAX_WORD_BYTES);
         while !word.is_char_boundary(end) {
             end -= 1;
@@ -132,7 +195,7 @@ impl Analyzer {
             lower.clear();
             lower.push_str(word);
             lower.make_ascii_lowercase();
-            self.stemmed(&lower, each);
+            self.stemmed(&lower, part, each);
             self.lower = lower;
             return;
         }
@@ -140,27 +203,31 @@ impl Analyzer {
         // A possessive is the word itself; other contractions are two words.
         let lower = lower.strip_suffix("'s").unwrap_or(&lower);
         for word in lower.split('\'').filter(|word| !word.is_empty()) {
-            self.stemmed(word, each);
+            self.stemmed(word, part, each);
         }
     }
 
-    fn stemmed(&mut self, lower: &str, each: &mut impl FnMut(&str, &str, Part)) {
+    fn stemmed(&mut self, lower: &str, part: Part, each: &mut impl FnMut(&str, &str, Part)) {
         if lower.bytes().any(|b| b.is_ascii_digit()) || self.stemmers.is_empty() {
-            each(lower, lower, Part::Word);
+            each(&without_marks(lower), lower, part);
             return;
         }
         if let Some(stems) = self.stems.get(lower) {
-            stems.iter().for_each(|stem| each(stem, lower, Part::Word));
+            stems.iter().for_each(|stem| each(stem, lower, part));
             return;
         }
         let mut stems: Vec<String> = Vec::with_capacity(1);
-        for stemmer in &self.stemmers {
-            let stem = stemmer.stem(lower);
-            if !stems.iter().any(|known| *known == stem) {
-                stems.push(stem.into_owned());
+        for (language, stemmer) in self.languages.iter().zip(&self.stemmers) {
+            // English has no marks, and cuts a word by its letters; other stemmers know theirs.
+            let stem = match language.algorithm {
+                Algorithm::English => stemmer.stem(&without_marks(lower)).into_owned(),
+                _ => without_marks(&stemmer.stem(lower)).into_owned(),
+            };
+            if !stems.contains(&stem) {
+                stems.push(stem);
             }
         }
-        stems.iter().for_each(|stem| each(stem, lower, Part::Word));
+        stems.iter().for_each(|stem| each(stem, lower, part));
         if self.stems.len() >= MAX_REMEMBERED {
             self.stems.clear();
         }
@@ -202,14 +269,28 @@ fn double_joiner(text: &str) -> Option<usize> {
     })
 }
 
-/// Returns whether it is a combining mark, which belongs to the letter before it though it is none itself.
-fn is_mark(character: char) -> bool {
-    unicode_normalization::char::is_combining_mark(character)
-        || matches!(character, '\u{200c}' | '\u{200d}')
+/// Returns the name at the end of `piece` with the sign that tells it from others, such as `c++` and `c#`, if it has
+/// one there or at the start of `after`.
+fn name_with_sign(piece: &str, after: &str) -> Option<String> {
+    let name = piece.strip_suffix('#').unwrap_or(piece);
+    let sign = match after {
+        after if after.starts_with("++") => "++",
+        after if after.starts_with('#') || name.len() < piece.len() => "#",
+        _ => return None,
+    };
+    let name = name.rsplit(is_joiner).next().unwrap_or_default();
+    let is_word =
+        !name.is_empty() && name.len() <= MAX_WORD_BYTES && !name.chars().any(is_unspaced);
+    is_word.then(|| name.to_lowercase() + sign)
 }
 
-/// Scripts that are written without spaces between words.
-fn is_unspaced(character: char) -> bool {
+/// Returns whether it is a combining mark, which belongs to the letter before it though it is none itself.
+fn is_mark(character: char) -> bool {
+    is_combining_mark(character) || matches!(character, '\u{200c}' | '\u{200d}')
+}
+
+/// Returns whether a character is of a script that is written without spaces between words.
+pub fn is_unspaced(character: char) -> bool {
     matches!(character,
         '\u{0e00}'..='\u{0eff}'     // Thai, Lao
         | '\u{1000}'..='\u{109f}'   // Myanmar
@@ -245,6 +326,17 @@ fn bigrams(run: &str, mut each: impl FnMut(&str)) {
     for window in starts.windows(3) {
         each(&run[window[0]..window[2]]);
     }
+}
+
+/// Cuts `python3` into `python` and `3`, as it may be written; `None` of other words. What has fewer than three letters, or other ones behind
+/// its number, is one word, such as `h264` and `log4j`. ASCII only.
+fn name_and_number(word: &str) -> Option<(&str, &str)> {
+    if !word.ends_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let name = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_name = name.len() >= 3 && name.bytes().all(|byte| byte.is_ascii_alphabetic());
+    is_name.then(|| word.split_at(name.len()))
 }
 
 /// Cuts `HTTPServer` into `HTTP` and `Server`, `fooBar` into `foo` and `Bar`. ASCII only.
@@ -291,7 +383,9 @@ mod tests {
     #[test]
     fn identifiers_are_found_whole_and_in_parts() {
         check("std::path", &["std", "path", "std::path"]);
-        check("well-known", &["well", "known", "well-known"]);
+        check("well-known", &["well", "known", "wellknown"]);
+        check("e-mails emails", &["e", "mail", "email", "email"]);
+        check("ABC-12 x-1", &["abc", "12", "abc-12", "x", "1", "x-1"]);
         check("HTTPServer", &["http", "server", "httpserver"]);
         check("foo_bar", &["foo", "bar", "foo_bar"]);
         check("v1.2.3", &["v1", "2", "3", "v1.2.3"]);
@@ -312,8 +406,55 @@ mod tests {
 
     #[test]
     fn composed_and_decomposed_letters_are_one() {
-        check("Ｃａｆé", &["café"]);
-        check("cafe\u{301}", &["café"]);
+        check("Ｃａｆé", &["cafe"]);
+        check("cafe\u{301}", &["cafe"]);
+    }
+
+    #[test]
+    fn marks_that_people_leave_out_make_no_difference() {
+        check(
+            "Crème brûlée, résumés",
+            &["crème", "brûlée", "résumés"].map(plain),
+        );
+        check(
+            "Łódź Ångström smørrebrød",
+            &["lodz", "angstrom", "smorrebrod"],
+        );
+        check("Straße ΆΘΗΝΑ", &["strass", "αθηνα"]);
+        // Letters of their own.
+        check("ёлка край", &["елка", "край"]);
+        let german: Language = "german".parse().unwrap();
+        let mut german = Analyzer::new(&[german]);
+        assert_eq!(
+            german.term_list("Münchens Häuser"),
+            german.term_list("munchens hauser")
+        );
+    }
+
+    /// The term of the word without its marks.
+    fn plain(word: &str) -> &'static str {
+        let terms = Analyzer::new(&[Language::default()]).term_list(&without_marks(word));
+        terms[0].clone().leak()
+    }
+
+    #[test]
+    fn names_that_end_in_a_sign_are_terms_beside_their_words() {
+        check(
+            "C++, C# and F#.",
+            &["c", "c++", "c", "c#", "and", "f", "f#"],
+        );
+        check("C++11 C#-like", &["c", "c++", "11", "c", "c#", "like"]);
+        check("# Title ++ a#b", &["titl", "a", "b", "a#b"]);
+    }
+
+    #[test]
+    fn a_name_with_a_number_is_found_by_its_name() {
+        check("Python3", &["python", "3", "python3"]);
+        check(
+            "OAuth2",
+            &["o", "auth", "2", "auth2", "oauth", "2", "oauth2"],
+        );
+        check("h264 log4j 3f2a9c1", &["h264", "log4j", "3f2a9c1"]);
     }
 
     #[track_caller]

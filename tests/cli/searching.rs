@@ -32,6 +32,7 @@ fn a_list_is_newest_first_and_comes_in_pages() {
         let ran = home.run(&[&["list"], arguments].concat());
         ran.lines()
             .iter()
+            .filter(|line| !line.starts_with(" "))
             .map(|line| line[..8].to_owned())
             .collect()
     };
@@ -78,6 +79,7 @@ fn filters_take_lists_and_fields_of_every_name() {
         let mut found: Vec<_> = ran
             .lines()
             .iter()
+            .filter(|line| !line.starts_with(" "))
             .map(|line| line[..8].to_owned())
             .collect();
         let mut expected: Vec<String> = expected.iter().map(|id| (*id).clone()).collect();
@@ -114,6 +116,7 @@ fn words_may_be_conditions() {
         let found: Vec<_> = ran
             .lines()
             .iter()
+            .filter(|line| !line.starts_with(" "))
             .map(|line| line[..8].to_owned())
             .collect();
         assert_eq!(found, expected, "{words:?}");
@@ -125,6 +128,26 @@ fn words_may_be_conditions() {
     check(&["\"runs at night\""], &[&two]);
     check(&["backup since:2000-01-01 topic:compass"], &[&two]);
     check(&["topic:compass"], &[&two]);
+    check(&["backup -topic:compass"], &[&one]);
+    check(&["backup until:2000-01-01"], &[]);
+    let three = home.remember(&[
+        "--user",
+        "Lena Maier",
+        "--title",
+        "Quarterly budget review",
+        "The numbers\nare in it.",
+    ]);
+    check(&["user:\"Lena Maier\""], &[&three]);
+    check(&["\"budget review\""], &[&three]);
+    check(&["„numbers are“"], &[&three]);
+    check(&["\"numbers\" -budget"], &[]);
+    check(&["\"numbers\" -bud"], &[&three]);
+    check(&["\"numbers\" -\"review budget\""], &[&three]);
+    // What stands behind the hyphen of an option or of a number is a word like others.
+    let four = home.remember(&["git rebase -i and cargo nextest --no-fail-fast at -12.5 degrees"]);
+    check(&["git rebase -i"], &[&four]);
+    check(&["nextest --no-fail-fast"], &[&four]);
+    check(&["degrees -12.5"], &[&four]);
     assert_eq!(home.run(&["think", "backup", "-n", "1"]).lines().len(), 1);
     assert_eq!(home.run(&["think", "-k", "BACKUP"]).lines().len(), 2);
     home.run(&["think", "x", "--limit", "0"])

@@ -174,8 +174,9 @@ prop_compose! {
         (kind, scope, tier) in (of::<Kind>(Kind::WORDS), of::<Scope>(Scope::WORDS), of::<Tier>(Tier::WORDS)),
         (which, seen_from) in (0..8_u8, option::weighted(0.2, select(vec!["atlas", "Global", "nowhere"]))),
         (min_importance, min_confidence) in (option::weighted(0.2, 0..10_u8), option::weighted(0.2, 0.0..1.0_f64)),
-        (contains, excludes, words) in (
-            rarely(vec(phrase(), 1..3)), rarely(vec(phrase(), 1..2)), rarely(vec(phrase(), 1..3)),
+        (contains, phrases, excludes, words) in (
+            rarely(vec(phrase(), 1..3)), rarely(vec(phrase(), 1..2)), rarely(vec(phrase(), 1..2)),
+            rarely(vec(phrase(), 1..3)),
         ),
         equals in rarely(vec(select(vec![
             ("metadata.k", "1"), ("metadata.k", "i\u{307}X"), ("metadata.k", "TRUE"),
@@ -208,6 +209,7 @@ prop_compose! {
             min_confidence,
             words: words.unwrap_or_default(),
             contains: contains.unwrap_or_default(),
+            phrases: phrases.unwrap_or_default(),
             excludes: excludes.unwrap_or_default(),
             equals: equals.unwrap_or_default().into_iter()
                 .map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),

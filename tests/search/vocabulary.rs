@@ -96,3 +96,94 @@ fn what_holds_in_a_namespace_is_its_standard_and_those_above() {
     home.run(&["standards", "x", "--set", "ffffffff"])
         .complains(2, &["ffffffff"]);
 }
+
+#[test]
+fn a_word_is_found_as_people_write_it() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let texts = [
+        "Le café ouvre tôt à Zürich",
+        "すしを食べる。茶を飲む。",
+        "The build needs Python3 and C++",
+        "The Wi-Fi is slow, says the co-worker",
+        "A chart in C# of the temperature",
+    ];
+    for text in texts {
+        ops::remember(&engine, new_memory(text), None).unwrap();
+    }
+    let check = |asked: &str, expected: &[usize]| {
+        let found = ops::search(&engine, &query(asked)).unwrap();
+        let found = found
+            .hits
+            .iter()
+            .filter(|hit| hit.found_only_by().is_none());
+        let contents = found.map(|hit| hit.memory.content.trim());
+        let expected = expected.iter().map(|&at| texts[at]);
+        assert_eq!(
+            contents.collect::<Vec<_>>(),
+            expected.collect::<Vec<_>>(),
+            "{asked}"
+        );
+    };
+    check("cafe", &[0]);
+    check("CAFÉ", &[0]);
+    check("zurich", &[0]);
+    check("茶", &[1]);
+    check("python", &[2]);
+    check("python 3", &[2]);
+    check("wifi", &[3]);
+    check("coworkers", &[3]);
+    check("C++", &[2, 4]);
+    check("C#", &[4, 2]);
+}
+
+#[test]
+fn wanted_words_are_those_of_the_text_and_not_of_the_name_of_its_user() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    for text in ["Espresso at ten", "The image runs Ubuntu"] {
+        let memory = NewMemory {
+            user: "ubuntu".to_owned(),
+            ..new_memory(text)
+        };
+        ops::remember(&engine, memory, None).unwrap();
+    }
+    let count = |change: &dyn Fn(&mut memdir::model::Filter)| {
+        let mut search = memdir::engine::Query::everything(Default::default(), 9);
+        change(&mut search.filter);
+        ops::search(&engine, &search).unwrap().hits.len()
+    };
+    assert_eq!(count(&|filter| filter.words = vec!["ubuntu".to_owned()]), 1);
+    assert_eq!(
+        count(&|filter| filter.phrases = vec!["Ubuntu".to_owned()]),
+        1
+    );
+    assert_eq!(
+        count(&|filter| filter.excludes = vec!["ubuntu".to_owned()]),
+        1
+    );
+}
+
+#[test]
+fn what_a_link_of_an_editor_supersedes_is_superseded() {
+    let store = TestStore::new();
+    let engine = store.engine();
+    let old = ops::remember(&engine, new_memory("zebras have 3 stripes"), None).unwrap();
+    let old = old.stem.as_str();
+    let newer = format!(
+        "---\nid: aa000001\ntimestamp: 2026-11-30T10:00:00+00:00\nsupersedes: [\"[[{old}]]\"]\n---\n\nzebras have 4 stripes\n"
+    );
+    store.put("20261130_100000_aa000001.md", newer);
+    let found = ops::search(&engine, &query("zebras")).unwrap();
+    assert_eq!(found.hits.len(), 1);
+    assert!(found.hits[0].memory.content.contains('4'));
+    let change = memdir::model::Change {
+        supersedes: memdir::model::Patch::Set(vec!["aa000001".to_owned()]),
+        ..memdir::model::Change::default()
+    };
+    let error = ops::update(&engine, "aa000001", &change).unwrap_err();
+    assert!(
+        error.to_string().contains("cannot supersede itself"),
+        "{error}"
+    );
+}

@@ -67,7 +67,7 @@ Exit code: 0 stored or known, 1 nothing was stored because others may be meant, 
     #[command(
         visible_aliases = ["search", "find"],
         after_help = "Words may also be conditions (those with a dash in quotes, as below):
-  \"a phrase\"  -excluded  topic:rust  user:mira  agent:claude  since:2w
+  \"a phrase\"  -excluded  topic:rust  -topic:old  user:\"Lena Maier\"  agent:claude  since:2w  until:2026-05-01
 
 Examples:
   memdir think when did we move to postgres

@@ -133,8 +133,8 @@ pub fn think(context: &mut Context, command: &Think) -> Result<Outcome, Failure>
     Ok(Outcome::found(found))
 }
 
-/// Takes `topic:x`, `user:x`, `agent:x`, `since:x`, `-word` and `"phrases"` out of the words and
-/// into the filter; returns the other words.
+/// Takes `topic:x`, `user:x`, `agent:x`, `since:x`, `until:x`, `-topic:x`, `-word` and `"phrases"` out of the words
+/// and into the filter; returns the other words. A value of several words is quoted: `user:"Lena Maier"`.
 pub fn conditions(
     context: &Context,
     words: &[String],
@@ -144,45 +144,54 @@ pub fn conditions(
     // An argument that the shell kept together is read like typed words, phrases apart.
     for word in words.iter().flat_map(|argument| split(argument)) {
         let (key, value) = word.split_once(':').unwrap_or(("", ""));
+        let value = unquoted(value);
+        let time = |option| when::moment(option, value, context.now(), Direction::Past);
         match key {
             "topic" if !value.is_empty() => filter.topics.push(value.to_owned()),
             "user" if !value.is_empty() => filter.users.push(value.to_owned()),
             "agent" if !value.is_empty() => filter.agents.push(value.to_owned()),
-            // What is no time is a word like others.
-            "since" if when::moment("since:", value, context.now(), Direction::Past).is_ok() => {
-                filter.since = Some(when::moment(
-                    "since:",
-                    value,
-                    context.now(),
-                    Direction::Past,
-                )?);
+            "-topic" if !value.is_empty() => filter.differs.push(("topics".into(), value.into())),
+            "-user" | "-agent" if !value.is_empty() => {
+                filter.differs.push((key[1..].into(), value.into()));
             }
-            _ => match word.strip_prefix('-') {
-                Some(excluded) if excluded.chars().any(char::is_alphanumeric) => {
-                    filter.excludes.push(unquoted(excluded).to_owned());
-                }
-                _ if word.len() > 2 && word.starts_with('"') && word.ends_with('"') => {
-                    filter.contains.push(unquoted(&word).to_owned());
+            // What is no time is a word like others.
+            "since" if time("since:").is_ok() => filter.since = Some(time("since:")?),
+            "until" if time("until:").is_ok() => filter.until = Some(time("until:")?),
+            _ => match word.strip_prefix('-').filter(|word| is_excluded(word)) {
+                Some(excluded) => filter.excludes.push(unquoted(excluded).to_owned()),
+                None if word.len() > 2 && word.starts_with('"') && word.ends_with('"') => {
+                    filter.phrases.push(unquoted(&word).to_owned());
                     plain.push(unquoted(&word).to_owned());
                 }
-                _ => plain.push(word),
+                None => plain.push(word),
             },
         }
     }
     Ok(plain)
 }
 
+/// Returns whether `word`, which stood behind a hyphen, is one to exclude: not the rest of an option of a command, such
+/// as `-i` and `--force`, or of a number below zero.
+fn is_excluded(word: &str) -> bool {
+    let word = unquoted(word);
+    let begins = word
+        .chars()
+        .next()
+        .is_some_and(|first| first.is_alphabetic() || !first.is_ascii() && !first.is_whitespace());
+    begins && word.len() > 1
+}
+
 fn unquoted(word: &str) -> &str {
     word.trim_matches('"')
 }
 
-/// Splits at blanks outside of quotation marks.
+/// Splits at blanks outside of quotation marks. Those that a word processor puts become `"`.
 fn split(argument: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quoted = false;
     for character in argument.chars() {
         match character {
-            '"' => {
+            '"' | '“' | '”' | '„' | '«' | '»' => {
                 quoted = !quoted;
                 words.last_mut().expect("there is one").push('"');
             }

@@ -53,7 +53,7 @@ pub(in crate::engine) fn update_as(
     id: &str,
     change: &Change,
 ) -> Result<Edited, EngineError> {
-    let change = with_stems(engine, change)?;
+    let change = with_stems(engine, id, change)?;
     update_with(engine, tool, id, |_| Ok(change.clone()))
 }
 
@@ -79,7 +79,7 @@ pub fn update_parts(
     change: &Change,
     parts: &Parts,
 ) -> Result<Edited, EngineError> {
-    let change = with_stems(engine, change)?;
+    let change = with_stems(engine, id, change)?;
     update_with(engine, "update", id, |memory| {
         let is_in = |topics: &[String], topic: &str| {
             let topic = topic.to_lowercase();
@@ -124,12 +124,23 @@ pub(in crate::engine) fn with_entries(
     }
 }
 
-/// Returns the change with the ids of `supersedes` replaced by stems.
-fn with_stems(engine: &Engine, change: &Change) -> Result<Change, EngineError> {
+/// Returns the change of the memory `id` with the ids of `supersedes` replaced by stems.
+///
+/// # Errors
+///
+/// Fails if there is no memory of such an id, or if one is the memory itself.
+fn with_stems(engine: &Engine, id: &str, change: &Change) -> Result<Change, EngineError> {
     let mut change = change.clone();
+    // Where it cannot be read the update says why.
+    let own = || names::resolve(&engine.live, id).ok().map(|(_, file)| file);
     if let Patch::Set(ids) = &mut change.supersedes {
-        for id in ids {
-            *id = names::link_text(&engine.live, &names::resolve(&engine.live, id)?.1);
+        for other in ids {
+            let (_, file) = names::resolve(&engine.live, other)?;
+            if own().is_some_and(|own| own == file) {
+                let what = "a memory cannot supersede itself".to_owned();
+                return Err(EngineError::Invalid(what));
+            }
+            *other = names::link_text(&engine.live, &file);
         }
     }
     Ok(change)

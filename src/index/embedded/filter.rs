@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use super::keywords;
 use super::snapshot::EmbeddedSnapshot;
 use crate::index::filter::Conditions;
+use crate::index::text::WantedWords;
 use crate::index::{AsOf, IndexError, Texts};
-use crate::model::Filter;
-use crate::ranking::keyword::KeywordSet;
+use crate::model::{Filter, Memory, Talks};
+use crate::ranking::keyword::{Keyword, KeywordSet};
 use crate::ranking::{Postings as _, RowSet};
 
 /// Returns the rows that pass `filter` at a moment.
@@ -66,27 +67,84 @@ pub(super) fn passing(
         let words = snapshot
             .analyzers
             .lend(|analyzer| conditions.words(analyzer));
-        for terms in words.terms() {
-            if rows.is_empty() {
-                break;
-            }
-            let mut has_any = RowSet::none(table.len());
-            for term in terms {
-                for (row, _) in snapshot.text(term)? {
-                    has_any.put_in(row);
-                }
-            }
-            rows.keep_those_of(&has_any);
-        }
+        keep_with_words(snapshot, words, &mut rows, texts)?;
     }
     for fact in &conditions.unwanted {
         snapshot.each_with_fact(fact, |row| rows.take_out(row))?;
     }
-    for (phrase, wanted) in &conditions.phrases {
-        let phrase = KeywordSet::of(phrase.iter().cloned().collect());
-        let counted = keywords::count(snapshot, &phrase, (&rows, filter.talks), texts)?;
-        let holding: HashSet<u32> = counted.iter().map(|found| found.row).collect();
-        rows.keep(|row| holding.contains(&row) == *wanted);
+    for text in &conditions.contains {
+        let holding = with_text(snapshot, text.clone(), (&rows, filter.talks), texts)?;
+        rows.keep(|row| holding.contains(&row));
+    }
+    if conditions.asks_for_phrases() {
+        let phrases = snapshot
+            .analyzers
+            .lend(|analyzer| conditions.phrases(analyzer));
+        for (phrase, wanted) in phrases {
+            let mut having = rows.clone();
+            match phrase.words() {
+                Some(words) => keep_with_words(snapshot, words, &mut having, texts)?,
+                None => {
+                    let holding =
+                        with_text(snapshot, phrase.signs(), (&rows, filter.talks), texts)?;
+                    having.keep(|row| holding.contains(&row));
+                }
+            }
+            if !phrase.is_word() {
+                let memory = |row: u32| texts(table.name(row));
+                having.keep(|row| memory(row).is_some_and(|memory| phrase.stands_in(&memory)));
+            }
+            rows.keep(|row| having.contains(row) == *wanted);
+        }
     }
     Ok(rows)
+}
+
+/// Keeps the rows that hold all of `words` in title, topics or content.
+fn keep_with_words(
+    snapshot: &EmbeddedSnapshot,
+    words: &WantedWords,
+    rows: &mut RowSet,
+    texts: &Texts<'_>,
+) -> Result<(), IndexError> {
+    for terms in words.terms() {
+        if rows.is_empty() {
+            break;
+        }
+        let mut has_any = RowSet::none(snapshot.table.len());
+        for term in terms {
+            for (row, _) in snapshot.text(term)? {
+                has_any.put_in(row);
+            }
+        }
+        rows.keep_those_of(&has_any);
+    }
+    // The index has the words of the user's name among them, too: where one is wanted the text decides.
+    let (table, analyzers) = (&snapshot.table, &snapshot.analyzers);
+    let names = table.collection.user_names().iter();
+    let is_name: Vec<bool> = analyzers.lend(|analyzer| {
+        names
+            .map(|name| words.one_stands_in(analyzer, name))
+            .collect()
+    });
+    if is_name.contains(&true) {
+        rows.keep(|row| {
+            let holds = |memory: &Memory| analyzers.lend(|one| words.stand_in(one, memory));
+            !is_name[table.collection.user(row) as usize]
+                || texts(table.name(row)).is_some_and(|memory| holds(&memory))
+        });
+    }
+    Ok(())
+}
+
+/// Returns those of the rows that hold a text anywhere.
+fn with_text(
+    snapshot: &EmbeddedSnapshot,
+    text: Option<Keyword>,
+    of: (&RowSet, Talks),
+    texts: &Texts<'_>,
+) -> Result<HashSet<u32>, IndexError> {
+    let text = KeywordSet::of(text.into_iter().collect());
+    let counted = keywords::count(snapshot, &text, of, texts)?;
+    Ok(counted.iter().map(|found| found.row).collect())
 }

@@ -18,7 +18,7 @@ use crate::ranking::{SKETCH_PARTS, TextPart, callings};
 use crate::words::{Analyzer, Language};
 
 /// Version of the index, raised whenever the same file would be indexed differently.
-pub(super) const VERSION: u32 = 13;
+pub(super) const VERSION: u32 = 14;
 
 /// Fields of every document.
 #[derive(Debug, Clone, Copy)]

@@ -20,7 +20,7 @@ use super::{
     SearchModels, SearchResults, Snapshot, Texts, Unembedded, facts,
 };
 use crate::lifecycle::Stated;
-use crate::model::{Filter, Memory, OtherNames, Stamp, Stem};
+use crate::model::{Filter, Memory, OtherNames, Stamp, Stem, stripped_id};
 use crate::ranking::keyword::KeywordSet;
 use crate::ranking::{Method, Parts};
 use crate::vectors::VectorKey;
@@ -245,7 +245,7 @@ impl Claims {
         if memory.supersedes.is_empty() && memory.superseded_by.is_none() {
             return None;
         }
-        let comparable = |id: &String| facts::comparable(id);
+        let comparable = |id: &String| facts::comparable(stripped_id(id));
         Some(Claims {
             older: memory.supersedes.iter().map(comparable).collect(),
             newer: memory.superseded_by.as_ref().map(comparable),
@@ -294,10 +294,24 @@ fn passes(
             return false;
         }
     }
-    conditions.phrases.iter().all(|(phrase, wanted)| {
-        let text = lowered.get_or_insert_with(|| Lowered::of(memory));
-        let holds = phrase.as_ref().is_some_and(|phrase| text.score(phrase) > 0);
-        holds == *wanted
+    if conditions.asks_for_phrases() {
+        for (phrase, wanted) in conditions.phrases(analyzer) {
+            let may_have = match phrase.words() {
+                Some(words) => words.stand_in(analyzer, memory),
+                None => phrase.signs().is_some_and(|signs| {
+                    let lowered = lowered.get_or_insert_with(|| Lowered::of(memory));
+                    lowered.score(&signs) > 0
+                }),
+            };
+            let has = may_have && (phrase.is_word() || phrase.stands_in(memory));
+            if has != *wanted {
+                return false;
+            }
+        }
+    }
+    conditions.contains.iter().all(|text| {
+        let lowered = lowered.get_or_insert_with(|| Lowered::of(memory));
+        text.as_ref().is_some_and(|text| lowered.score(text) > 0)
     })
 }
 

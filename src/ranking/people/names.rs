@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::named::{NamedBy, NamedPerson};
 use crate::model::OtherNames;
+use crate::words::without_marks;
 
 /// Users of a store by the words of their names.
 #[derive(Debug, Default)]
@@ -80,7 +81,7 @@ impl Names {
     /// numbers of the user fields that hold it.
     pub fn take_out(&self, text: &str, mut each: impl FnMut(&str, &[String], &[u32])) -> String {
         let found: Vec<(usize, &str)> = words(text).collect();
-        let lower: Vec<String> = found.iter().map(|(_, word)| word.to_lowercase()).collect();
+        let lower: Vec<String> = found.iter().map(|(_, word)| small(word)).collect();
         let mut left = String::new();
         let (mut at, mut copied) = (0, 0);
         while at < found.len() {
@@ -114,7 +115,7 @@ impl Names {
             if word.chars().count() < MIN_MISSPELT || !word.starts_with(char::is_uppercase) {
                 return None;
             }
-            let lower = word.to_lowercase();
+            let lower = small(word);
             let names = self.users_by_name.keys().filter(|name| name.len() == 1);
             let names = names.map(|name| name[0].as_str());
             let long = names.filter(|name| name.chars().count() >= MIN_MISSPELT);
@@ -195,9 +196,14 @@ fn people(field: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the words of a name in lower case.
+/// Returns the words of a name in lower case, without marks.
 fn lower_words(name: &str) -> Vec<String> {
-    words(name).map(|(_, word)| word.to_lowercase()).collect()
+    words(name).map(|(_, word)| small(word)).collect()
+}
+
+/// Returns a word in lower case, without marks, as names are compared.
+fn small(word: &str) -> String {
+    without_marks(&word.to_lowercase()).into_owned()
 }
 
 /// Returns runs of letters and digits with their byte offsets.

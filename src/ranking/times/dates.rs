@@ -33,6 +33,16 @@ fn month_day_term(month: u32, day: u32) -> String {
     format!("md{month}-{day}")
 }
 
+/// Returns whether a calendar term is of one day.
+pub(in crate::ranking) fn is_of_day(term: &str) -> bool {
+    term.starts_with("md")
+}
+
+/// Returns whether a calendar term is of a month of a year, or of a day.
+pub(in crate::ranking) fn is_precise(term: &str) -> bool {
+    is_of_day(term) || term.starts_with("ym")
+}
+
 const MONTHS: [&str; 12] = [
     "january",
     "february",

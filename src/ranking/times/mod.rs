@@ -6,5 +6,5 @@ mod expressions;
 
 pub use coming::coming_time;
 pub use dates::date_terms;
-pub(super) use dates::query_terms;
+pub(super) use dates::{is_of_day, is_precise, query_terms};
 pub use expressions::{AskedTime, asked_time, number};

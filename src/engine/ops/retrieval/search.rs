@@ -21,7 +21,7 @@ use crate::index::{
 };
 use crate::model::{Filter, Memory, Talks};
 use crate::ranking::Parts;
-use crate::words::Analyzer;
+use crate::words::{Analyzer, is_unspaced};
 
 /// A memory found, as it is on disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -233,8 +233,13 @@ pub fn counts(engine: &Engine) -> Counts {
     }
 }
 
+/// Returns whether a term is a single sign of a script without spaces, which a word may hold anywhere.
+fn is_single_sign(term: &str) -> bool {
+    term.chars().count() == 1 && term.chars().all(is_unspaced)
+}
+
 /// Returns the query as an index takes it. A text without words, such as an emoji, becomes keywords
-/// and is found as it stands.
+/// and is found as it stands; so does a single sign of a script without spaces.
 fn resolved<'a>(engine: &Engine, query: &'a Query) -> Result<Cow<'a, Query>, EngineError> {
     let invalid = |what: &str| Err(EngineError::Invalid(what.to_owned()));
     match &query.kind {
@@ -245,7 +250,8 @@ fn resolved<'a>(engine: &Engine, query: &'a Query) -> Result<Cow<'a, Query>, Eng
         QueryKind::Text(text)
             if Analyzer::new(&engine.live.languages)
                 .term_list(text)
-                .is_empty() =>
+                .iter()
+                .all(|term| is_single_sign(term)) =>
         {
             let signs = text.split_whitespace().map(str::to_owned).collect();
             Ok(Cow::Owned(Query {
