@@ -126,14 +126,16 @@ pub(super) fn corpus(context: &Context, dataset: &Dataset, root: &Path) -> Resul
     ops::import(
         &engine,
         import::jsonl(&dataset.corpus, &defaults)?,
-        engine::Import { dry_run: false },
+        engine::Import::default(),
         &mut |imported| {
             bar.inc(1);
             match imported {
                 Imported::Added {
                     source_id, stem, ..
                 }
-                | Imported::Known { source_id, stem } => {
+                | Imported::Known {
+                    source_id, stem, ..
+                } => {
                     let pair = stem.zip(source_id);
                     ids.extend(pair.map(|(stem, id)| (stem.as_str().to_owned(), id)));
                 }

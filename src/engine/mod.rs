@@ -65,7 +65,7 @@ pub use ops::conflicts::{Resolved, Unmarked, Unmerged};
 pub use ops::finding::Finding;
 pub use ops::forget::{Archived, Forgotten, Moved};
 pub use ops::hints::Contradicted;
-pub use ops::import_export::{Import, Imported, Report};
+pub use ops::import_export::{Import, Imported, KnownAs, Report};
 pub use ops::maintenance::perform::{Performed, TakenBack};
 pub use ops::maintenance::proposed::Proposed;
 pub use ops::maintenance::record::{PlanState, Recorded};

@@ -14,6 +14,9 @@ use super::{
 use crate::format;
 use crate::model::{Handle, MetaValue, Stem, Tier, Timestamp};
 
+/// Number of uses after which a memory's priority rises by one.
+const USES_PER_PRIORITY: usize = 10;
+
 type JsonObject = serde_json::Map<String, serde_json::Value>;
 
 /// Reads the memories and links of the database or export at `path`, or of an export on standard input
@@ -132,6 +135,12 @@ fn memory(
     let metadata = fields.take(&["metadata"], fields::map_or_json);
     draft.take_change(&mut fields);
     draft.take_all_uses(&mut fields);
+    // Every tenth use has raised it there, and raises it here.
+    let uses = draft.foreign.earlier_uses + usize::from(draft.foreign.last_used.is_some());
+    let earned = u8::try_from(uses / USES_PER_PRIORITY).unwrap_or(u8::MAX);
+    if let Some(importance) = &mut draft.foreign.memory.importance {
+        *importance = importance.saturating_sub(earned).max(1);
+    }
     // Only its table of archived memories has these.
     if let Some(at) = fields.take(&["archived_at"], fields::any_text) {
         let why = fields.take(&["archive_reason"], fields::text);

@@ -17,9 +17,9 @@ const MAX_SCALAR_BYTES: usize = 1024;
 const MAX_TOPICS: usize = 100;
 const MAX_TOPIC_BYTES: usize = 256;
 const MAX_LINKS: usize = 200;
-/// Maximum number of entries: the 64 that are allowed, without `source_id`, the note, and the entry that
-/// holds the rest.
-const MAX_ENTRIES: usize = 61;
+/// Maximum number of entries: the 64 that are allowed, without `source_id` and `source_hash`, the note, and the entry
+/// that holds the rest.
+const MAX_ENTRIES: usize = 60;
 /// Maximum size of metadata, in bytes: more fits into no frontmatter.
 const MAX_METADATA_BYTES: usize = 16 * 1024;
 /// Maximum number of uses of one memory that are imported.
@@ -221,7 +221,7 @@ impl Draft {
         if metadata.len() > MAX_ENTRIES {
             let rest = metadata.split_off(MAX_ENTRIES);
             insert(&mut metadata, "more", MetaValue::Map(rest));
-            self.note("metadata beyond 61 entries stands under `more`");
+            self.note("metadata beyond 60 entries stands under `more`");
         }
         if !self.notes.is_empty() {
             let note = std::mem::take(&mut self.notes).join("; ");
@@ -346,7 +346,7 @@ mod tests {
             |memory| memory.topics = vec!["t".to_owned(); 101],
             "only 100 of 101 topics",
         );
-        check(|memory| memory.metadata = many(70), "beyond 61 entries");
+        check(|memory| memory.metadata = many(70), "beyond 60 entries");
         check(
             |memory| memory.metadata = vec![("a".to_owned(), deep(40))],
             "nested too deep",

@@ -14,6 +14,12 @@ use crate::model::{Link, MetaValue, Timestamp, is_possible_time};
 pub(super) struct ForeignFields(pub Vec<(String, MetaValue)>);
 
 impl ForeignFields {
+    /// Returns whether an export of memdir wrote them: no other program calls a memory by its stem.
+    pub fn is_of_memdir(&self) -> bool {
+        let has = |wanted: &str| self.0.iter().any(|(key, _)| key == wanted);
+        has("stem") && has("timestamp")
+    }
+
     /// Takes the first of `names` whose value `read` accepts. Empty values are dropped.
     pub fn take<T>(&mut self, names: &[&str], read: fn(&MetaValue) -> Option<T>) -> Option<T> {
         names.iter().find_map(|name| self.take_one(name, read))

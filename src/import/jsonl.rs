@@ -37,7 +37,12 @@ fn is_second_of(stem: &Stem, at: &Timestamp) -> bool {
         .is_some_and(|time| time.timestamp() == at.utc().timestamp())
 }
 
-fn fill(
+/// Reads a memory from the fields of an object.
+///
+/// # Errors
+///
+/// Fails if they have no text.
+pub(super) fn fill(
     draft: &mut Draft,
     mut fields: ForeignFields,
     defaults: &Defaults,

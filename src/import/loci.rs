@@ -8,7 +8,7 @@ use super::draft::Draft;
 use super::fields::ForeignFields;
 use super::rows::{ImportRow, ImportRows};
 use super::{
-    Defaults, ForeignItem, ForeignItems, ForeignRelation, ImportError, SUPERSEDED_BY, fields,
+    Defaults, ForeignItem, ForeignItems, ForeignRelation, ImportError, SUPERSEDED_BY, fields, jsonl,
 };
 
 const RELATIONS: &str = "relations";
@@ -25,8 +25,11 @@ pub fn loci(path: &Path, defaults: &Defaults) -> Result<ForeignItems, ImportErro
 }
 
 fn item(row: ImportRow, defaults: &Defaults) -> Result<ForeignItem, ImportError> {
-    let draft = Draft::new(row.source);
+    let mut draft = Draft::new(row.source);
     match row.list {
+        // `memdir as loci export` writes what every export of memdir does: nothing of it is lost on the way back.
+        _ if row.fields.is_of_memdir() => jsonl::fill(&mut draft, row.fields, defaults)
+            .and_then(|()| Ok(ForeignItem::from(draft.finish(defaults)?))),
         RELATIONS => relation(&draft, row.fields).map(ForeignItem::ForeignRelation),
         _ => memory(draft, row.fields, defaults),
     }

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::support::TestStore;
-use crate::support::program::Home;
+use crate::support::program::{Home, names};
 
 const COUNT: usize = 1000;
 
@@ -730,6 +730,99 @@ fn of_two_texts_with_one_name_and_time_none_is_lost() {
 }
 
 #[test]
+fn a_source_in_another_namespace_is_another_source() {
+    let home = Home::new();
+    let note = |text: &str| format!("---\ndate: 2024-01-01\n---\n{text}\n");
+    home.write("work/Daily/2024-01-01.md", note("Budget is 40k."));
+    home.write("home/Daily/2024-01-01.md", note("No more coffee."));
+    let import = |folder: &str, namespace: &str| {
+        let path = home.root().join(folder);
+        let mut import = vec!["import", "--from", "obsidian", path.to_str().unwrap()];
+        if !namespace.is_empty() {
+            import.extend(["--namespace", namespace]);
+        }
+        home.run(&import).done()
+    };
+    assert_eq!(
+        import("work", "work"),
+        "imported 1, known already 0, failed 0\n"
+    );
+    assert_eq!(
+        import("work", "work"),
+        "imported 0, known already 1, failed 0\n"
+    );
+    // One path and one day in two vaults: what is left out is told.
+    let said = import("home", "");
+    assert!(said.contains("known, with another text here: 1 "), "{said}");
+    assert_eq!(
+        import("home", "home"),
+        "imported 1, known already 0, failed 0\n"
+    );
+    home.run(&["undo"]).done();
+    let said = import("home", "home");
+    assert!(said.contains("known, and forgotten here: 1 "), "{said}");
+    // It may be had elsewhere all the same.
+    assert_eq!(
+        import("home", "private"),
+        "imported 1, known already 0, failed 0\n"
+    );
+}
+
+#[test]
+fn an_export_for_loci_comes_back_as_it_was() {
+    let home = Home::new();
+    let old = home.remember(&["--kind", "semantic", "--namespace", "atlas", "Tuesdays."]);
+    let new = [
+        "--kind",
+        "semantic",
+        "--namespace",
+        "atlas",
+        "--supersedes",
+        &old,
+        "Fridays.",
+    ];
+    home.remember(&new);
+    let export = home.run(&["as", "loci", "export"]).done();
+    let path = home.write("loci.json", export);
+    let import = ["as", "loci", "import", path.to_str().unwrap()];
+    home.run(&import).done();
+    assert_eq!(names(&home.files()).len(), 2);
+    let other = Home::new();
+    other.run(&import).done();
+    assert_eq!(texts_of(&other), texts_of(&home));
+}
+
+/// The names of the files of a store with their texts.
+fn texts_of(home: &Home) -> Vec<(String, String)> {
+    let files = names(&home.files()).into_iter();
+    files
+        .map(|name| {
+            (
+                name.clone(),
+                std::fs::read_to_string(home.files().join(name)).unwrap(),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn uses_that_have_raised_a_priority_raise_it_once() {
+    let home = Home::new();
+    let memory = json!({
+        "id": "11111111-1111-4111-8111-111111111111", "tier": "long", "namespace": "global", "title": "T",
+        "content": "c", "tags": [], "priority": 8, "confidence": 1.0, "source": "api", "access_count": 30,
+        "created_at": "2026-06-01T10:00:00+00:00", "updated_at": "2026-06-01T10:00:00+00:00",
+        "last_accessed_at": "2026-07-01T12:00:00+00:00",
+    });
+    let export = json!({"memories": [memory], "links": []});
+    let path = home.write("export.json", export.to_string());
+    home.run(&["import", "--from", "ai-memory", path.to_str().unwrap()])
+        .done();
+    let listed = home.run(&["as", "ai-memory", "--json", "list"]).json();
+    assert_eq!(listed["memories"][0]["priority"], 8, "{listed}");
+}
+
+#[test]
 fn an_import_that_was_killed_before_its_links_is_ended_by_the_next() {
     let home = Home::new();
     let memories: String = SMALL
@@ -959,7 +1052,7 @@ proptest! {
                 namespace: None,
             };
             let items = import::loci(&path, &defaults).unwrap();
-            let options = Import { dry_run: false };
+            let options = Import::default();
             ops::import(&store.engine(), items, options, &mut |imported| match imported {
                     Imported::Added { .. } => added += 1,
                     Imported::Failed { .. } => failed += 1,

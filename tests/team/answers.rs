@@ -67,7 +67,7 @@ fn compare_set(name: &str) {
         namespace: None,
     };
     let memories = memdir::import::jsonl(&dataset.corpus, &defaults).unwrap();
-    let import = Import { dry_run: false };
+    let import = Import::default();
     ops::import(&store.engine(), memories, import, &mut |_| ()).unwrap();
     let mut queries = Vec::new();
     for question in &dataset.questions {

@@ -262,8 +262,8 @@ fn keep_projects_apart(context: &mut Context) {
     if let Some(file) = file.filter(|file| file.is_file()) {
         let namespace = name.as_deref().unwrap_or(crate::model::GLOBAL);
         tracing::warn!(
-            "{MEMORY_FILE} names {}, which is not read: the namespace `{namespace}` takes its place, and `memdir import --from i-am` brings its entries in",
-            file.display()
+            "{MEMORY_FILE} names {file}, which is not read: the namespace `{namespace}` takes its place, and `memdir import --from i-am {file} --namespace {namespace}` brings its entries in",
+            file = file.display()
         );
     }
     context.config.namespace.value = name;

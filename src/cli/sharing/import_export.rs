@@ -12,7 +12,7 @@ use crate::cli::wiring::context::{Context, Outcome};
 use crate::cli::wiring::{afterwards, layout_offer};
 use crate::dialect::views::MemoryView;
 use crate::engine;
-use crate::engine::{Engine, Imported, ops};
+use crate::engine::{Engine, Imported, KnownAs, ops};
 use crate::import::{Defaults, Program};
 use crate::model::{Memory, MetaValue};
 
@@ -41,6 +41,7 @@ pub fn import(context: &mut Context, command: &Import) -> Result<Outcome, Failur
     let bar = counting_bar("importing");
     let options = engine::Import {
         dry_run: command.dry_run,
+        into_namespace: command.namespace.is_some(),
     };
     let mut all = AllImported::default();
     let report = ops::import(&engine, items, options, &mut |imported| {
@@ -88,6 +89,9 @@ struct AllImported {
     warnings: Vec<String>,
     added: usize,
     known: usize,
+    /// Of those, the number of memories with another text here, and of forgotten ones.
+    differing: usize,
+    forgotten: usize,
     /// Number of memories with the text of another one of the same import.
     twice: usize,
 }
@@ -121,10 +125,26 @@ impl AllImported {
                 let warnings = found.into_iter().map(|found| format!("{id}: {found}"));
                 self.warnings.extend(warnings);
             }
-            Imported::Known { source_id, stem } => {
+            Imported::Known {
+                source_id,
+                stem,
+                state,
+            } => {
                 self.known += 1;
                 let id = stem.map(|stem| engine.live.shown_id(&stem));
-                self.pairs.push(json!({"source_id": source_id, "id": id}));
+                let mut pair = json!({"source_id": source_id, "id": id});
+                match state {
+                    KnownAs::Same => {}
+                    KnownAs::OtherText => {
+                        self.differing += 1;
+                        pair["differs"] = json!(true);
+                    }
+                    KnownAs::Forgotten => {
+                        self.forgotten += 1;
+                        pair["forgotten"] = json!(true);
+                    }
+                }
+                self.pairs.push(pair);
             }
             Imported::LeftOut { source_id, what } => {
                 if source_id.is_some() {
@@ -171,6 +191,18 @@ impl AllImported {
             self.known,
             self.failures.len()
         ))?;
+        if self.differing > 0 {
+            output.line(format!(
+                "known, with another text here: {} (left as they are; `--namespace` keeps two sources apart)",
+                self.differing
+            ))?;
+        }
+        if self.forgotten > 0 {
+            output.line(format!(
+                "known, and forgotten here: {} (`memdir restore ID` brings one back)",
+                self.forgotten
+            ))?;
+        }
         if self.twice > 0 {
             output.line(format!("with the text of another one: {}", self.twice))?;
         }

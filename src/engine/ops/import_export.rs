@@ -27,7 +27,8 @@ use crate::import::{EndReason, Foreign, ForeignItem, ForeignRelation, ImportErro
 use crate::index::{Query, SearchModels};
 use crate::lifecycle::Stated;
 use crate::model::{
-    Filter, Handle, Kind, Memory, MetaValue, NewMemory, Stem, Timestamp, Usage, Visibility,
+    Filter, GLOBAL, Handle, Kind, Memory, MetaValue, NewMemory, Stem, Timestamp, Usage, Visibility,
+    is_same_namespace,
 };
 use crate::{lifecycle, secrets};
 
@@ -36,6 +37,19 @@ use crate::{lifecycle, secrets};
 pub struct Import {
     /// Whether to only return what would happen.
     pub dry_run: bool,
+    /// Whether the user named the namespace: what was imported into another one is another memory.
+    pub into_namespace: bool,
+}
+
+/// State here of a memory that was imported before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KnownAs {
+    /// It has the text of the source.
+    Same,
+    /// Its text differs: it was changed here or there, or two memories of one source have one id and time.
+    OtherText,
+    /// It is in the archive, or was purged.
+    Forgotten,
 }
 
 /// Result for one item of a source.
@@ -60,6 +74,8 @@ pub enum Imported {
         source_id: Option<String>,
         /// Stem of the memory here.
         stem: Option<Stem>,
+        /// State of the memory here.
+        state: KnownAs,
     },
     /// It is left out by design.
     LeftOut {
@@ -329,7 +345,15 @@ fn import_one(
     }
     want_relations(progress, &mut foreign);
     let key = mark_source(&mut foreign);
-    if let Some((stem, name)) = progress.known.find(&foreign.memory, key.as_deref()) {
+    let found = progress
+        .known
+        .find(&foreign.memory, key.as_deref(), options);
+    if let Some((stem, name, is_same)) = found {
+        let state = match is_same {
+            _ if name.is_none() => KnownAs::Forgotten,
+            true => KnownAs::Same,
+            false => KnownAs::OtherText,
+        };
         let end = End {
             stem: Some(stem.clone()),
             name,
@@ -340,6 +364,7 @@ fn import_one(
         return Imported::Known {
             source_id,
             stem: Some(stem),
+            state,
         };
     }
     let has_ended = has_ended(engine, &foreign.memory, foreign.last_used.as_ref());
@@ -433,7 +458,7 @@ fn note_written(
     let text = (memory.namespace.clone(), digest(memory.content.trim()));
     let same_text = progress.texts.get(&text).cloned();
     progress.texts.entry(text).or_insert_with(|| stem.clone());
-    progress.known.took(stem, key, memory);
+    progress.known.took(stem, &name, key, memory);
     if let Some(at) = &foreign.last_used {
         // Equal lines are united: each use needs a time of its own.
         let each = (0..=foreign.earlier_uses).rev().map(|number| {
@@ -548,6 +573,7 @@ struct ImportedSource {
     /// Live file; `None` if it was forgotten.
     name: Option<String>,
     at: Option<String>,
+    namespace: Option<String>,
     /// Hash of the text. Texts of a whole store would not fit into memory.
     digest: u128,
     /// Hash that was recorded at its import.
@@ -579,6 +605,7 @@ impl ImportIndex {
                 stem: memory.stem.clone(),
                 name,
                 at: Some(memory.timestamp.as_str().to_owned()),
+                namespace: memory.namespace.clone(),
                 digest: digest(&memory.content),
                 hash,
             });
@@ -586,14 +613,15 @@ impl ImportIndex {
     }
 
     /// Adds a memory that was just written.
-    fn took(&mut self, stem: &Stem, key: Option<&str>, memory: &NewMemory) {
-        self.there(stem.clone(), None);
+    fn took(&mut self, stem: &Stem, name: &str, key: Option<&str>, memory: &NewMemory) {
+        self.there(stem.clone(), Some(name.to_owned()));
         if let Some(id) = key {
             let seen = ImportedSource {
                 stem: stem.clone(),
-                name: None,
+                name: Some(name.to_owned()),
                 // Of memories with one id and time in a source, such as a copied note, each text counts.
                 at: None,
+                namespace: memory.namespace.clone(),
                 digest: digest(&memory.content),
                 hash: None,
             };
@@ -601,29 +629,44 @@ impl ImportIndex {
         }
     }
 
-    /// Returns the memory that `memory` became before, and its live file. Two sources may use one id for
-    /// different memories: it is the same only if its time or its text is the same, too.
-    fn find(&self, memory: &NewMemory, source_id: Option<&str>) -> Option<(Stem, Option<String>)> {
+    /// Returns the memory that `memory` became before, its live file, and whether that has its text. Two sources may
+    /// use one id for different memories: it is the same only if its time or its text is the same, too, and in a
+    /// namespace that the user named only if it is there.
+    fn find(
+        &self,
+        memory: &NewMemory,
+        source_id: Option<&str>,
+        options: Import,
+    ) -> Option<(Stem, Option<String>, bool)> {
         let own = memory.handle.zip(memory.timestamp.as_ref());
         let own = own.map(|(handle, at)| Stem::new(at.utc(), handle));
         if let Some(stem) = own
             && let Some(name) = self.stems.get(&stem)
         {
-            return Some((stem, name.clone()));
+            return Some((stem, name.clone(), true));
         }
         let at = memory.timestamp.as_ref().map(|at| at.as_str());
         let seen = self.by_source.get(source_id?)?;
         let (text, hash) = (digest(&memory.content), source_hash(memory));
         // A text that was redacted at its import, or later.
         let redacted = digest(&secrets::redact(&memory.content));
-        seen.iter()
-            .find(|seen| {
-                (at.is_some() && seen.at.as_deref() == at)
-                    || seen.digest == text
-                    || seen.digest == redacted
-                    || seen.hash.as_ref() == Some(&hash)
-            })
-            .map(|seen| (seen.stem.clone(), seen.name.clone()))
+        let is_same = |seen: &&ImportedSource| {
+            [text, redacted].contains(&seen.digest) || seen.hash.as_ref() == Some(&hash)
+        };
+        let is_there = |seen: &&ImportedSource| {
+            let [here, wanted] =
+                [&seen.namespace, &memory.namespace].map(|name| name.as_deref().unwrap_or(GLOBAL));
+            !options.into_namespace || is_same_namespace(here, wanted)
+        };
+        let known = || seen.iter().filter(is_there);
+        // A live one goes before one that was forgotten.
+        let same = known()
+            .filter(is_same)
+            .max_by_key(|seen| seen.name.is_some());
+        let of_time = || known().find(|seen| at.is_some() && seen.at.as_deref() == at);
+        let found = same.map(|seen| (seen, true));
+        let (seen, is_same) = found.or_else(|| Some((of_time()?, false)))?;
+        Some((seen.stem.clone(), seen.name.clone(), is_same))
     }
 
     /// Returns the one memory of former runs with this id, in its source or here.

@@ -90,6 +90,7 @@ impl ImportRun<'_> {
         let items = items.map_err(|error| PageError::Bad(self.shown(&error.to_string())))?;
         let options = crate::engine::Import {
             dry_run: self.is_dry_run,
+            ..crate::engine::Import::default()
         };
         ops::import(self.engine, items, options, &mut |imported| {
             let mut outcome = locked(self.outcome);
