@@ -484,3 +484,32 @@ fn what_was_purged_here_is_no_loss_on_the_remote() {
     machines.sync(0);
     assert_eq!(names(&one.files()).len(), 5);
 }
+
+#[test]
+fn the_earlier_texts_of_a_memory_go_with_it() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    let with_earlier = || {
+        let id = home.remember(&["--title", "Zebra", TEXT]);
+        let again = ["--title", "Zebra", "--duplicates", "title", "It sleeps."];
+        home.remember(&again);
+        assert_eq!(names(&home.store().join("archive")).len(), 1);
+        id
+    };
+    let said = purge(&home, &with_earlier());
+    assert_eq!(said["purged"].as_array().unwrap().len(), 2, "{said}");
+    assert_eq!(names(&home.store().join("archive")), [""; 0]);
+    let id = with_earlier();
+    home.run(&["purge", &id, "--history", "--yes"]).done();
+    assert_eq!(names(&home.store().join("archive")), [""; 0]);
+    let since = git.says(&[
+        "log",
+        "--all",
+        "--format=%H",
+        &format!("-S{id}"),
+        "--",
+        "archive",
+    ]);
+    assert_eq!(since, "");
+    git.assert_sound();
+}

@@ -514,6 +514,36 @@ fn names_settings_and_texts_of_two_bytes_a_letter_are_looked_at_too() {
 }
 
 #[test]
+fn an_earlier_text_is_redacted_with_its_memory() {
+    let home = &Home::new();
+    let git = &["--title", "Key"];
+    let id = with(
+        home,
+        "off",
+        &[&["remember"], &git[..], &[&format!("Use {}.", token())]].concat(),
+    );
+    let id = id.done().trim().to_owned();
+    let again = [
+        "remember",
+        "--title",
+        "Key",
+        "--duplicates",
+        "title",
+        "It is in the vault.",
+    ];
+    quietly(home, &again).done();
+    let archive = home.store().join("archive");
+    let earlier = || {
+        let name = names(&archive).remove(0);
+        fs::read(archive.join(name)).unwrap()
+    };
+    assert!(holds(&earlier()));
+    let said = quietly(home, &["redact", &id]).done();
+    assert!(said.contains("a GitHub token"), "{said}");
+    assert!(!holds(&earlier()));
+}
+
+#[test]
 fn what_a_sentence_tells_is_refused_redacted_held_back_and_allowed() {
     let body = format!("Das Passwort für den Router ist {BODY}!\n");
     let machines = Machines::new(2);

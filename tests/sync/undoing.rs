@@ -192,6 +192,43 @@ fn settings_are_put_back_and_never_taken_away() {
 }
 
 #[test]
+fn a_setting_is_taken_back_before_the_memory_that_was_written_before_it() {
+    let home = Home::new();
+    let id = home.remember(&["Keep me."]);
+    home.run(&["config", "set", "--in-store", "limit", "9"])
+        .done();
+    let settings = home.store().join("memdir.toml");
+    let had = fs::read_to_string(&settings).unwrap();
+    assert!(had.contains("limit = 9"), "{had}");
+    home.run(&["undo"]).done();
+    assert!(!home.text_of(&id).is_empty());
+    let has = fs::read_to_string(&settings).unwrap_or_default();
+    assert!(!has.contains("limit = 9"), "{has}");
+}
+
+#[test]
+fn an_update_that_kept_the_earlier_text_is_taken_back_without_a_second_memory() {
+    let home = Home::new();
+    let git = Git::of(&home);
+    let id = home.remember(&["--title", "Deploy day", "Tuesday"]);
+    let again = [
+        "--title",
+        "Deploy day",
+        "--duplicates",
+        "title",
+        "Wednesday",
+    ];
+    assert_eq!(home.remember(&again), id);
+    let bytes = home.text_of(&id);
+    assert!(bytes.ends_with("Wednesday"), "{bytes}");
+    assert!(!git.subjects().iter().any(|said| said.starts_with("Forget")));
+    home.run(&["undo"]).done();
+    assert_eq!(names(&home.files()).len(), 1);
+    assert_says(&home, "Tuesday");
+    git.assert_sound();
+}
+
+#[test]
 fn what_somebody_put_back_by_hand_needs_no_undo() {
     let home = home_with("One.\n");
     write(&home, "Two.\n");

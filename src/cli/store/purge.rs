@@ -28,12 +28,36 @@ pub fn purge(context: &mut Context, command: &Purge) -> Result<Outcome, Failure>
     }
     let (mut purged, mut failed) = (Vec::new(), Vec::new());
     for id in &command.ids {
-        match ops::purge(&engine, id) {
-            Ok(one) => purged.push(one),
+        match purge_whole(&engine, id) {
+            Ok((some, left)) => {
+                purged.extend(some);
+                failed.extend(left);
+            }
             Err(error) => failed.push((id.clone(), error)),
         }
     }
     show(context, &engine, &purged, failed)
+}
+
+/// Purges a memory and its earlier texts. Where an earlier call was interrupted in between, these alone.
+fn purge_whole(engine: &Engine, id: &str) -> Result<(Vec<Purged>, Unpurged), EngineError> {
+    let (mut purged, stem) = match ops::purge(engine, id) {
+        Ok(one) => {
+            let stem = one.stem.clone();
+            (vec![one], stem)
+        }
+        Err(EngineError::NotFound(id)) => {
+            let stem = ops::resolve_purged(engine, &id);
+            (Vec::new(), stem.map_err(|_| EngineError::NotFound(id))?)
+        }
+        Err(error) => return Err(error),
+    };
+    let (earlier, left) = ops::purge_earlier_texts(engine, &stem)?;
+    purged.extend(earlier);
+    match purged.is_empty() && left.is_empty() {
+        true => Err(EngineError::NotFound(id.to_owned())),
+        false => Ok((purged, left)),
+    }
 }
 
 /// Takes the words of what was purged out of the index. That is derived, and may be made anew at any
@@ -165,9 +189,15 @@ fn warn_of_backups(context: &mut Context, backups: &[String]) -> Result<(), Fail
 /// Purges, and takes the texts out of the history.
 fn erase(context: &mut Context, engine: &Engine, command: &Purge) -> Result<Outcome, Failure> {
     let ids = command.ids.iter();
-    let named: Vec<(Stem, String)> = ids
+    let mut named: Vec<(Stem, String)> = ids
         .map(|id| ops::resolve_for_erasing(engine, id))
         .collect::<Result<_, EngineError>>()?;
+    let earlier = ops::earlier_texts(engine, named.iter().map(|(stem, _)| stem))?;
+    for one in earlier {
+        if !named.contains(&one) {
+            named.push(one);
+        }
+    }
     let remote = ops::check_erasing(engine, &named)?;
     if !command.yes && !is_erasing_confirmed(context, &named, remote.as_ref())? {
         context.output.line("nothing was purged")?;

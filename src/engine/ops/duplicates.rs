@@ -462,9 +462,7 @@ fn is_kept_in(engine: &Engine, name: &str, old: &Memory, what: Kept) -> bool {
 
 /// Records that an earlier text of the memory `whose` is in the archive now.
 pub(in crate::engine) fn kept_earlier(engine: &Engine, whose: &Stem, name: &str) {
-    engine
-        .writer
-        .note_change_because("forget", name, Some(&earlier_text_of(whose)));
+    engine.writer.note_kept(name, &earlier_text_of(whose));
 }
 
 /// Returns the current memories with the title of `new` in its namespace, of one user or of all; the

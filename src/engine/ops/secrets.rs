@@ -6,6 +6,7 @@ use crate::engine::error::{EngineError, FoundSecret};
 use crate::engine::history::commits::replaced;
 use crate::engine::live::names;
 use crate::engine::ops::maintenance::purged;
+use crate::engine::ops::past::purge::earlier_texts;
 use crate::engine::parts::Engine;
 use crate::engine::texts::{parse, stem_of};
 use crate::engine::write::screen::{found_but, found_secrets};
@@ -48,13 +49,22 @@ pub fn allow_secrets(engine: &Engine, id: &str) -> Result<Settled, EngineError> 
     })
 }
 
-/// Replaces the credentials in the memory called `id`, live or forgotten, also those that were
-/// allowed.
+/// Replaces the credentials in the memory called `id`, live or forgotten, and in its earlier texts, also those that
+/// were allowed.
 ///
 /// # Errors
 ///
 /// Fails if there is no such memory, or if they cannot be replaced without damage.
 pub fn redact_secrets(engine: &Engine, id: &str) -> Result<Settled, EngineError> {
+    let mut settled = redact_one(engine, id)?;
+    for (earlier, _) in earlier_texts(engine, [&settled.stem])? {
+        let of_earlier = redact_one(engine, earlier.as_str())?;
+        settled.found.extend(of_earlier.found);
+    }
+    Ok(settled)
+}
+
+fn redact_one(engine: &Engine, id: &str) -> Result<Settled, EngineError> {
     settle_secrets(engine, id, "redact", |name, version| {
         let bytes = &version.bytes;
         let text = String::from_utf8_lossy(bytes);

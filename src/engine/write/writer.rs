@@ -117,6 +117,13 @@ impl Writer {
         self.record(tool, name, why);
     }
 
+    /// As [`Writer::note_change_because`], of a text that went to the archive as it was written: it was no memory before,
+    /// and an undo of the change that kept it brings none back.
+    pub(in crate::engine) fn note_kept(&self, name: &str, why: &str) {
+        self.leave_note("keep", name);
+        self.record("forget", name, Some(why));
+    }
+
     /// Returns the policy for new memories that resemble others.
     pub fn write_policy(&self) -> &WritePolicy {
         &self.writes
