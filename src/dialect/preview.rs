@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use memchr::memmem::Finder;
+use unicode_segmentation::GraphemeCursor;
 
 use crate::engine::QueryKind;
 
@@ -132,7 +133,7 @@ pub fn preview(content: &str, words: &PreviewWords, length: usize) -> Preview {
     let start = if back(first, length - before) == 0 {
         0
     } else {
-        word_start(content, start)
+        whole_from(content, word_start(content, start))
     };
     let mut text = String::with_capacity(length + length / 8);
     if start > 0 {
@@ -157,7 +158,7 @@ pub fn preview(content: &str, words: &PreviewWords, length: usize) -> Preview {
         match letters <= left {
             true => text.push_str(word),
             // One endless word is cut: better a part of it than nothing.
-            false => text.extend(word.chars().take(left)),
+            false => text.push_str(first_signs(word, left)),
         }
         left = left.saturating_sub(count);
         end = word.as_ptr() as usize - content.as_ptr() as usize + word.len();
@@ -226,6 +227,27 @@ fn word_start(text: &str, at: usize) -> usize {
     near.map_or(at, |(offset, _)| at + offset)
 }
 
+/// Returns the first place from `at` on where no sign is torn from what belongs to it, such as an accent.
+fn whole_from(text: &str, at: usize) -> usize {
+    let mut cursor = GraphemeCursor::new(at, text.len(), true);
+    match cursor.is_boundary(text, 0) {
+        Ok(false) => cursor.next_boundary(text, 0).ok().flatten().unwrap_or(at),
+        _ => at,
+    }
+}
+
+/// Returns the first `count` characters of `text`, without those that belong to a sign which is not whole.
+fn first_signs(text: &str, count: usize) -> &str {
+    let end = text.char_indices().nth(count);
+    let end = end.map_or(text.len(), |(at, _)| at);
+    let mut cursor = GraphemeCursor::new(end, text.len(), true);
+    let whole = match cursor.is_boundary(text, 0) {
+        Ok(false) => cursor.prev_boundary(text, 0).ok().flatten(),
+        _ => Some(end),
+    };
+    &text[..whole.filter(|whole| *whole > 0).unwrap_or(end)]
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -264,6 +286,19 @@ mod tests {
         assert!(shown.text.chars().count() <= 62 && shown.text.starts_with('…'));
         let start = preview(&content, &PreviewWords::default(), 60);
         assert!(start.text.starts_with("hay") && start.text.ends_with('…'));
+    }
+
+    #[test]
+    fn no_sign_is_torn_apart() {
+        let family = "👨\u{200d}👩\u{200d}👧";
+        let content = format!("{}needle{}", family.repeat(60), "e\u{301}".repeat(99));
+        let words = PreviewWords::of(&QueryKind::Keywords(vec!["needle".to_owned()]));
+        for length in 50..70 {
+            let shown = preview(&content, &words, length).text;
+            let shown = shown.trim_matches('…');
+            assert!(shown.starts_with(family), "{shown}");
+            assert!(shown.ends_with("e\u{301}"), "{shown}");
+        }
     }
 
     proptest! {

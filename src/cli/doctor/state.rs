@@ -138,7 +138,15 @@ pub fn sync(engine: &Engine) -> Check {
             1 => format!("held back: {one}"),
             count => format!("{count} memories are held back, such as {one}"),
         };
-        let hint = "`memdir redact ID` takes the credential out, `memdir allow ID` lets it pass.";
+        let hint = match one {
+            one if one.is_unmerged() => {
+                "`memdir resolve ID` makes one memory of both sides, or two where they contradict."
+            }
+            one if one.is_untaken() || one.is_beside() => {
+                "Mend the file; `memdir sync` tells more."
+            }
+            _ => "`memdir redact ID` takes the credential out, `memdir allow ID` lets it pass.",
+        };
         return Check::wrong(NAME, what, hint);
     }
     let Some(remote) = remote else {
@@ -153,6 +161,11 @@ pub fn sync(engine: &Engine) -> Check {
     match history::look_at_remote(&engine.history) {
         Err(error) => Check::of_failure(NAME, &Failure::from(error)),
         Ok(RemoteLook { has_news }) => {
+            let ended = remote.last.filter(|last| last.state != "busy");
+            if let Some(reason) = ended.and_then(|last| last.reason) {
+                let hint = "`memdir sync` tries again when you have done what it says.";
+                return Check::wrong(NAME, format!("{}: {reason}", remote.address), hint);
+            }
             let news = if has_news { ", which has news" } else { "" };
             let unsent = match remote.unsent {
                 0 => "all was sent".to_owned(),

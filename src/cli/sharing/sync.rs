@@ -229,7 +229,11 @@ fn described(
                 ),
                 (None, None) => "everything is committed; there is no remote (`memdir sync --setup ADDRESS` names one)".to_owned(),
             },
-            Outcome::Done,
+            // Who agreed to a remote expects that it has the memories.
+            match history::forgotten_remote(&engine.history) {
+                Some(_) => Outcome::Failed,
+                None => Outcome::Done,
+            },
         ),
         Exchanged::Busy => (
             "busy",
