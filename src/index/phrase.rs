@@ -11,8 +11,8 @@ use crate::words::{Analyzer, composed, is_unspaced, without_marks};
 pub(super) struct Phrase {
     /// The phrase, as texts are compared with it.
     text: String,
-    /// Its words; a memory that has the phrase has all of them.
-    words: WantedWords,
+    /// Its words; a memory that has the phrase has all of them. `None` if it is made of signs, such as an emoji.
+    words: Option<WantedWords>,
     /// Whether it is one word, which its terms tell without the text.
     is_word: bool,
 }
@@ -21,7 +21,7 @@ impl Phrase {
     /// Returns the phrase in `text`.
     pub fn of(analyzer: &mut Analyzer, text: &str) -> Phrase {
         let text = comparable(text);
-        let words = WantedWords::of(analyzer, std::slice::from_ref(&text));
+        let words = WantedWords::of_phrase(analyzer, &text);
         Phrase {
             is_word: text.chars().all(|c| c.is_alphanumeric() && !is_unspaced(c)),
             words,
@@ -31,12 +31,11 @@ impl Phrase {
 
     /// Returns the words that a memory with the phrase has; `None` if it is made of signs, such as an emoji.
     pub fn words(&self) -> Option<&WantedWords> {
-        let has_words = self.words.terms().iter().any(|terms| !terms.is_empty());
-        (has_words && !self.text.chars().all(is_unspaced)).then_some(&self.words)
+        self.words.as_ref()
     }
 
-    /// Returns the text that a memory holds which has the phrase, if it is made of signs; `None` of blanks alone, which no
-    /// memory has.
+    /// Returns the text that topics or content of a memory hold which has the phrase, if it is made of signs; `None` of
+    /// blanks alone, which no memory has.
     pub fn signs(&self) -> Option<Keyword> {
         Keyword::new(&self.text)
     }
@@ -102,5 +101,28 @@ mod tests {
         check("c", "We write cc", false);
         check("茶を", "私は茶を飲む", true);
         check("art", "the artist", false);
+    }
+
+    #[test]
+    fn a_text_with_a_phrase_has_its_words() {
+        let mut analyzer = Analyzer::new(&[Language::default()]);
+        for (phrase, text) in [
+            ("macos", "Backups run on macOS."),
+            ("devops", "The DevOps team"),
+            ("5月", "2026年5月に"),
+            ("第3回", "これは第3回です"),
+            ("東京", "東京都の計画"),
+            ("javascript", "JavaScript's types"),
+            ("e-mails", "E-Mails arrive"),
+            ("python3", "with Python3.12"),
+        ] {
+            let phrase = Phrase::of(&mut analyzer, phrase);
+            assert!(phrase.is_in(text), "{text}");
+            let terms = phrase.words().unwrap().terms().to_vec();
+            let mut held = Vec::new();
+            analyzer.terms(text, |term, _, _| held.push(term.to_owned()));
+            let is_held = |terms: &Vec<String>| terms.iter().any(|term| held.contains(term));
+            assert!(terms.iter().all(is_held), "{terms:?} {held:?}");
+        }
     }
 }

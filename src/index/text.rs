@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::model::Memory;
 use crate::ranking::keyword::{Count, Keyword, KeywordSet};
 use crate::ranking::{TextFeatures, TextPart, TraitsBuilder, keyword};
-use crate::words::{Analyzer, Part, TextVector};
+use crate::words::{Analyzer, Part, TextVector, is_unspaced, without_marks};
 
 /// Length and features of a memory's text.
 pub(super) struct Looked {
@@ -64,6 +64,19 @@ impl WantedWords {
         texts
             .iter()
             .for_each(|text| terms.append(&mut words_of(analyzer, text)));
+        WantedWords::of_terms(terms)
+    }
+
+    /// Returns the words that stand in each text with the phrase `text`; `None` if there are none. A single sign of a
+    /// script without spaces is none: in a text it may be a part of pairs alone.
+    pub fn of_phrase(analyzer: &mut Analyzer, text: &str) -> Option<WantedWords> {
+        let mut terms = words_of(analyzer, text);
+        let is_sign = |term: &String| term.chars().count() == 1 && term.chars().all(is_unspaced);
+        terms.retain(|terms| !terms.is_empty() && !terms.iter().any(is_sign));
+        (!terms.is_empty()).then(|| WantedWords::of_terms(terms))
+    }
+
+    fn of_terms(terms: Vec<Vec<String>>) -> WantedWords {
         let mut by_term: HashMap<String, Vec<usize>> = HashMap::new();
         for (word, terms) in terms.iter().enumerate() {
             for term in terms {
@@ -92,13 +105,15 @@ impl WantedWords {
         is_there.into_iter().all(|is_there| is_there)
     }
 
-    /// Returns whether `text` holds one of the words.
-    pub fn one_stands_in(&self, analyzer: &mut Analyzer, text: &str) -> bool {
-        let mut is_there = false;
+    /// Returns how often `text` holds each of the terms that it holds.
+    pub fn counts_in(&self, analyzer: &mut Analyzer, text: &str) -> HashMap<String, u32> {
+        let mut counts = HashMap::new();
         analyzer.terms(text, |term, _, _| {
-            is_there |= self.by_term.contains_key(term);
+            if self.by_term.contains_key(term) {
+                *counts.entry(term.to_owned()).or_default() += 1;
+            }
         });
-        is_there
+        counts
     }
 }
 
@@ -106,16 +121,16 @@ impl WantedWords {
 fn words_of(analyzer: &mut Analyzer, text: &str) -> Vec<Vec<String>> {
     let mut words: Vec<Vec<String>> = Vec::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
-    // The words since the last identifier, which may be parts of the next one.
-    let mut parts: Vec<(String, usize)> = Vec::new();
+    // The words since the last identifier, which may be parts of the next one, and the first terms of them.
+    let mut parts: Vec<(String, String, usize)> = Vec::new();
     analyzer.terms(text, |term, word, part| {
         if part == Part::Within {
             return;
         }
         if part == Part::Whole {
             // It may be written as one: `PostgreSQL`, `postgresql`.
-            for (word, number) in parts.drain(..) {
-                if term.contains(&word) {
+            for (word, of_word, number) in parts.drain(..) {
+                if term.contains(&of_word) || term.contains(&*without_marks(&word)) {
                     words[number].push(term.to_owned());
                 }
             }
@@ -130,7 +145,7 @@ fn words_of(analyzer: &mut Analyzer, text: &str) -> Vec<Vec<String>> {
             }
         };
         words[number].push(term.to_owned());
-        parts.push((word.to_owned(), number));
+        parts.push((word.to_owned(), term.to_owned(), number));
     });
     for terms in &mut words {
         terms.sort_unstable();

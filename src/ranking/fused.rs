@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use super::best::first;
 use super::chats::Chats;
 use super::collection::Collection;
+use super::dated::Dated;
 use super::lexical::{QueryTerms, Scorer, query_terms};
 use super::meaning::{LateInteraction, Nearness, SoftWords};
 use super::other_rankings::{by_cosine, by_ranks, by_words, by_worth, weighted};
@@ -164,7 +165,7 @@ pub fn score<'a, P: Postings>(
         softness: HashMap::new(),
         uncovered: 0.0,
         titles,
-        dates: Vec::new(),
+        dated: Dated::of(&query.dates, collection.len(), postings)?,
         content: terms
             .iter()
             .filter(|term| term.is_content)
@@ -180,13 +181,15 @@ pub fn score<'a, P: Postings>(
         query,
         chats,
         namespaces: Vec::new(),
-        holds_day: false,
         best_words: 0.0,
         best_date: 0.0,
         best_covered: 0.0,
         behind: 0.0,
     };
-    scoring.add_dates(postings)?;
+    scoring
+        .words
+        .candidates
+        .put_in_those_of(&scoring.dated.rows);
     scoring.add_nearest(&passes);
     scoring.add_near_words(&passes);
     scoring.add_standing(&passes);

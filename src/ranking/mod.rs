@@ -8,6 +8,7 @@ mod best;
 pub mod brief;
 mod chats;
 mod collection;
+mod dated;
 mod episode;
 pub mod fused;
 pub mod keyword;

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use super::best::first;
 use super::chats::Chats;
 use super::collection::Collection;
+use super::dated::Dated;
 use super::episode::Episode;
 use super::lexical::{Words, idf};
 use super::meaning::{
@@ -18,12 +19,10 @@ use super::meaning::{
 };
 use super::parsed_query::ParsedQuery;
 use super::parts::{Evidence, FoundBy, Parts};
-use super::postings::Postings;
 use super::reranked::{RERANKED, Reranking};
 use super::row_reader::{RowData, RowReader};
 use super::row_set::RowSet;
 use super::signals::LEAST_COSINE;
-use super::times::{is_of_day, is_precise};
 use super::weights::Weights;
 use crate::words::Analyzer;
 
@@ -103,8 +102,7 @@ pub(super) struct Scoring<'a> {
     pub words: Words,
     /// Title scores by row; 0 of others.
     pub titles: FxHashMap<u32, f32>,
-    /// Date scores by row; empty if the query has no date.
-    pub dates: Vec<f32>,
+    pub dated: Dated,
     pub cosines: Option<Cosines>,
     /// Distribution of the memories' own cosines.
     pub distribution: Option<Distribution>,
@@ -127,8 +125,6 @@ pub(super) struct Scoring<'a> {
     pub with_named: Vec<bool>,
     /// Memories whose text names such a person; empty if nobody is named.
     pub naming: RowSet,
-    /// Whether a memory is of a day that the query names.
-    pub holds_day: bool,
     pub best_words: f32,
     pub best_date: f32,
     /// Greatest share of the query's content words, by idf, that one candidate holds.
@@ -138,25 +134,6 @@ pub(super) struct Scoring<'a> {
 }
 
 impl Scoring<'_> {
-    /// Adds the memories of the dates that the query names to the candidates. A date with a month of a year, or a day,
-    /// has those of no other month.
-    pub fn add_dates<P: Postings>(&mut self, postings: &P) -> Result<(), P::Error> {
-        let names_one = self.query.dates.iter().any(|term| is_precise(term));
-        for term in &self.query.dates {
-            let rows = postings.date(term)?;
-            let idf = idf(self.collection.len(), rows.len());
-            self.dates.resize(self.collection.len(), 0.0);
-            self.holds_day |= is_of_day(term) && !rows.is_empty();
-            for row in rows {
-                self.dates[row as usize] += idf;
-                if !names_one || is_precise(term) {
-                    self.words.candidates.put_in(row);
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Adds the nearest by vectors to the candidates, of those that pass.
     pub fn add_nearest(&mut self, passes: &impl Fn(u32) -> bool) {
         let Some(cosines) = &mut self.cosines else {
@@ -222,10 +199,13 @@ impl Scoring<'_> {
                 scores.fold(0.0, f32::max)
             }
         };
-        (self.best_words, self.best_date) = (best(&self.words.scores), best(&self.dates));
+        (self.best_words, self.best_date) = (best(&self.words.scores), best(&self.dated.scores));
         self.best_covered = best(&self.words.coverage);
         // A day says which memories are meant, though they hold none of the other words.
-        self.uncovered = match self.holds_day {
+        self.uncovered = match candidates
+            .iter()
+            .any(|&row| self.dated.of_day.contains(row))
+        {
             true => 0.0,
             false => uncovered(&self.weights, self.best_covered),
         };
@@ -441,7 +421,7 @@ impl Scoring<'_> {
         let is_author = || self.named(row) > 0;
         if self.words.holders.contains(row) || is_author() {
             FoundBy::Words
-        } else if self.dates.get(at).is_some_and(|date| *date > 0.0) {
+        } else if self.dated.rows.contains(row) {
             FoundBy::Date
         } else if self.words.scores[at] > 0.0 {
             FoundBy::Context
@@ -597,7 +577,7 @@ impl Scoring<'_> {
     }
 
     fn date(&self, row: u32) -> f32 {
-        let date = self.dates.get(row as usize).copied();
+        let date = self.dated.scores.get(row as usize).copied();
         share(date.unwrap_or(0.0), self.best_date)
     }
 

@@ -104,10 +104,14 @@ impl Analyzer {
         }
     }
 
-    /// Returns the terms of `text` as a list.
+    /// Returns the terms of `text` as a list, without the names and numbers within its words.
     pub fn term_list(&mut self, text: &str) -> Vec<String> {
         let mut terms = Vec::new();
-        self.terms(text, |term, _, _| terms.push(term.to_owned()));
+        self.terms(text, |term, _, part| {
+            if part != Part::Within {
+                terms.push(term.to_owned());
+            }
+        });
         terms
     }
 
@@ -135,12 +139,14 @@ impl Analyzer {
             parts += self.word(word, each);
         }
         if parts > 1 && piece.len() <= MAX_WORD_BYTES && !piece.chars().any(is_unspaced) {
-            let whole = piece.to_lowercase();
-            // People write `wi-fi` as one word, too.
-            if whole.contains('-') && whole.chars().all(|c| c == '-' || c.is_alphabetic()) {
+            self.emit_within(piece, each);
+            let whole = piece.to_lowercase().replace('’', "'");
+            let whole = whole.strip_suffix("'s").unwrap_or(&whole);
+            // A word like others, as people write `wi-fi` and `macOS`, too.
+            if whole.chars().all(|c| c == '-' || c.is_alphabetic()) {
                 self.stemmed(&whole.replace('-', ""), Part::Whole, each);
             } else {
-                let whole = without_marks(&whole);
+                let whole = without_marks(whole);
                 each(&whole, &whole, Part::Whole);
             }
         }
@@ -154,9 +160,6 @@ impl Analyzer {
                 self.emit_within(part, each);
                 self.emit(part, Part::Word, each);
                 parts += 1;
-            }
-            if parts > 1 {
-                self.emit_within(word, each);
             }
             return parts;
         }
@@ -449,12 +452,29 @@ mod tests {
 
     #[test]
     fn a_name_with_a_number_is_found_by_its_name() {
-        check("Python3", &["python", "3", "python3"]);
-        check(
+        check_all("Python3", &["python", "3", "python3"]);
+        check_all(
             "OAuth2",
             &["o", "auth", "2", "auth2", "oauth", "2", "oauth2"],
         );
-        check("h264 log4j 3f2a9c1", &["h264", "log4j", "3f2a9c1"]);
+        check_all("OAuth2/x", &["o", "auth", "2", "auth2", "x", "oauth2/x"]);
+        check_all("h264 log4j 3f2a9c1", &["h264", "log4j", "3f2a9c1"]);
+        check("Python3", &["python3"]);
+    }
+
+    #[track_caller]
+    fn check_all(text: &str, expected: &[&str]) {
+        let mut terms = Vec::new();
+        let mut analyzer = Analyzer::new(&[Language::default()]);
+        analyzer.terms(text, |term, _, _| terms.push(term.to_owned()));
+        assert_eq!(terms, expected);
+    }
+
+    #[test]
+    fn a_word_with_inner_capitals_is_stemmed_as_a_whole() {
+        check("macOS DevOps", &["mac", "os", "maco", "dev", "op", "devop"]);
+        check("macos devops", &["maco", "devop"]);
+        check("JavaScript's", &["java", "script", "javascript"]);
     }
 
     #[track_caller]

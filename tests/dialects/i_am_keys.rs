@@ -388,6 +388,6 @@ fn the_file_that_the_original_keeps_names_the_project() {
     );
     let (action, log) = store("one", "../two/.ai-state/memory.json", "Emacs.");
     assert_eq!(action, "ADD");
-    let said = "is not read: the namespace `two` takes its place, and `memdir import --from i-am`";
+    let said = "is not read: the namespace `two` takes its place, and `memdir import --from i-am ";
     assert_eq!(log.matches(said).count(), 1, "{log}");
 }

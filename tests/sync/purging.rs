@@ -492,24 +492,31 @@ fn the_earlier_texts_of_a_memory_go_with_it() {
     let with_earlier = || {
         let id = home.remember(&["--title", "Zebra", TEXT]);
         let again = ["--title", "Zebra", "--duplicates", "title", "It sleeps."];
-        home.remember(&again);
+        home.run(&[&["remember"], &again[..]].concat())
+            .complains(0, &["its earlier text is"]);
         assert_eq!(names(&home.store().join("archive")).len(), 1);
         id
     };
-    let said = purge(&home, &with_earlier());
+    let first = with_earlier();
+    let said = purge(&home, &first);
     assert_eq!(said["purged"].as_array().unwrap().len(), 2, "{said}");
     assert_eq!(names(&home.store().join("archive")), [""; 0]);
     let id = with_earlier();
     home.run(&["purge", &id, "--history", "--yes"]).done();
     assert_eq!(names(&home.store().join("archive")), [""; 0]);
-    let since = git.says(&[
-        "log",
-        "--all",
-        "--format=%H",
-        &format!("-S{id}"),
-        "--",
-        "archive",
-    ]);
-    assert_eq!(since, "");
+    let holding = || {
+        let search = [
+            "log",
+            "--all",
+            "--format=%H",
+            "-Szebra sleeps",
+            "--",
+            "archive",
+        ];
+        git.says(&search)
+    };
+    assert_ne!(holding(), "", "the first one is in commits still");
+    home.run(&["purge", &first, "--history", "--yes"]).done();
+    assert_eq!(holding(), "");
     git.assert_sound();
 }

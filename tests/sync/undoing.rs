@@ -176,6 +176,24 @@ fn a_commit_of_many_memories_is_undone_as_a_whole() {
 }
 
 #[test]
+fn what_is_left_of_a_commit_is_told() {
+    let home = Home::new();
+    for text in ["One.", "Two.", "Three."] {
+        home.remember(&[text]);
+    }
+    for name in names(&home.files()) {
+        fs::remove_file(home.files().join(name)).unwrap();
+    }
+    home.run(&["sync"]).done();
+    let said = home.run(&["undo"]).done();
+    let commit = said["undid ".len()..][..10].to_owned();
+    let left = format!("The commit changed 2 other memories; `memdir undo {commit}`");
+    assert!(said.contains(&left), "{said}");
+    home.run(&["undo", &commit]).done();
+    assert_eq!(names(&home.files()).len(), 3);
+}
+
+#[test]
 fn settings_are_put_back_and_never_taken_away() {
     let home = Home::new();
     let git = Git::of(&home);
@@ -194,16 +212,15 @@ fn settings_are_put_back_and_never_taken_away() {
 #[test]
 fn a_setting_is_taken_back_before_the_memory_that_was_written_before_it() {
     let home = Home::new();
+    let settings = home.write("store/memdir.toml", "limit = 3\n");
+    home.run(&["sync"]).done();
     let id = home.remember(&["Keep me."]);
     home.run(&["config", "set", "--in-store", "limit", "9"])
         .done();
-    let settings = home.store().join("memdir.toml");
-    let had = fs::read_to_string(&settings).unwrap();
-    assert!(had.contains("limit = 9"), "{had}");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), "limit = 9\n");
     home.run(&["undo"]).done();
+    assert_eq!(fs::read_to_string(&settings).unwrap(), "limit = 3\n");
     assert!(!home.text_of(&id).is_empty());
-    let has = fs::read_to_string(&settings).unwrap_or_default();
-    assert!(!has.contains("limit = 9"), "{has}");
 }
 
 #[test]
@@ -218,13 +235,14 @@ fn an_update_that_kept_the_earlier_text_is_taken_back_without_a_second_memory() 
         "title",
         "Wednesday",
     ];
-    assert_eq!(home.remember(&again), id);
+    home.run(&[&["remember"], &again[..]].concat())
+        .complains(0, &["its earlier text is"]);
     let bytes = home.text_of(&id);
     assert!(bytes.ends_with("Wednesday"), "{bytes}");
     assert!(!git.subjects().iter().any(|said| said.starts_with("Forget")));
     home.run(&["undo"]).done();
     assert_eq!(names(&home.files()).len(), 1);
-    assert_says(&home, "Tuesday");
+    assert!(home.text_of(&id).ends_with("Tuesday"));
     git.assert_sound();
 }
 

@@ -173,12 +173,15 @@ pub fn conditions(
 /// Returns whether `word`, which stood behind a hyphen, is one to exclude: not the rest of an option of a command, such
 /// as `-i` and `--force`, or of a number below zero.
 fn is_excluded(word: &str) -> bool {
-    let word = unquoted(word);
-    let begins = word
-        .chars()
-        .next()
-        .is_some_and(|first| first.is_alphabetic() || !first.is_ascii() && !first.is_whitespace());
-    begins && word.len() > 1
+    if word.starts_with('"') {
+        return unquoted(word).chars().any(char::is_alphanumeric);
+    }
+    let is_number = || {
+        word.chars()
+            .all(|c| c.is_ascii_digit() || ".,%".contains(c))
+    };
+    let says_something = word.chars().any(char::is_alphanumeric) || !word.is_ascii();
+    word.len() > 1 && says_something && !word.starts_with('-') && !is_number()
 }
 
 fn unquoted(word: &str) -> &str {

@@ -133,6 +133,15 @@ pub fn undo(context: &mut Context, command: &Undo) -> Result<Outcome, Failure> {
             let file = one_line(output, file);
             output.line(format!("    {file}  {DIM}{what}{DIM:#}"))?;
         }
+        if is_change && undone.others > 0 {
+            let memories = match undone.others {
+                1 => "1 other memory".to_owned(),
+                others => format!("{others} other memories"),
+            };
+            output.line(format!(
+                "The commit changed {memories}; `memdir undo {commit}` takes back what is left of it."
+            ))?;
+        }
     }
     if !command.dry_run {
         afterwards::after_writing(context, &engine)?;

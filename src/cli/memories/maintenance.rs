@@ -314,7 +314,7 @@ fn perform_with(
         if proposed.damaged > 0 {
             let damaged = proposed.damaged;
             output.note(format!(
-                "{damaged} memories are left alone: something is wrong with their files; see `memdir verify`"
+                "left alone: {damaged}, whose files are not as memdir writes them, such as notes without frontmatter"
             ));
         }
         match &performed {

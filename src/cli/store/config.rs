@@ -123,6 +123,9 @@ fn change(
             (false, false) => "is not set:",
         };
         output.line(format!("{done} {BOLD}{key}{BOLD:#} in {}", path.display()))?;
+        if is_changed {
+            output.line("Servers that run take it when they are started again.")?;
+        }
     }
     Ok(Outcome::Done)
 }

@@ -27,7 +27,12 @@ pub fn purge(context: &mut Context, command: &Purge) -> Result<Outcome, Failure>
         return Ok(Outcome::Nothing);
     }
     let (mut purged, mut failed) = (Vec::new(), Vec::new());
-    for id in &command.ids {
+    for (at, id) in command.ids.iter().enumerate() {
+        // An earlier text may be gone with its memory.
+        let is_gone = |one: &Purged| [one.stem.as_str(), one.stem.short()].contains(&id.as_str());
+        if command.ids[..at].contains(id) || purged.iter().any(is_gone) {
+            continue;
+        }
         match purge_whole(&engine, id) {
             Ok((some, left)) => {
                 purged.extend(some);
@@ -52,8 +57,13 @@ fn purge_whole(engine: &Engine, id: &str) -> Result<(Vec<Purged>, Unpurged), Eng
         }
         Err(error) => return Err(error),
     };
-    let (earlier, left) = ops::purge_earlier_texts(engine, &stem)?;
-    purged.extend(earlier);
+    let left = match ops::purge_earlier_texts(engine, &stem) {
+        Ok((earlier, left)) => {
+            purged.extend(earlier);
+            left
+        }
+        Err(error) => vec![(id.to_owned(), error)],
+    };
     match purged.is_empty() && left.is_empty() {
         true => Err(EngineError::NotFound(id.to_owned())),
         false => Ok((purged, left)),
@@ -192,8 +202,10 @@ fn erase(context: &mut Context, engine: &Engine, command: &Purge) -> Result<Outc
     let mut named: Vec<(Stem, String)> = ids
         .map(|id| ops::resolve_for_erasing(engine, id))
         .collect::<Result<_, EngineError>>()?;
-    let earlier = ops::earlier_texts(engine, named.iter().map(|(stem, _)| stem))?;
-    for one in earlier {
+    let stems: Vec<Stem> = named.iter().map(|(stem, _)| stem.clone()).collect();
+    let earlier = ops::earlier_texts(engine, &stems)?;
+    let purged = ops::purged_earlier_texts(engine, &stems)?;
+    for one in earlier.into_iter().chain(purged) {
         if !named.contains(&one) {
             named.push(one);
         }

@@ -20,7 +20,11 @@ pub fn each(
     let engine = context.engine()?;
     let output = &mut context.output;
     let (mut results, mut errors) = (Vec::new(), Vec::new());
-    for id in ids {
+    for (at, id) in ids.iter().enumerate() {
+        // One that is named twice is done once.
+        if ids[..at].contains(id) {
+            continue;
+        }
         match act(&engine, id) {
             Ok((result, line)) => {
                 results.push(result);

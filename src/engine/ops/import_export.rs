@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::engine::error::EngineError;
-use crate::engine::live::names::SOURCE_ID;
+use crate::engine::live::names::{EARLIER_OF, SOURCE_ID};
 use crate::engine::live::{current_snapshot, index_recovery, rows, usage};
 use crate::engine::ops::relations::relating;
 use crate::engine::ops::relations::relating::{End, Relating};
@@ -598,6 +598,10 @@ impl ImportIndex {
     }
 
     fn add(&mut self, memory: &Memory, name: Option<String>) {
+        // An earlier text of a memory is not what came in.
+        if memory.metadata_text(EARLIER_OF).is_some() {
+            return;
+        }
         let text = |key: &str| memory.metadata_text(key).map(str::to_owned);
         let hash = text(SOURCE_HASH);
         if let Some(id) = text(SOURCE_ID).or_else(|| hash.clone()) {

@@ -55,7 +55,7 @@ pub use past::kept::remove_replaced;
 pub use past::log::{headline, headline_at};
 pub use past::purge::{
     earlier_texts, purge, purge_because, purge_each, purge_earlier_texts, purge_forgotten,
-    resolve_for_purging, resolve_purged,
+    purged_earlier_texts, resolve_for_purging, resolve_purged,
 };
 pub use past::rearrange::{in_no_folder, out_of_place, rearrange};
 pub use past::recorded::{log, restore_as_of, versions};

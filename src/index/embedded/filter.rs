@@ -1,13 +1,13 @@
 //! Rows that pass a filter. The filter is part of the search, never applied to a truncated list.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::keywords;
 use super::snapshot::EmbeddedSnapshot;
 use crate::index::filter::Conditions;
 use crate::index::text::WantedWords;
 use crate::index::{AsOf, IndexError, Texts};
-use crate::model::{Filter, Memory, Talks};
+use crate::model::{Filter, Talks};
 use crate::ranking::keyword::{Keyword, KeywordSet};
 use crate::ranking::{Postings as _, RowSet};
 
@@ -67,7 +67,7 @@ pub(super) fn passing(
         let words = snapshot
             .analyzers
             .lend(|analyzer| conditions.words(analyzer));
-        keep_with_words(snapshot, words, &mut rows, texts)?;
+        keep_with_words(snapshot, words, &mut rows)?;
     }
     for fact in &conditions.unwanted {
         snapshot.each_with_fact(fact, |row| rows.take_out(row))?;
@@ -83,7 +83,7 @@ pub(super) fn passing(
         for (phrase, wanted) in phrases {
             let mut having = rows.clone();
             match phrase.words() {
-                Some(words) => keep_with_words(snapshot, words, &mut having, texts)?,
+                Some(words) => keep_with_words(snapshot, words, &mut having)?,
                 None => {
                     let holding =
                         with_text(snapshot, phrase.signs(), (&rows, filter.talks), texts)?;
@@ -105,34 +105,27 @@ fn keep_with_words(
     snapshot: &EmbeddedSnapshot,
     words: &WantedWords,
     rows: &mut RowSet,
-    texts: &Texts<'_>,
 ) -> Result<(), IndexError> {
+    let collection = &snapshot.table.collection;
+    // The index counts the words of the user's name, too.
+    let names = collection.user_names().iter();
+    let of_names: Vec<HashMap<String, u32>> = snapshot
+        .analyzers
+        .lend(|analyzer| names.map(|name| words.counts_in(analyzer, name)).collect());
     for terms in words.terms() {
         if rows.is_empty() {
             break;
         }
         let mut has_any = RowSet::none(snapshot.table.len());
         for term in terms {
-            for (row, _) in snapshot.text(term)? {
-                has_any.put_in(row);
+            for (row, times) in snapshot.text(term)? {
+                let of_name = of_names[collection.user(row) as usize].get(term);
+                if times > of_name.copied().unwrap_or(0) {
+                    has_any.put_in(row);
+                }
             }
         }
         rows.keep_those_of(&has_any);
-    }
-    // The index has the words of the user's name among them, too: where one is wanted the text decides.
-    let (table, analyzers) = (&snapshot.table, &snapshot.analyzers);
-    let names = table.collection.user_names().iter();
-    let is_name: Vec<bool> = analyzers.lend(|analyzer| {
-        names
-            .map(|name| words.one_stands_in(analyzer, name))
-            .collect()
-    });
-    if is_name.contains(&true) {
-        rows.keep(|row| {
-            let holds = |memory: &Memory| analyzers.lend(|one| words.stand_in(one, memory));
-            !is_name[table.collection.user(row) as usize]
-                || texts(table.name(row)).is_some_and(|memory| holds(&memory))
-        });
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::ranking::lexical::{Term, idf};
-use crate::words::{Analyzer, is_stop_word};
+use crate::words::{Analyzer, Part, is_stop_word};
 
 /// Tokens of a query, to be compared with those of memories.
 pub struct QueryTokens {
@@ -41,8 +41,8 @@ impl LateInteraction {
         let words: Vec<Range<usize>> = words.collect();
         let mut idf_of = |word: &Range<usize>| {
             let mut greatest = 0.0_f32;
-            analyzer.terms(&text[word.clone()], |term, word, _| {
-                if !is_stop_word(word) {
+            analyzer.terms(&text[word.clone()], |term, word, part| {
+                if part != Part::Within && !is_stop_word(word) {
                     let known = terms.iter().find(|known| known.text == term);
                     greatest = greatest.max(idf(count, known.map_or(0, Term::frequency)));
                 }

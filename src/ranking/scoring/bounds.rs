@@ -89,7 +89,7 @@ impl Scoring<'_> {
         if !self.titles.is_empty() {
             score += weights.title * self.title(row);
         }
-        if !self.dates.is_empty() {
+        if !self.dated.scores.is_empty() {
             score += weights.date * self.date(row);
         }
         if !self.namespaces.is_empty() {

@@ -548,9 +548,9 @@ fn in_deeds(
 /// 1970.
 pub(in crate::engine) fn done_at(history: &History, path: &str) -> i64 {
     let Some((place, name)) = Place::of(path) else {
-        // The settings, or another file beside the memories.
-        let version = history.live.store.version_at(path);
-        let version = version.ok().flatten();
+        // Journals and tombstones change with memories.
+        let version = (path == SETTINGS).then(|| history.live.store.version_at(path).ok());
+        let version = version.flatten().flatten();
         return version.map_or(i64::MIN, |version| version.entry.changed);
     };
     if let Some(Ok(entry)) = history.live.store.look_at(place, name) {

@@ -9,7 +9,7 @@
 //! sides. An id is one memory in every folder; under another name only the named file is removed, and
 //! the tombstone names its texts by their hashes (`write/tombstones`).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::engine::error::EngineError;
 use crate::engine::history::commits::message::Reason;
@@ -17,7 +17,7 @@ use crate::engine::history::commits::replaced;
 use crate::engine::history::past_commits::PastCommits;
 use crate::engine::history::{git_work, past_commits, turn};
 use crate::engine::live::names::Matches;
-use crate::engine::live::{current_snapshot, indexing, names};
+use crate::engine::live::{current_snapshot, indexing, names, usage};
 use crate::engine::ops::duplicates::earlier_text_of;
 use crate::engine::ops::forget;
 use crate::engine::ops::forget::Forgotten;
@@ -222,6 +222,32 @@ pub fn earlier_texts<'a>(
     let archived = forget::archived(engine)?.into_iter();
     let earlier = archived.filter(is_earlier);
     Ok(earlier.map(|one| (one.memory.stem, one.name)).collect())
+}
+
+/// Returns the earlier texts of memories that were purged, with their memory or by themselves: stems and names in the
+/// archive.
+///
+/// # Errors
+///
+/// Fails if tombstones or a journal cannot be read.
+pub fn purged_earlier_texts(
+    engine: &Engine,
+    memories: &[Stem],
+) -> Result<Vec<(Stem, String)>, EngineError> {
+    let purged = engine.live.store.purged()?;
+    let mut found: BTreeMap<Stem, String> = BTreeMap::new();
+    for record in usage::records_since(&engine.live, None)? {
+        let Some(why) = &record.why else {
+            continue;
+        };
+        for whose in memories.iter().filter(|stem| earlier_text_of(stem) == *why) {
+            let texts = record.of.iter().filter(|stem| purged.contains(*stem));
+            let texts = texts.map(|stem| Stem::from_file_name(stem));
+            let theirs = texts.filter(|stem| stem != whose && stem.time() == whose.time());
+            found.extend(theirs.map(|stem| (stem.clone(), format!("{stem}.md"))));
+        }
+    }
+    Ok(found.into_iter().collect())
 }
 
 /// Returns whether a file of this stem is there, in whatever folder.

@@ -44,6 +44,8 @@ pub struct Undone {
     pub what: String,
     /// Changes of its files.
     pub files: Vec<UndoneFile>,
+    /// Number of other memories that the commit changed.
+    pub others: usize,
     /// Start of the new commit's id, or number of the new change; `None` if it is still to be made, or nothing had to
     /// be changed.
     pub commit: Option<String>,
@@ -130,6 +132,13 @@ pub fn undo(
         undone: moment.id.to_string(),
         what: choice.what.clone(),
         files: plan.files.clone(),
+        others: match &choice.files {
+            Some(files) => {
+                let all = commit_message::read(&moment.message).memories.len();
+                all.saturating_sub(files.len())
+            }
+            None => 0,
+        },
         commit: None,
     };
     if is_rehearsal || plan.operations.is_empty() {

@@ -50,6 +50,7 @@ pub fn undo(
         undone: number.to_string(),
         what: choice.what,
         files: Vec::new(),
+        others: 0,
         commit: None,
     };
     for _ in 0..MAX_TRIES {
