@@ -145,9 +145,9 @@ fn words_may_be_conditions() {
     check(&["\"numbers\" -\"review budget\""], &[&three]);
     // What stands behind the hyphen of an option or of a number is a word like others.
     let four = home.remember(&["git rebase -i and cargo nextest --no-fail-fast at -12.5 degrees"]);
-    check(&["git rebase -i"], &[&four]);
-    check(&["nextest --no-fail-fast"], &[&four]);
-    check(&["degrees -12.5"], &[&four]);
+    check(&["\"rebase\" -i"], &[&four]);
+    check(&["\"nextest\" --no-fail-fast"], &[&four]);
+    check(&["\"degrees\" -12.5"], &[&four]);
     assert_eq!(home.run(&["think", "backup", "-n", "1"]).lines().len(), 1);
     assert_eq!(home.run(&["think", "-k", "BACKUP"]).lines().len(), 2);
     home.run(&["think", "x", "--limit", "0"])
