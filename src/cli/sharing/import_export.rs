@@ -89,7 +89,7 @@ struct AllImported {
     warnings: Vec<String>,
     added: usize,
     known: usize,
-    /// Of those, the number of memories with another text here, and of forgotten ones.
+    /// Number of known ones with another text here, and of forgotten ones.
     differing: usize,
     forgotten: usize,
     /// Number of memories with the text of another one of the same import.

@@ -117,8 +117,8 @@ impl Writer {
         self.record(tool, name, why);
     }
 
-    /// As [`Writer::note_change_because`], of a text that went to the archive as it was written: it was no memory before,
-    /// and an undo of the change that kept it brings none back.
+    /// Leaves the note and the record of a text that went to the archive as it was written: it was no memory before, and
+    /// an undo of the change that kept it brings none back.
     pub(in crate::engine) fn note_kept(&self, name: &str, why: &str) {
         self.leave_note("keep", name);
         self.record("forget", name, Some(why));
