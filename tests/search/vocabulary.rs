@@ -187,3 +187,36 @@ fn what_a_link_of_an_editor_supersedes_is_superseded() {
         "{error}"
     );
 }
+
+#[test]
+fn the_memories_of_a_named_day_come_first() {
+    let home = Home::new();
+    let remember = |day: &str, text: &str| {
+        let at = format!("2026-{day}T10:00:00Z");
+        home.remember(&["--timestamp", &at, "--topics", "work", text])
+    };
+    remember("01-20", "Office moved to the third floor.");
+    let lunch = remember(
+        "03-14",
+        "Team lunch at the Thai restaurant; Ben told about his trip.",
+    );
+    remember("03-30", "Budget for the second quarter approved.");
+    let cache = remember(
+        "03-14",
+        "The cache was cleared and the search index rebuilt.",
+    );
+    remember("04-15", "An incident: users were logged out at random.");
+    remember("05-01", "The accident in the warehouse was reported.");
+    remember("07-01", "Holiday plans were collected.");
+    remember("08-01", "Event with partners in Hamburg.");
+    for asked in ["what happened on March 14?", "2026-03-14"] {
+        let found = home.run(&["think", asked, "--json"]).json();
+        let ids = found.as_array().unwrap().iter();
+        let ids = ids.map(|hit| hit["id"].as_str().unwrap());
+        let mut first: Vec<&str> = ids.take(2).map(|id| &id[id.len() - 8..]).collect();
+        first.sort_unstable();
+        let mut wanted = [lunch.as_str(), cache.as_str()];
+        wanted.sort_unstable();
+        assert_eq!(first, wanted, "{asked}");
+    }
+}
