@@ -28,8 +28,10 @@ fn item(row: ImportRow, defaults: &Defaults) -> Result<ForeignItem, ImportError>
     let mut draft = Draft::new(row.source);
     match row.list {
         // `memdir as loci export` writes what every export of memdir does: nothing of it is lost on the way back.
-        _ if row.fields.is_of_memdir() => jsonl::fill(&mut draft, row.fields, defaults)
-            .and_then(|()| Ok(ForeignItem::from(draft.finish(defaults)?))),
+        _ if row.fields.is_of_memdir() => {
+            jsonl::fill(&mut draft, row.fields, defaults)?;
+            Ok(draft.finish(defaults)?.into())
+        }
         RELATIONS => relation(&draft, row.fields).map(ForeignItem::ForeignRelation),
         _ => memory(draft, row.fields, defaults),
     }

@@ -124,34 +124,30 @@ fn take(
     };
     let items = import::ai_memory(path, &defaults)?;
     let mut taken = TakenIn::default();
-    let report = ops::import(
-        engine,
-        items,
-        Import {
-            dry_run,
-            ..Import::default()
+    let options = Import {
+        dry_run,
+        ..Import::default()
+    };
+    let report = ops::import(engine, items, options, &mut |one| match one {
+        Imported::Added { stem, screened, .. } => {
+            taken.added += 1;
+            let id = stem.map(|stem| engine.live.shown_id(&stem));
+            let id = id.unwrap_or_default();
+            let found = screened.warnings().into_iter();
+            taken
+                .warnings
+                .extend(found.map(|found| format!("{id}: {found}")));
+        }
+        Imported::Known { .. } => taken.known += 1,
+        Imported::LeftOut { source_id, what } => {
+            let id = source_id.unwrap_or_default();
+            taken.errors.push(format!("{id}: {what} are left out"));
+        }
+        Imported::Failed { source, reason, .. } => match reason.starts_with(&source) {
+            true => taken.errors.push(reason),
+            false => taken.errors.push(format!("{source}: {reason}")),
         },
-        &mut |one| match one {
-            Imported::Added { stem, screened, .. } => {
-                taken.added += 1;
-                let id = stem.map(|stem| engine.live.shown_id(&stem));
-                let id = id.unwrap_or_default();
-                let found = screened.warnings().into_iter();
-                taken
-                    .warnings
-                    .extend(found.map(|found| format!("{id}: {found}")));
-            }
-            Imported::Known { .. } => taken.known += 1,
-            Imported::LeftOut { source_id, what } => {
-                let id = source_id.unwrap_or_default();
-                taken.errors.push(format!("{id}: {what} are left out"));
-            }
-            Imported::Failed { source, reason, .. } => match reason.starts_with(&source) {
-                true => taken.errors.push(reason),
-                false => taken.errors.push(format!("{source}: {reason}")),
-            },
-        },
-    )?;
+    })?;
     let not_carried = report.not_carried.iter();
     taken
         .warnings

@@ -10,3 +10,4 @@ pub(in crate::engine) mod recorded;
 pub(in crate::engine) mod reset;
 pub(in crate::engine) mod undo;
 pub(in crate::engine) mod undo_recorded;
+pub(in crate::engine) mod undone_before;

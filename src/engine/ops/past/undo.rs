@@ -23,6 +23,7 @@ use crate::engine::history::{past_commits, turn};
 use crate::engine::live::names;
 pub use crate::engine::ops::past::plan::UndoneFile;
 use crate::engine::ops::past::plan::{Operation, Plan};
+use crate::engine::ops::past::undone_before::UndoneBefore;
 use crate::engine::ops::past::{log, plan};
 use crate::engine::parts::Engine;
 use crate::engine::texts::{files_of, key_of, name_of, stem_of};
@@ -33,7 +34,7 @@ use crate::git;
 use crate::git::{CommitInfo, Id, NamedCommit};
 use crate::journal::RESTORE;
 use crate::model::Stem;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 /// A commit that was undone, or would be; in a workspace, a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -662,40 +663,5 @@ impl DoneAt {
     fn is_after(&self, other: &DoneAt) -> bool {
         let room = if self.is_gone { OWN_CHANGE } else { 0 };
         self.at > other.at.saturating_add(room)
-    }
-}
-
-/// Undone commits and files, from the commits seen so far, newest first.
-#[derive(Default)]
-struct UndoneBefore {
-    /// Undone commits, with the commits that undid them.
-    by: HashMap<Id, Id>,
-    /// Undone changes of single files.
-    files: HashSet<(Id, String)>,
-}
-
-impl UndoneBefore {
-    /// Records what `moment` undoes; returns whether it is a candidate for an undo without a commit id:
-    /// no undo itself, not undone, and no merge.
-    fn pass(&mut self, moment: &CommitInfo, file: Option<&str>) -> bool {
-        let is_undone = self.by.contains_key(&moment.id);
-        let undoes = commit_message::read(&moment.message).undoes;
-        let is_undo = !undoes.is_empty();
-        // An undo that is undone itself undoes nothing any more.
-        if !is_undone {
-            for Undoes { commit, file } in undoes {
-                match file {
-                    None => {
-                        self.by.insert(commit, moment.id);
-                    }
-                    Some(file) => {
-                        self.files.insert((commit, file));
-                    }
-                }
-            }
-        }
-        let is_undone_here =
-            file.is_some_and(|file| self.files.contains(&(moment.id, file.to_owned())));
-        !is_undo && !is_undone && !is_undone_here && moment.parents.len() < 2
     }
 }
